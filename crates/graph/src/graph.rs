@@ -1,0 +1,160 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use crate::{GraphError, Operator, OperatorId, Value, ValueId};
+
+/// A checked, acyclic network.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    name: String,
+    operators: Vec<Operator>,
+    values: Vec<Value>,
+    producers: Vec<Option<OperatorId>>,
+    readers: Vec<Vec<OperatorId>>,
+    inputs: Vec<ValueId>,
+    outputs: Vec<ValueId>,
+    dependencies: DiGraph<OperatorId, ValueId>,
+    order: Vec<OperatorId>,
+}
+
+impl Graph {
+    pub(crate) fn assemble(
+        name: String,
+        operators: Vec<Operator>,
+        values: Vec<Value>,
+        producers: Vec<Option<OperatorId>>,
+        inputs: Vec<ValueId>,
+        outputs: Vec<ValueId>,
+    ) -> Result<Self, GraphError> {
+        let mut dependencies = DiGraph::with_capacity(operators.len(), values.len());
+        for index in 0..operators.len() {
+            dependencies.add_node(OperatorId(index as u32));
+        }
+        let mut readers = vec![Vec::new(); values.len()];
+        for (index, operator) in operators.iter().enumerate() {
+            for &value in &operator.inputs {
+                readers[value.index()].push(OperatorId(index as u32));
+                if let Some(producer) = producers[value.index()] {
+                    dependencies.add_edge(NodeIndex::new(producer.index()), NodeIndex::new(index), value);
+                }
+            }
+        }
+        let order = stable_order(&dependencies).ok_or_else(|| cycle(&dependencies, &operators))?;
+        Ok(Self { name, operators, values, producers, readers, inputs, outputs, dependencies, order })
+    }
+
+    /// The network's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Gives the network another name.
+    pub fn rename(&mut self, name: impl Into<String>) {
+        self.name = name.into();
+    }
+
+    /// All operators, in the order in which they were added.
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+
+    /// All values, in the order in which they were added.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// One operator.
+    pub fn operator(&self, id: OperatorId) -> &Operator {
+        &self.operators[id.index()]
+    }
+
+    /// One value.
+    pub fn value(&self, id: ValueId) -> &Value {
+        &self.values[id.index()]
+    }
+
+    /// The ids of all operators, in the order in which they were added.
+    pub fn operator_ids(&self) -> impl ExactSizeIterator<Item = OperatorId> + use<> {
+        (0..self.operators.len() as u32).map(OperatorId)
+    }
+
+    /// The operator of this name.
+    pub fn find_operator(&self, name: &str) -> Option<OperatorId> {
+        self.operator_ids().find(|id| self.operator(*id).name == name)
+    }
+
+    /// Values that the caller supplies.
+    pub fn inputs(&self) -> &[ValueId] {
+        &self.inputs
+    }
+
+    /// Values that the network returns.
+    pub fn outputs(&self) -> &[ValueId] {
+        &self.outputs
+    }
+
+    /// The operator that makes a value; `None` for graph inputs.
+    pub fn producer(&self, value: ValueId) -> Option<OperatorId> {
+        self.producers[value.index()]
+    }
+
+    /// The operators that read a value.
+    pub fn readers(&self, value: ValueId) -> &[OperatorId] {
+        &self.readers[value.index()]
+    }
+
+    /// A topological order that keeps the order of addition wherever dependencies allow it.
+    pub fn order(&self) -> &[OperatorId] {
+        &self.order
+    }
+
+    /// The graph for petgraph's algorithms: nodes are operators (node index = [`OperatorId::index`]), edges the values
+    /// that pass between them.
+    pub fn dependencies(&self) -> &DiGraph<OperatorId, ValueId> {
+        &self.dependencies
+    }
+
+    /// Multiply-accumulates of the whole network for one frame.
+    pub fn macs(&self) -> u64 {
+        self.operators.iter().map(|operator| operator.work.macs).sum()
+    }
+
+    /// Bytes of all weights; shared weights count once per operator that uses them.
+    pub fn weight_bytes(&self) -> u64 {
+        self.operators.iter().map(|operator| operator.work.weight_bytes).sum()
+    }
+}
+
+/// Kahn's algorithm, smallest index first; `None` if there is a cycle.
+fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Option<Vec<OperatorId>> {
+    let mut waiting_for: Vec<usize> = dependencies
+        .node_indices()
+        .map(|node| dependencies.edges_directed(node, petgraph::Direction::Incoming).count())
+        .collect();
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..waiting_for.len()).filter(|&index| waiting_for[index] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(waiting_for.len());
+    while let Some(Reverse(index)) = ready.pop() {
+        order.push(OperatorId(index as u32));
+        for successor in dependencies.neighbors(NodeIndex::new(index)) {
+            let waiting = &mut waiting_for[successor.index()];
+            *waiting -= 1;
+            if *waiting == 0 {
+                ready.push(Reverse(successor.index()));
+            }
+        }
+    }
+    (order.len() == waiting_for.len()).then_some(order)
+}
+
+fn cycle(dependencies: &DiGraph<OperatorId, ValueId>, operators: &[Operator]) -> GraphError {
+    let component = tarjan_scc(dependencies).into_iter().find(|component| {
+        component.len() > 1 || component.iter().any(|&node| dependencies.contains_edge(node, node))
+    });
+    let mut members: Vec<usize> = component.into_iter().flatten().map(NodeIndex::index).collect();
+    members.sort_unstable();
+    GraphError::Cycle { operators: members.into_iter().map(|index| operators[index].name.clone()).collect() }
+}

@@ -1,0 +1,166 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ValueId;
+
+/// Identifies an [`Operator`] of one [`Graph`](crate::Graph).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperatorId(pub(crate) u32);
+
+impl OperatorId {
+    /// Position of the operator in [`Graph::operators`](crate::Graph::operators).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One node of the network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operator {
+    /// Unique name.
+    pub name: String,
+    /// The operator's type as the model file calls it, such as `Conv`.
+    pub op_type: String,
+    /// What it is to a cost model.
+    pub kind: OperatorKind,
+    /// Values that it reads; weights are not among them. No value occurs twice.
+    pub inputs: Vec<ValueId>,
+    /// Values that it makes.
+    pub outputs: Vec<ValueId>,
+    /// How much it computes and moves.
+    pub work: Work,
+}
+
+/// What an operator does, as far as scheduling needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OperatorKind {
+    /// A convolution with constant weights.
+    Convolution(Convolution),
+    /// A matrix multiplication with a constant weight matrix.
+    FullyConnected,
+    /// A matrix multiplication of two values.
+    MatrixMultiplication,
+    /// Maximum or average over a window.
+    Pool(Pool),
+    /// An element-wise function of one value.
+    Activation,
+    /// An element-wise function of several values, or of one value and constants.
+    Elementwise,
+    /// Batch, layer, instance or local response normalisation.
+    Normalization,
+    /// Joining values along one dimension.
+    Concat,
+    /// Softmax and its relatives.
+    Softmax,
+    /// Anything that only moves or relabels elements: reshape, transpose, slice, pad, resize.
+    DataMovement,
+    /// An operator without a model of its own. It runs; only its cost is less well known.
+    Opaque,
+}
+
+/// Shape parameters of a convolution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Convolution {
+    /// Channels of the input.
+    pub input_channels: usize,
+    /// Channels of the output (number of filters).
+    pub output_channels: usize,
+    /// Window size per spatial dimension.
+    pub kernel: Vec<usize>,
+    /// Step per spatial dimension.
+    pub strides: Vec<usize>,
+    /// Spacing of the window's taps per spatial dimension.
+    pub dilations: Vec<usize>,
+    /// Number of channel groups; equal to `input_channels` in a depthwise convolution.
+    pub groups: usize,
+}
+
+/// Window parameters of a pooling operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Window size per spatial dimension; the whole input for global pooling.
+    pub kernel: Vec<usize>,
+    /// Step per spatial dimension.
+    pub strides: Vec<usize>,
+}
+
+/// Groups of operators whose time follows one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Family {
+    /// Convolution with few groups: compute-bound.
+    Convolution,
+    /// Convolution with one or two input channels per group: bound by memory traffic.
+    DepthwiseConvolution,
+    /// Matrix multiplication with constant weights: bound by reading the weights when the batch is small.
+    FullyConnected,
+    /// Matrix multiplication of two values.
+    MatrixMultiplication,
+    /// Pooling.
+    Pool,
+    /// Element-wise operators, activations, normalisation and softmax.
+    Elementwise,
+    /// Concatenation, reshape, transpose, slice, pad, resize.
+    DataMovement,
+    /// Anything else.
+    Opaque,
+}
+
+impl OperatorKind {
+    /// The family whose cost model applies.
+    pub fn family(&self) -> Family {
+        match self {
+            Self::Convolution(convolution) => {
+                if convolution.groups > 1 && convolution.input_channels <= 2 * convolution.groups {
+                    Family::DepthwiseConvolution
+                } else {
+                    Family::Convolution
+                }
+            }
+            Self::FullyConnected => Family::FullyConnected,
+            Self::MatrixMultiplication => Family::MatrixMultiplication,
+            Self::Pool(_) => Family::Pool,
+            Self::Activation | Self::Elementwise | Self::Normalization | Self::Softmax => Family::Elementwise,
+            Self::Concat | Self::DataMovement => Family::DataMovement,
+            Self::Opaque => Family::Opaque,
+        }
+    }
+}
+
+/// How much an operator computes and moves for one frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Multiply-accumulate operations.
+    pub macs: u64,
+    /// Bytes of the values it reads.
+    pub input_bytes: u64,
+    /// Bytes of its weights.
+    pub weight_bytes: u64,
+    /// Bytes of the values it makes.
+    pub output_bytes: u64,
+    /// The matrix product it amounts to, for convolutions and matrix multiplications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gemm: Option<GemmShape>,
+}
+
+impl Work {
+    /// All bytes that the operator touches.
+    pub fn bytes(&self) -> u64 {
+        self.input_bytes + self.weight_bytes + self.output_bytes
+    }
+}
+
+/// Dimensions of the matrix product `[n x k] * [k x m]` (Pipe-it, section V-A: image-to-column matrix times filter matrix).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GemmShape {
+    /// Rows of the product: output positions (or batch).
+    pub n: u64,
+    /// Inner dimension: kernel elements times input channels per group.
+    pub k: u64,
+    /// Columns of the product: output channels.
+    pub m: u64,
+}

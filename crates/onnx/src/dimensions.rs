@@ -1,0 +1,49 @@
+//! Fixing the dimensions that a file leaves open.
+
+use millstream_graph::Shape;
+
+use crate::proto::{DimensionProto, ValueInfoProto};
+use crate::{OnnxError, ReadOptions};
+
+/// Shapes of all graph inputs; `None` for an input whose rank is not declared.
+///
+/// The first dimension of an input, if open, is the batch. Every other open dimension needs a size from the caller;
+/// all that lack one are reported together.
+pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<Vec<Option<Shape>>, OnnxError> {
+    let mut open = Vec::new();
+    let mut shapes = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let name = input.name.as_deref().unwrap_or_default();
+        let tensor = input.r#type.as_ref().and_then(|value_type| value_type.tensor_type.as_ref());
+        let Some(declared) = tensor.and_then(|tensor| tensor.shape.as_ref()) else {
+            shapes.push(None);
+            continue;
+        };
+        let sizes = declared.dim.iter().enumerate().map(|(position, dimension)| {
+            size(dimension, name, position, options).unwrap_or_else(|label| {
+                open.push(label);
+                0
+            })
+        });
+        shapes.push(Some(Shape::from(sizes.collect::<Vec<usize>>())));
+    }
+    if open.is_empty() {
+        Ok(shapes)
+    } else {
+        open.dedup();
+        Err(OnnxError::OpenDimensions { dimensions: open })
+    }
+}
+
+fn size(dimension: &DimensionProto, input: &str, position: usize, options: &ReadOptions) -> Result<usize, String> {
+    if let Some(size) = dimension.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0) {
+        return Ok(size);
+    }
+    let unnamed = format!("{input}.{position}");
+    let name = dimension.dim_param.as_deref().filter(|name| !name.is_empty()).unwrap_or(&unnamed);
+    match options.dimensions.get(name) {
+        Some(&size) => Ok(size),
+        None if position == 0 => Ok(options.batch),
+        None => Err(format!("{name} (dimension {position} of input '{input}')")),
+    }
+}

@@ -1,0 +1,77 @@
+use std::path::PathBuf;
+
+use millstream_graph::GraphError;
+use thiserror::Error;
+
+/// Why a model could not be read or cut.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OnnxError {
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The bytes are not an ONNX model.
+    #[error("not an ONNX model, or one that is cut off or damaged: {detail}; export the model again")]
+    Malformed {
+        /// What is wrong with them.
+        detail: String,
+    },
+    /// The model needs an operator set that ONNX Runtime does not run.
+    #[error("the model uses operator set {version} of the default domain; versions {} to {} are read: convert it with onnx.version_converter", crate::OLDEST_OPSET, crate::NEWEST_OPSET)]
+    Opset {
+        /// The version it asks for.
+        version: i64,
+    },
+    /// An operator of the default domain that does not exist.
+    #[error("operator '{operator}' has the type '{op_type}', which is no ONNX operator and no function of this model")]
+    UnknownOperator {
+        /// The node's name.
+        operator: String,
+        /// Its type.
+        op_type: String,
+    },
+    /// Dimensions of the inputs that the file leaves open.
+    #[error("the model leaves dimensions open: {}; fix each with --dim NAME=SIZE", dimensions.join(", "))]
+    OpenDimensions {
+        /// `name (of input 'x')`, one each.
+        dimensions: Vec<String>,
+    },
+    /// A weight that can't be loaded.
+    #[error("weight '{weight}': {detail}")]
+    Weight {
+        /// The initializer's name.
+        weight: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// A weight that is not a number.
+    #[error("weight '{weight}' contains NaN at element {element}; the model would return NaN for every frame")]
+    NanWeight {
+        /// The initializer's name.
+        weight: String,
+        /// First element that is NaN.
+        element: usize,
+    },
+    /// Something that is legal ONNX and not supported.
+    #[error("{what} is not supported{remedy}")]
+    Unsupported {
+        /// What the model contains.
+        what: String,
+        /// What to do, starting with a separator, or empty.
+        remedy: String,
+    },
+    /// A segment can't be cut here.
+    #[error("the value '{value}' has no known element type, so no segment can start or end at it")]
+    UntypedValue {
+        /// The value's name.
+        value: String,
+    },
+    /// The operators do not form a graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}

@@ -1,0 +1,65 @@
+//! Separating what depends on a frame from what does not.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::Weight;
+use crate::catalogue::is_deterministic;
+use crate::infer::{Knowledge, infer};
+use crate::proto::NodeProto;
+use crate::read::operands;
+
+/// Nodes sorted by whether they depend on a frame, and what is known of every value.
+pub(crate) struct Folded {
+    /// Nodes that remain operators, in execution order.
+    pub(crate) nodes: Vec<NodeProto>,
+    /// Nodes of constants only, by output.
+    pub(crate) constant_nodes: HashMap<String, Arc<NodeProto>>,
+    /// Weights, with the results of shape arithmetic added.
+    pub(crate) weights: BTreeMap<String, Weight>,
+    pub(crate) known: HashMap<String, Knowledge>,
+}
+
+/// Infers types and shapes along the execution order. A node whose outputs follow from shapes alone becomes weights; a
+/// node of constants is set aside; results of the network always stay operators.
+pub(crate) fn fold(
+    ordered: Vec<NodeProto>,
+    mut weights: BTreeMap<String, Weight>,
+    mut known: HashMap<String, Knowledge>,
+    declared: &HashMap<String, Knowledge>,
+    results: &HashSet<&str>,
+    opset: i64,
+) -> Folded {
+    let mut nodes = Vec::with_capacity(ordered.len());
+    let mut constant_nodes: HashMap<String, Arc<NodeProto>> = HashMap::new();
+    for node in ordered {
+        let mut values = Vec::new();
+        for (name, mut knowledge) in node.output.iter().zip(infer(&node, &known, opset)) {
+            if let Some(stated) = declared.get(name) {
+                if knowledge.shape().is_none() && stated.shape().is_some() {
+                    let data_type = knowledge.data_type.or(stated.data_type);
+                    knowledge = Knowledge { data_type, ..stated.clone() };
+                }
+                knowledge.data_type = knowledge.data_type.or(stated.data_type);
+            }
+            values.push(knowledge.constant());
+            known.insert(name.clone(), knowledge);
+        }
+        let is_result = node.output.iter().any(|name| results.contains(name.as_str()));
+        let all_known: Option<Vec<Weight>> = values.into_iter().collect();
+        if let (false, Some(constants)) = (is_result || node.output.is_empty(), all_known) {
+            weights.extend(node.output.iter().cloned().zip(constants));
+            continue;
+        }
+        let is_constant = |name: &str| weights.contains_key(name) || constant_nodes.contains_key(name);
+        if !is_result && is_deterministic(&node) && operands(&node).into_iter().all(is_constant) {
+            let node = Arc::new(node);
+            for name in node.output.iter().filter(|name| !name.is_empty()) {
+                constant_nodes.insert(name.clone(), Arc::clone(&node));
+            }
+        } else {
+            nodes.push(node);
+        }
+    }
+    Folded { nodes, constant_nodes, weights, known }
+}

@@ -1,0 +1,53 @@
+//! ONNX files to and from operator graphs.
+//!
+//! [`Model::read`] loads a file with its weights (in the file or beside it), fixes open dimensions, folds shape
+//! arithmetic, and describes every operator. Operators without a descriptor stay in the graph as opaque ones.
+//! [`Model::segment`] writes any set of operators back as an ONNX model of its own, which is how backends over ONNX
+//! runtimes execute stages. [`ModelBuilder`] makes models from code.
+//!
+//! ```
+//! use millstream_onnx::{ModelBuilder, ReadOptions, Model, WeightStorage};
+//!
+//! # fn main() -> Result<(), millstream_onnx::OnnxError> {
+//! let mut builder = ModelBuilder::new("doubling");
+//! let image = builder.input("image", [1, 3, 8, 8]);
+//! let result = builder.node("Add", &[&image, &image]);
+//! builder.output(&result);
+//! let model = builder.build()?;
+//!
+//! let whole = model.segment(model.graph().order(), WeightStorage::Inline)?;
+//! let again = Model::from_bytes(whole.bytes.into(), &ReadOptions::default())?;
+//! assert_eq!(again.graph().operators().len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariants: nothing here runs a network; operators keep the version of the operator set that their file declares; a
+//! [`Model`] never changes once it is built.
+
+mod attributes;
+mod builder;
+mod catalogue;
+mod describe;
+mod dimensions;
+mod error;
+mod fold;
+mod infer;
+mod model;
+#[doc(hidden)]
+pub mod proto;
+mod read;
+mod segment;
+mod types;
+mod weight;
+
+pub use builder::{Attributes, ModelBuilder};
+pub use error::OnnxError;
+pub use model::{Model, ReadOptions};
+pub use segment::{SubModel, WeightStorage};
+pub use weight::Weight;
+
+/// The oldest operator set of the default domain that ONNX Runtime promises to run.
+pub const OLDEST_OPSET: i64 = 7;
+/// The newest operator set of the default domain that this version was written for.
+pub const NEWEST_OPSET: i64 = 26;

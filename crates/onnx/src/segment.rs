@@ -1,0 +1,143 @@
+use std::collections::{BTreeMap, HashSet};
+
+use millstream_graph::{OperatorId, Value, ValueId};
+use prost::Message;
+
+use crate::proto::{
+    DimensionProto, EXTERNAL, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto,
+};
+use crate::read::operands;
+use crate::types::to_onnx;
+use crate::{Model, OnnxError, Weight};
+
+/// Weights below this size are always written into the sub-model: runtimes want to see shapes and scales.
+const INLINE_BYTES: usize = 1024;
+
+/// Where a sub-model keeps its weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeightStorage {
+    /// In its own bytes.
+    Inline,
+    /// Outside: large weights are declared with a placeholder, and whoever loads the sub-model supplies them by name.
+    External,
+}
+
+/// A part of a model as an ONNX model of its own.
+#[derive(Debug, Clone)]
+pub struct SubModel {
+    /// The encoded model.
+    pub bytes: Vec<u8>,
+    /// Its inputs, in order.
+    pub inputs: Vec<ValueId>,
+    /// Its outputs, in order.
+    pub outputs: Vec<ValueId>,
+    /// Names of the weights that the loader must supply, sorted.
+    pub external_weights: Vec<String>,
+}
+
+impl Model {
+    /// Writes `operators`, given in the order in which they run, as a model of their own. Its inputs and outputs are the
+    /// values that cross the border of the set.
+    ///
+    /// # Errors
+    /// [`OnnxError::UntypedValue`] if a value without a known element type crosses the border, and
+    /// [`OnnxError::Unsupported`] if the sub-model would exceed what the format can hold.
+    pub fn segment(&self, operators: &[OperatorId], storage: WeightStorage) -> Result<SubModel, OnnxError> {
+        let boundary = self.graph.boundary(operators);
+        let mut nodes: Vec<NodeProto> = Vec::with_capacity(operators.len());
+        let mut weights = BTreeMap::new();
+        let mut included = HashSet::new();
+        for operator in operators {
+            let node = &self.nodes[operator.index()];
+            for name in operands(node) {
+                self.include_constant(name, &mut nodes, &mut weights, &mut included);
+            }
+            nodes.push(node.clone());
+        }
+        let mut external_weights = Vec::new();
+        let mut inline_bytes = 0;
+        let initializer = weights
+            .into_iter()
+            .map(|(name, weight)| {
+                if storage == WeightStorage::External && weight.data.len() >= INLINE_BYTES {
+                    external_weights.push(name.to_owned());
+                    placeholder(name, weight)
+                } else {
+                    inline_bytes += weight.data.len();
+                    weight.to_proto(name)
+                }
+            })
+            .collect();
+        if inline_bytes >= i32::MAX as usize {
+            let what = format!("an ONNX file of {inline_bytes} bytes");
+            let remedy = ": keep the weights outside it, the format ends at 2 GiB".to_owned();
+            return Err(OnnxError::Unsupported { what, remedy });
+        }
+        let info = |ids: &[ValueId]| ids.iter().map(|&id| value_info(self.graph.value(id))).collect::<Result<_, _>>();
+        let proto = ModelProto {
+            ir_version: self.header.ir_version,
+            producer_name: Some("millstream".to_owned()),
+            opset_import: self.header.opset_import.clone(),
+            functions: self.header.functions.clone(),
+            graph: Some(GraphProto {
+                node: nodes,
+                name: Some(self.graph.name().to_owned()),
+                initializer,
+                input: info(&boundary.inputs)?,
+                output: info(&boundary.outputs)?,
+                ..GraphProto::default()
+            }),
+            ..ModelProto::default()
+        };
+        Ok(SubModel { bytes: proto.encode_to_vec(), inputs: boundary.inputs, outputs: boundary.outputs, external_weights })
+    }
+
+    fn include_constant<'a>(
+        &'a self,
+        name: &'a str,
+        nodes: &mut Vec<NodeProto>,
+        weights: &mut BTreeMap<&'a str, &'a Weight>,
+        included: &mut HashSet<&'a str>,
+    ) {
+        if let Some(weight) = self.weights.get(name) {
+            weights.insert(name, weight);
+        } else if let Some(node) = self.constant_nodes.get(name)
+            && included.insert(node.name.as_deref().unwrap_or_default())
+        {
+            for operand in operands(node) {
+                self.include_constant(operand, nodes, weights, included);
+            }
+            nodes.push((**node).clone());
+        }
+    }
+}
+
+fn placeholder(name: &str, weight: &Weight) -> TensorProto {
+    let entry = |key: &str, value: String| StringStringEntryProto { key: Some(key.to_owned()), value: Some(value) };
+    TensorProto {
+        data_location: Some(EXTERNAL),
+        external_data: vec![
+            entry("location", "supplied by the loader".to_owned()),
+            entry("offset", "0".to_owned()),
+            entry("length", weight.data.len().to_string()),
+        ],
+        ..weight.header(name)
+    }
+}
+
+fn value_info(value: &Value) -> Result<ValueInfoProto, OnnxError> {
+    let data_type = value.data_type.ok_or_else(|| OnnxError::UntypedValue { value: value.name.clone() })?;
+    let shape = value.shape.as_ref().map(|shape| TensorShapeProto {
+        dim: shape
+            .dimensions()
+            .iter()
+            .map(|&size| DimensionProto { dim_value: Some(size as i64), dim_param: None })
+            .collect(),
+    });
+    let tensor_type = Some(TensorTypeProto { elem_type: Some(to_onnx(data_type)), shape });
+    Ok(ValueInfoProto {
+        name: Some(value.name.clone()),
+        r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }),
+    })
+}

@@ -1,0 +1,190 @@
+//! Weights: named constant tensors, loaded from wherever the file keeps them.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+
+use bytes::Bytes;
+use half::{bf16, f16};
+use millstream_graph::{DataType, Shape};
+
+use crate::OnnxError;
+use crate::proto::{EXTERNAL, TensorProto};
+use crate::types::{from_onnx, to_onnx};
+
+/// A constant tensor, little-endian and dense.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weight {
+    /// Element type.
+    pub data_type: DataType,
+    /// Dimensions.
+    pub shape: Shape,
+    /// The elements, little-endian.
+    pub data: Bytes,
+}
+
+impl Weight {
+    /// A weight of 32-bit floats.
+    pub fn from_f32(shape: impl Into<Shape>, elements: Vec<f32>) -> Self {
+        let data = Bytes::from_owner(Floats(to_little_endian(elements)));
+        Self { data_type: DataType::F32, shape: shape.into(), data }
+    }
+
+    /// A weight of 64-bit integers.
+    pub fn from_i64(shape: impl Into<Shape>, elements: &[i64]) -> Self {
+        let data = elements.iter().flat_map(|element| element.to_le_bytes()).collect::<Vec<u8>>().into();
+        Self { data_type: DataType::I64, shape: shape.into(), data }
+    }
+
+    /// The elements of a small integer tensor.
+    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+        match self.data_type {
+            DataType::I64 => Some(self.data.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect()),
+            DataType::I32 => {
+                Some(self.data.as_chunks().0.iter().map(|&bytes| i64::from(i32::from_le_bytes(bytes))).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The elements of an f32 tensor.
+    pub(crate) fn floats(&self) -> Option<Vec<f32>> {
+        (self.data_type == DataType::F32)
+            .then(|| self.data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+    }
+
+    fn first_nan(&self) -> Option<usize> {
+        match self.data_type {
+            DataType::F32 => {
+                self.data.as_chunks().0.iter().position(|&bytes| f32::from_le_bytes(bytes).is_nan())
+            }
+            DataType::F64 => {
+                self.data.as_chunks().0.iter().position(|&bytes| f64::from_le_bytes(bytes).is_nan())
+            }
+            DataType::F16 => self.data.as_chunks().0.iter().position(|&bytes| f16::from_le_bytes(bytes).is_nan()),
+            DataType::Bf16 => self.data.as_chunks().0.iter().position(|&bytes| bf16::from_le_bytes(bytes).is_nan()),
+            _ => None,
+        }
+    }
+
+    /// The weight as an initializer that carries its own data.
+    pub(crate) fn to_proto(&self, name: &str) -> TensorProto {
+        TensorProto { raw_data: Some(self.data.clone()), ..self.header(name) }
+    }
+
+    /// The weight as an initializer without data.
+    pub(crate) fn header(&self, name: &str) -> TensorProto {
+        TensorProto {
+            name: Some(name.to_owned()),
+            data_type: Some(to_onnx(self.data_type)),
+            dims: self.shape.dimensions().iter().map(|&dimension| dimension as i64).collect(),
+            ..TensorProto::default()
+        }
+    }
+}
+
+/// Lets [`Bytes`] own a vector of floats without copying it.
+struct Floats(Vec<f32>);
+
+impl AsRef<[u8]> for Floats {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+#[cfg(target_endian = "little")]
+fn to_little_endian(elements: Vec<f32>) -> Vec<f32> {
+    elements
+}
+
+#[cfg(target_endian = "big")]
+fn to_little_endian(elements: Vec<f32>) -> Vec<f32> {
+    elements.into_iter().map(|element| f32::from_bits(element.to_bits().swap_bytes())).collect()
+}
+
+/// Loads one initializer; `folder` is where external data files are looked for.
+pub(crate) fn load(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<Weight, OnnxError> {
+    let wrong = |detail: String| OnnxError::Weight { weight: name.to_owned(), detail };
+    let data_type = from_onnx(proto.data_type.unwrap_or_default()).ok_or_else(|| {
+        wrong(format!("element type {} is not supported", proto.data_type.unwrap_or_default()))
+    })?;
+    let dimensions: Option<Vec<usize>> = proto.dims.iter().map(|&size| usize::try_from(size).ok()).collect();
+    let dimensions = dimensions.ok_or_else(|| wrong(format!("negative dimension in {:?}", proto.dims)))?;
+    let element_bytes = data_type.bytes().ok_or_else(|| wrong("string weights are not supported".to_owned()))?;
+    let expected = dimensions
+        .iter()
+        .try_fold(element_bytes, |bytes, &dimension| bytes.checked_mul(dimension))
+        .ok_or_else(|| wrong(format!("dimensions {dimensions:?} are too large")))?;
+    let data = if proto.data_location == Some(EXTERNAL) {
+        read_external(name, proto, folder, expected)?
+    } else if let Some(raw) = &proto.raw_data {
+        raw.clone()
+    } else {
+        typed_data(proto, data_type).into()
+    };
+    if data.len() != expected {
+        return Err(wrong(format!("has {} bytes of data where its shape needs {expected}", data.len())));
+    }
+    let weight = Weight { data_type, shape: dimensions.into(), data };
+    match weight.first_nan() {
+        Some(element) => Err(OnnxError::NanWeight { weight: name.to_owned(), element }),
+        None => Ok(weight),
+    }
+}
+
+/// Elements from the typed fields of the message, which pack small types into wider ones.
+fn typed_data(proto: &TensorProto, data_type: DataType) -> Vec<u8> {
+    let small = || proto.int32_data.iter();
+    match data_type {
+        DataType::F32 => proto.float_data.iter().flat_map(|element| element.to_le_bytes()).collect(),
+        DataType::F64 => proto.double_data.iter().flat_map(|element| element.to_le_bytes()).collect(),
+        DataType::I64 => proto.int64_data.iter().flat_map(|element| element.to_le_bytes()).collect(),
+        DataType::U64 => proto.uint64_data.iter().flat_map(|element| element.to_le_bytes()).collect(),
+        DataType::U32 => proto.uint64_data.iter().flat_map(|&element| (element as u32).to_le_bytes()).collect(),
+        DataType::I32 => small().flat_map(|element| element.to_le_bytes()).collect(),
+        DataType::F16 | DataType::Bf16 | DataType::I16 | DataType::U16 => {
+            small().flat_map(|&element| (element as u16).to_le_bytes()).collect()
+        }
+        _ => small().map(|&element| element as u8).collect(),
+    }
+}
+
+fn read_external(name: &str, proto: &TensorProto, folder: Option<&Path>, expected: usize) -> Result<Bytes, OnnxError> {
+    let wrong = |detail: String| OnnxError::Weight { weight: name.to_owned(), detail };
+    let entry = |key: &str| {
+        let found = proto.external_data.iter().find(|entry| entry.key.as_deref() == Some(key));
+        found.and_then(|entry| entry.value.as_deref())
+    };
+    let number = |key: &str| match entry(key) {
+        None => Ok(None),
+        Some(text) => text.parse::<u64>().map(Some).map_err(|_| wrong(format!("external {key} '{text}' is no number"))),
+    };
+    let location = entry("location").ok_or_else(|| wrong("names no external file".to_owned()))?;
+    let folder = folder.ok_or_else(|| wrong(format!("its data is in the file '{location}', read the model from disk")))?;
+    let relative = PathBuf::from(location);
+    if !relative.components().all(|component| matches!(component, Component::Normal(_) | Component::CurDir)) {
+        return Err(wrong(format!("its data file '{location}' is outside the model's folder, which is not allowed")));
+    }
+    let path = folder.join(relative);
+    let length = match number("length")? {
+        Some(length) if length != expected as u64 => {
+            return Err(wrong(format!("has {length} bytes of external data where its shape needs {expected}")));
+        }
+        _ => expected,
+    };
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(&path)?;
+        let available = file.metadata()?.len();
+        let offset = number("offset").ok().flatten().unwrap_or(0);
+        if offset.checked_add(length as u64).is_none_or(|end| end > available) {
+            let message = format!("the file has {available} bytes, too few for weight '{name}' at offset {offset}");
+            return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, message));
+        }
+        file.seek(SeekFrom::Start(offset))?;
+        let mut data = vec![0; length];
+        file.read_exact(&mut data)?;
+        Ok(data)
+    };
+    number("offset")?;
+    read().map(Bytes::from).map_err(|source| OnnxError::Io { path: path.clone(), source })
+}

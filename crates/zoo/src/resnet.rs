@@ -1,0 +1,33 @@
+//! ResNet-50 (version 1, stride in the first 1x1 convolution of a block, as the paper has it).
+
+use crate::layers::{Activation, Conv, Layers, Map};
+
+pub(crate) fn resnet50(layers: &mut Layers) {
+    let image = layers.image(3, 224);
+    let map = layers.conv(&image, Conv::new(64, 7).stride(2).batch_norm());
+    let mut map = layers.max_pool(&map, 3, 2, 1);
+    for (blocks, filters, stride) in [(3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)] {
+        for block in 0..blocks {
+            map = bottleneck(layers, &map, filters, if block == 0 { stride } else { 1 });
+        }
+    }
+    let map = layers.global_average_pool(&map);
+    let map = layers.flatten(&map);
+    let map = layers.fully_connected(&map, 1000, Activation::None);
+    let map = layers.softmax(&map);
+    layers.output(&map);
+}
+
+fn bottleneck(layers: &mut Layers, input: &Map, filters: usize, stride: usize) -> Map {
+    let linear = |filters: usize| Conv::new(filters, 1).batch_norm().activation(Activation::None);
+    let map = layers.conv(input, Conv::new(filters, 1).stride(stride).batch_norm());
+    let map = layers.conv(&map, Conv::new(filters, 3).batch_norm());
+    let map = layers.conv(&map, linear(4 * filters));
+    let shortcut = if input.channels == 4 * filters && stride == 1 {
+        input.clone()
+    } else {
+        layers.conv(input, linear(4 * filters).stride(stride))
+    };
+    let sum = layers.add(&map, &shortcut);
+    layers.relu(&sum)
+}

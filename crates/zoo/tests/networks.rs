@@ -1,0 +1,56 @@
+//! The networks are the published ones: multiply-accumulates, parameters and weighted layers.
+
+use millstream_graph::{Graph, OperatorKind};
+
+/// Network, weighted layers, giga-MACs of convolutions and fully connected layers, million parameters.
+///
+/// AlexNet, VGG, GoogLeNet, SqueezeNet, MobileNet and ResNet-50 as stated in their papers or the models they published;
+/// MobileNet v1 has 28 layers (Pipe-it, table I); ResNet-50 has 54 (ibid.), GoogLeNet 58, SqueezeNet 26.
+const EXPECTED: &[(&str, usize, f64, f64)] = &[
+    ("alexnet", 8, 0.724, 61.0),
+    ("vgg16", 16, 15.47, 138.4),
+    ("vgg19", 19, 19.63, 143.7),
+    ("googlenet", 58, 1.58, 7.0),
+    ("squeezenet", 26, 0.82, 1.25),
+    ("mobilenet-v1", 28, 0.569, 4.2),
+    ("mobilenet-v2", 53, 0.300, 3.5),
+    ("resnet50", 54, 3.86, 25.5),
+    ("inception-v3", 95, 5.71, 23.8),
+    ("yolov3", 75, 32.8, 61.9),
+    ("tiny-darknet", 16, 0.485, 1.04),
+];
+
+fn weighted(graph: &Graph) -> impl Iterator<Item = &millstream_graph::Operator> {
+    graph
+        .operators()
+        .iter()
+        .filter(|operator| matches!(operator.kind, OperatorKind::Convolution(_) | OperatorKind::FullyConnected))
+}
+
+#[test]
+fn networks_are_the_published_ones() {
+    assert_eq!(EXPECTED.len(), millstream_zoo::networks().len());
+    for &(name, layers, giga_macs, million_parameters) in EXPECTED {
+        let model = millstream_zoo::build(name).unwrap();
+        let graph = model.graph();
+        assert_eq!(weighted(graph).count(), layers, "{name}: weighted layers");
+        let macs = weighted(graph).map(|operator| operator.work.macs).sum::<u64>() as f64 / 1e9;
+        assert!((macs / giga_macs - 1.0).abs() < 0.02, "{name}: {macs:.3} giga-MACs, expected {giga_macs}");
+        let parameters = graph.weight_bytes() as f64 / 4e6;
+        assert!((parameters / million_parameters - 1.0).abs() < 0.03, "{name}: {parameters:.2} million parameters");
+        assert!(graph.values().iter().all(|value| value.shape.is_some() && value.data_type.is_some()), "{name}");
+    }
+}
+
+#[test]
+fn the_same_name_gives_the_same_model() {
+    let digest = || millstream_zoo::build("squeezenet").unwrap().digest().to_owned();
+    assert_eq!(digest(), digest());
+    assert_ne!(digest(), millstream_zoo::build("tiny-darknet").unwrap().digest());
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_known_ones() {
+    let message = millstream_zoo::build("lenet").unwrap_err().to_string();
+    assert!(message.contains("'lenet'") && message.contains("squeezenet"), "{message}");
+}
