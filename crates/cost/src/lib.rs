@@ -1,1 +1,46 @@
-//! x
+//! What running an operator costs.
+//!
+//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit`] turns
+//! them into a [`CostTable`], the one interface that every search and every evaluation reads: operators x processor classes
+//! to [`Nanoseconds`], and what a hand-over between stages costs.
+//!
+//! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
+//! Samples are therefore of whole segments at several scales, and [`fit`] estimates the times that operators have in
+//! context: a Gaussian least-squares problem whose prior is a linear model in multiply-accumulates and bytes.
+//!
+//! ```
+//! use millstream_board::ProcessorClass;
+//! use millstream_cost::{CostTable, HandOver, Nanoseconds};
+//!
+//! let class = ProcessorClass { cluster: "B".into(), count: 1 };
+//! let mut table = CostTable::new(2, [class.clone()]);
+//! let processor = table.find(&class).expect("just added");
+//! table.set_time(processor, 0, Nanoseconds::from_seconds(0.001));
+//! table.set_hand_over(processor, HandOver { seconds: 1e-5, seconds_per_byte: 1e-10 });
+//! assert_eq!(table.time(processor, 0), Some(Nanoseconds(1_000_000)));
+//! assert_eq!(table.time(processor, 1), None, "not supported there");
+//! assert_eq!(table.hand_over(processor, 100_000), Nanoseconds(20_000));
+//! ```
+//!
+//! Invariants: this crate does no I/O and measures nothing; all times in a [`CostTable`] are whole nanoseconds, so that sums
+//! are exact in any order.
+
+mod context;
+mod error;
+mod fit;
+mod linear;
+mod nanoseconds;
+mod nonnegative;
+mod profile;
+mod statistics;
+mod table;
+
+pub use error::CostError;
+pub use fit::fit;
+pub use linear::LinearModel;
+pub use nanoseconds::Nanoseconds;
+pub use profile::{
+    NetworkProfile, OperatorRecord, PROFILE_FORMAT, PROFILE_VERSION, Profile, Provenance, SegmentSample,
+};
+pub use statistics::Statistics;
+pub use table::{CostTable, HandOver, Origin, ProcessorIndex};

@@ -86,6 +86,11 @@ impl Graph {
         self.operator_ids().find(|id| self.operator(*id).name == name)
     }
 
+    /// The ids of all values, in the order in which they were added.
+    pub fn value_ids(&self) -> impl ExactSizeIterator<Item = ValueId> + use<> {
+        (0..self.values.len() as u32).map(ValueId)
+    }
+
     /// Values that the caller supplies.
     pub fn inputs(&self) -> &[ValueId] {
         &self.inputs

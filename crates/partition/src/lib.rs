@@ -1,1 +1,27 @@
-//! x
+//! Where a network may be cut.
+//!
+//! Some operators belong together: a runtime fuses a convolution with the normalisation, activation or residual addition
+//! that follows it, and cutting between them would only cost. [`Chain::of`] merges those, puts the merged operators into one
+//! linear order, and joins neighbours between which no cut is possible. A pipeline stage is then a contiguous range of the
+//! chain's [`Block`]s. Cuts may go through branches: every value that is still needed crosses.
+//!
+//! ```
+//! use millstream_partition::Chain;
+//!
+//! let model = millstream_zoo::build("googlenet")?;
+//! let chain = Chain::of(model.graph());
+//! assert!(chain.blocks().len() > 58, "at least one block per weighted layer");
+//! let bytes = chain.input_bytes(model.graph());
+//! assert_eq!(bytes.of(0..chain.blocks().len()), 0, "a stage that starts the pipeline receives nothing from another");
+//! # Ok::<(), millstream_zoo::ZooError>(())
+//! ```
+//!
+//! Invariants: the blocks of a chain contain every operator once, and their concatenation is a topological order. This
+//! crate knows no board and no cost.
+
+mod bytes;
+mod chain;
+mod merge;
+
+pub use bytes::InputBytes;
+pub use chain::{Block, Chain};

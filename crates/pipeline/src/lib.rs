@@ -1,1 +1,50 @@
-//! x
+//! Pipeline stages, found exactly.
+//!
+//! A [`Problem`] is a network's chain of blocks, a board's clusters, and a cost table. A stage is a contiguous range of
+//! blocks with one or more replicas, each a number of cores of one cluster; stages come in any order of clusters.
+//! [`best_period`] finds the schedule with the highest throughput, [`pareto_front`] every trade-off between period and
+//! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs:
+//! no pipeline of this kind has a shorter period than what [`best_period`] returns.
+//!
+//! ```
+//! use millstream_board::Board;
+//! use millstream_cost::{CostTable, Nanoseconds};
+//! use millstream_partition::Chain;
+//! use millstream_pipeline::{Problem, best_period};
+//!
+//! let board = Board::from_json(r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
+//!     {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#)?;
+//! let model = millstream_zoo::build("tiny-darknet")?;
+//! let mut table = CostTable::new(model.graph().operators().len(), board.processor_classes());
+//! for processor in table.processors() {
+//!     for operator in 0..table.operators() {
+//!         let slowness = if processor.index() == 0 { 1 } else { 3 };
+//!         table.set_time(processor, operator, Nanoseconds(1000 * slowness));
+//!     }
+//! }
+//! let chain = Chain::of(model.graph());
+//! let problem = Problem::new(model.graph(), &chain, &board, &table)?;
+//! let plan = best_period(&problem)?;
+//! let schedule = problem.schedule(&plan);
+//! assert!(plan.period < Nanoseconds(1000 * 3 * model.graph().operators().len() as u64 / 4 + 3000));
+//! assert_eq!(schedule.evaluate(model.graph(), &table)?.period, plan.period);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariants: nothing here measures or guesses times; every [`Plan`]'s numbers equal what
+//! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule.
+
+mod cores;
+mod error;
+mod front;
+mod objective;
+mod period;
+mod plan;
+mod problem;
+
+pub use error::PipelineError;
+pub use front::pareto_front;
+pub use objective::{Objective, choose};
+pub use period::best_period;
+pub use plan::{Plan, PlannedStage};
+pub use problem::Problem;

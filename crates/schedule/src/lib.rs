@@ -1,1 +1,52 @@
-//! x
+//! Schedules: which processors run which operators, in which order, in how many pipeline stages.
+//!
+//! A [`Schedule`] is a list of stages. Each stage has one or more replicas on disjoint processors; each replica assigns the
+//! stage's operators to its processors. [`Schedule::validate`] checks a schedule against a graph and a board,
+//! [`Schedule::evaluate`] computes its period and latency from a cost table, and [`ScheduleDocument`] is its file form.
+//! The notation `B4-(s2|s2)` reads: a stage on four big cores, then a stage with two replicas on two small cores each.
+//!
+//! ```
+//! use millstream_board::Processor;
+//! use millstream_cost::{CostTable, Nanoseconds};
+//! use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+//!
+//! let model = millstream_zoo::build("tiny-darknet")?;
+//! let graph = model.graph();
+//! let (front, back) = graph.order().split_at(20);
+//! let stage = |processor: Processor, operators: &[_]| Stage {
+//!     replicas: vec![Replica { assignments: vec![Assignment { processor, operators: operators.to_vec() }] }],
+//! };
+//! let schedule = Schedule {
+//!     stages: vec![stage(Processor::new("B", [0]), front), stage(Processor::new("s", [1]), back)],
+//! };
+//! assert_eq!(schedule.to_string(), "B1-s1");
+//!
+//! let classes = schedule.processors().map(|processor| processor.class());
+//! let mut table = CostTable::new(graph.operators().len(), classes);
+//! for processor in table.processors() {
+//!     for operator in 0..table.operators() {
+//!         table.set_time(processor, operator, Nanoseconds(1000));
+//!     }
+//! }
+//! let evaluation = schedule.evaluate(graph, &table)?;
+//! assert_eq!(evaluation.latency, Nanoseconds(1000 * graph.operators().len() as u64));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariants: evaluation follows one set of rules (self-timed execution, whole nanoseconds) that simulators and runtimes
+//! share; this crate searches nothing and runs nothing.
+
+mod document;
+mod error;
+mod evaluate;
+mod notation;
+mod schedule;
+mod validate;
+
+pub use document::{
+    AssignmentDocument, ReplicaDocument,
+    BoardReference, ModelReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, ScheduleDocument, StageDocument,
+};
+pub use error::ScheduleError;
+pub use evaluate::{Evaluation, StageEvaluation, replicated_period};
+pub use schedule::{Assignment, Replica, Schedule, Stage};

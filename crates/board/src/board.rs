@@ -1,0 +1,153 @@
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{BoardError, Processor, ProcessorClass};
+
+/// The number that the operating system gives a logical CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct CoreId(pub u32);
+
+impl fmt::Display for CoreId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// A board: everything that can execute operators.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Board {
+    pub(crate) name: String,
+    pub(crate) clusters: Vec<Cluster>,
+}
+
+/// Cores of one kind that share a clock or at least a speed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Short unique name, as in stage configurations: `B` for the fastest cluster, `s` for the slowest.
+    pub label: String,
+    /// What the cores are, such as `Cortex-A73`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_type: Option<String>,
+    /// Relative speed of one core; the fastest core of a board has 1024, as in the kernel's `cpu_capacity`.
+    pub capacity: u32,
+    /// The cores that may be used.
+    pub cores: Vec<Core>,
+    /// Frequencies, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operating_points: Vec<OperatingPoint>,
+    /// Caches, from the innermost to the outermost; instruction caches left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<Cache>,
+}
+
+/// One core.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// The logical CPU that runs its threads.
+    pub id: CoreId,
+    /// Further logical CPUs of the same physical core (hyper-threads); nothing is scheduled on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<CoreId>,
+    /// How many times slower the core is made to appear, by load that runs beside the work; for testing only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated_slowdown: Option<f64>,
+}
+
+/// A frequency and its voltage.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OperatingPoint {
+    /// Clock frequency.
+    pub hertz: u64,
+    /// Supply voltage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volts: Option<f64>,
+}
+
+/// One level of cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// 1 is the innermost.
+    pub level: u32,
+    /// Size of one instance.
+    pub bytes: u64,
+    /// Logical CPUs that share one instance.
+    pub shared_by: u32,
+}
+
+impl Board {
+    /// The board's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Clusters from the fastest to the slowest.
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+
+    /// The cluster with this label.
+    ///
+    /// # Errors
+    /// [`BoardError::UnknownCluster`] if there is none.
+    pub fn cluster(&self, label: &str) -> Result<&Cluster, BoardError> {
+        self.clusters.iter().find(|cluster| cluster.label == label).ok_or_else(|| BoardError::UnknownCluster {
+            board: self.name.clone(),
+            cluster: label.to_owned(),
+            clusters: self.clusters.iter().map(|cluster| cluster.label.clone()).collect(),
+        })
+    }
+
+    /// All cores of all clusters.
+    pub fn cores(&self) -> impl Iterator<Item = &Core> {
+        self.clusters.iter().flat_map(|cluster| &cluster.cores)
+    }
+
+    /// Every (cluster, count) that a stage may be given, fastest cluster first, counts ascending.
+    pub fn processor_classes(&self) -> impl Iterator<Item = ProcessorClass> {
+        self.clusters.iter().flat_map(|cluster| {
+            (1..=cluster.cores.len()).map(|count| ProcessorClass { cluster: cluster.label.clone(), count })
+        })
+    }
+
+    /// Whether a processor's cores exist and belong to its cluster.
+    ///
+    /// # Errors
+    /// [`BoardError::UnknownCluster`] or [`BoardError::UnknownCore`].
+    pub fn check(&self, processor: &Processor) -> Result<(), BoardError> {
+        let cluster = self.cluster(&processor.cluster)?;
+        let has = |id: CoreId| cluster.cores.iter().any(|core| core.id == id);
+        match processor.cores.iter().find(|&&id| !has(id)) {
+            None => Ok(()),
+            Some(&core) => Err(BoardError::UnknownCore {
+                board: self.name.clone(),
+                cluster: cluster.label.clone(),
+                core,
+                cores: cluster.cores.iter().map(|core| core.id).collect(),
+            }),
+        }
+    }
+
+    /// Identifies the hardware, whatever the board is called: a digest of clusters, cores, speeds and caches.
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = Sha256::new();
+        for cluster in &self.clusters {
+            let fastest = cluster.operating_points.last().map_or(0, |point| point.hertz);
+            hasher.update(format!("{} {:?} {} {fastest} ", cluster.label, cluster.core_type, cluster.capacity));
+            for core in &cluster.cores {
+                hasher.update(format!("{} {:?} ", core.id, core.emulated_slowdown));
+            }
+            for cache in &cluster.caches {
+                hasher.update(format!("{} {} ", cache.level, cache.bytes));
+            }
+        }
+        hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+}

@@ -1,0 +1,235 @@
+//! Finding out what the machine has, from sysfs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Board, BoardError, Cache, Cluster, Core, CoreId, OperatingPoint, label, parse_cpu_list};
+
+impl Board {
+    /// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask).
+    ///
+    /// # Errors
+    /// [`BoardError::NoAffinity`] or [`BoardError::NoCores`].
+    pub fn detect() -> Result<Self, BoardError> {
+        let allowed = core_affinity::get_core_ids().ok_or(BoardError::NoAffinity)?;
+        let allowed: Vec<CoreId> = allowed.into_iter().map(|core| CoreId(core.id as u32)).collect();
+        match detect_at(Path::new("/sys"), Some(&allowed)) {
+            Err(BoardError::NoCores { .. }) if !allowed.is_empty() => Ok(plain(&allowed)),
+            result => result,
+        }
+    }
+}
+
+/// A board without sysfs (another operating system, a locked-down container): one cluster of equal cores.
+fn plain(allowed: &[CoreId]) -> Board {
+    let cores = allowed.iter().map(|&id| Core { id, siblings: Vec::new(), emulated_slowdown: None }).collect();
+    let cluster = Cluster {
+        label: "B".to_owned(),
+        core_type: None,
+        capacity: 1024,
+        cores,
+        operating_points: Vec::new(),
+        caches: Vec::new(),
+    };
+    Board { name: "this machine".to_owned(), clusters: vec![cluster] }
+}
+
+/// What sysfs says about one logical CPU.
+struct Cpu {
+    id: CoreId,
+    siblings: Vec<CoreId>,
+    capacity: Option<u32>,
+    hertz: Option<u64>,
+    key: ClusterKey,
+}
+
+/// CPUs with equal keys form a cluster.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Clone)]
+struct ClusterKey {
+    package: i64,
+    hybrid_type: Option<&'static str>,
+    capacity: Option<u32>,
+    /// Members of the frequency domain where it spans several cores, else the highest frequency.
+    domain: Vec<u64>,
+}
+
+/// Reads the sysfs tree at `root` (which has `devices/system/cpu` in it), restricted to `allowed` CPUs.
+///
+/// Cores belong to one cluster if they have the same type (hybrid x86) or capacity, package and frequency domain. Of several
+/// hardware threads of one core, the first that may be used stands for it.
+///
+/// # Errors
+/// [`BoardError::NoCores`] if there is no core that is online and allowed.
+pub fn detect_at(root: &Path, allowed: Option<&[CoreId]>) -> Result<Board, BoardError> {
+    let folder = root.join("devices/system/cpu");
+    let online = text(&folder.join("online")).and_then(|list| parse_cpu_list(&list)).unwrap_or_default();
+    let usable: Vec<CoreId> =
+        online.into_iter().filter(|id| allowed.is_none_or(|allowed| allowed.contains(id))).collect();
+    let mut taken = BTreeSet::new();
+    let mut groups: BTreeMap<ClusterKey, Vec<Cpu>> = BTreeMap::new();
+    for &id in &usable {
+        if taken.contains(&id) {
+            continue;
+        }
+        let cpu = read_cpu(root, id);
+        taken.extend(cpu.siblings.iter().copied());
+        groups.entry(cpu.key.clone()).or_default().push(cpu);
+    }
+    if groups.is_empty() {
+        let allowed = allowed.unwrap_or_default().to_vec();
+        return Err(BoardError::NoCores { root: root.to_owned(), allowed });
+    }
+    let highest = groups.values().flatten().filter_map(|cpu| cpu.hertz).max();
+    let mut clusters: Vec<Cluster> = groups.into_values().map(|cpus| cluster(root, cpus, highest)).collect();
+    clusters.sort_by_key(|cluster| (std::cmp::Reverse(cluster.capacity), cluster.cores.first().map(|core| core.id)));
+    let labels = label::labels(clusters.len());
+    for (cluster, label) in clusters.iter_mut().zip(labels) {
+        cluster.label = label;
+    }
+    Ok(Board { name: board_name(root), clusters })
+}
+
+fn cpu_folder(root: &Path, id: CoreId) -> PathBuf {
+    root.join(format!("devices/system/cpu/cpu{id}"))
+}
+
+fn read_cpu(root: &Path, id: CoreId) -> Cpu {
+    let folder = cpu_folder(root, id);
+    let list = |path: &str| text(&folder.join(path)).and_then(|list| parse_cpu_list(&list));
+    let hertz = number(&folder.join("cpufreq/cpuinfo_max_freq")).map(|kilohertz: u64| kilohertz * 1000);
+    let capacity = number(&folder.join("cpu_capacity")).filter(|&capacity| capacity > 0);
+    let domain = list("cpufreq/related_cpus").filter(|cpus| cpus.len() > 1);
+    let mut siblings = list("topology/thread_siblings_list").unwrap_or_default();
+    siblings.retain(|&sibling| sibling != id);
+    let hybrid_type = ["cpu_core", "cpu_atom"].into_iter().find(|kind| {
+        let cpus = text(&root.join(format!("devices/{kind}/cpus"))).and_then(|list| parse_cpu_list(&list));
+        cpus.is_some_and(|cpus| cpus.contains(&id))
+    });
+    // On hybrid x86 every core has its own frequency domain and the best cores clock a little higher.
+    let domain = match (hybrid_type, domain) {
+        (Some(_), _) => Vec::new(),
+        (None, Some(cpus)) => cpus.into_iter().map(|cpu| u64::from(cpu.0)).collect(),
+        (None, None) => hertz.into_iter().collect(),
+    };
+    let package = number(&folder.join("topology/physical_package_id")).unwrap_or(0);
+    let key = ClusterKey { package, hybrid_type, capacity: if hybrid_type.is_some() { None } else { capacity }, domain };
+    Cpu { id, siblings, capacity, hertz, key }
+}
+
+fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
+    let hertz = cpus.iter().filter_map(|cpu| cpu.hertz).max();
+    let estimated = match (hertz, highest_hertz) {
+        (Some(hertz), Some(highest)) if highest > 0 => hertz as f64 / highest as f64,
+        _ => 1.0,
+    };
+    let stated = cpus.iter().filter_map(|cpu| cpu.capacity).max();
+    let first = cpus.first().map_or(CoreId(0), |cpu| cpu.id);
+    let folder = cpu_folder(root, first);
+    let core_type = match cpus.first().and_then(|cpu| cpu.key.hybrid_type) {
+        Some("cpu_core") => Some("performance core".to_owned()),
+        Some(_) => Some("efficiency core".to_owned()),
+        None => arm_core_type(&folder),
+    };
+    let estimated = estimated * core_type.as_deref().map_or(1.0, relative_speed);
+    let mut frequencies: Vec<u64> = text(&folder.join("cpufreq/scaling_available_frequencies"))
+        .map(|list| list.split_whitespace().filter_map(|kilohertz| kilohertz.parse::<u64>().ok()).collect())
+        .unwrap_or_default();
+    frequencies.iter_mut().for_each(|frequency| *frequency *= 1000);
+    frequencies.extend(hertz);
+    frequencies.sort_unstable();
+    frequencies.dedup();
+    Cluster {
+        label: String::new(),
+        core_type,
+        capacity: stated.unwrap_or((estimated * 1024.0) as u32).max(1),
+        cores: cpus
+            .into_iter()
+            .map(|cpu| Core { id: cpu.id, siblings: cpu.siblings, emulated_slowdown: None })
+            .collect(),
+        operating_points: frequencies.into_iter().map(|hertz| OperatingPoint { hertz, volts: None }).collect(),
+        caches: caches(&folder),
+    }
+}
+
+fn caches(cpu: &Path) -> Vec<Cache> {
+    let mut caches: Vec<Cache> = (0..10)
+        .map_while(|index| {
+            let folder = cpu.join(format!("cache/index{index}"));
+            folder.is_dir().then_some(folder)
+        })
+        .filter(|folder| text(&folder.join("type")).as_deref() != Some("Instruction"))
+        .filter_map(|folder| {
+            let sharing = text(&folder.join("shared_cpu_list")).and_then(|list| parse_cpu_list(&list));
+            Some(Cache {
+                level: number(&folder.join("level"))?,
+                bytes: size(&text(&folder.join("size"))?)?,
+                shared_by: sharing.map_or(1, |cpus| cpus.len() as u32),
+            })
+        })
+        .collect();
+    caches.sort_by_key(|cache| cache.level);
+    caches
+}
+
+/// A size such as `512K` or `32M`.
+fn size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|character: char| !character.is_ascii_digit());
+    let factor = match &text[digits.len()..] {
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => 1,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// The core's name from the ARM identification register, for the cores that boards of interest have.
+fn arm_core_type(cpu: &Path) -> Option<String> {
+    let register = text(&cpu.join("regs/identification/midr_el1"))?;
+    let register = u64::from_str_radix(register.trim_start_matches("0x"), 16).ok()?;
+    let name = match ((register >> 24) & 0xff, (register >> 4) & 0xfff) {
+        (0x41, 0xd03) => "Cortex-A53",
+        (0x41, 0xd05) => "Cortex-A55",
+        (0x41, 0xd07) => "Cortex-A57",
+        (0x41, 0xd08) => "Cortex-A72",
+        (0x41, 0xd09) => "Cortex-A73",
+        (0x41, 0xd0a) => "Cortex-A75",
+        (0x41, 0xd0b) => "Cortex-A76",
+        (0x41, 0xd0d) => "Cortex-A77",
+        (0x41, 0xd41) => "Cortex-A78",
+        (0x41, 0xd44) => "Cortex-X1",
+        (0x41, 0xd46) => "Cortex-A510",
+        (0x41, 0xd47) => "Cortex-A710",
+        (0x41, 0xd48) => "Cortex-X2",
+        (0x4e, 0x003) => "Denver 2",
+        _ => return None,
+    };
+    Some(name.to_owned())
+}
+
+/// How fast a core is beside the fastest kind at the same frequency, for kernels that state no capacities. Rough values,
+/// which only order the clusters and seed searches; times are measured.
+fn relative_speed(core_type: &str) -> f64 {
+    match core_type {
+        "efficiency core" => 0.6,
+        "Cortex-A53" | "Cortex-A55" | "Cortex-A510" => 0.45,
+        "Cortex-A57" | "Cortex-A72" => 0.8,
+        _ => 1.0,
+    }
+}
+
+fn board_name(root: &Path) -> String {
+    let device_tree = text(&root.join("firmware/devicetree/base/model"));
+    let product = || text(&root.join("devices/virtual/dmi/id/product_name"));
+    let name = device_tree.or_else(product).map(|name| name.trim_matches(['\0', ' ', '\n']).to_owned());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "this machine".to_owned())
+}
+
+fn text(path: &Path) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
+    text(path)?.parse().ok()
+}

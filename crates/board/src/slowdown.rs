@@ -1,0 +1,38 @@
+use crate::{Board, BoardError, CoreId, label};
+
+impl Board {
+    /// The same board with some cores so many times slower. Each slowed core becomes a cluster of its own, because it is
+    /// no longer like its neighbours. The load that makes it slow is the caller's business.
+    ///
+    /// # Errors
+    /// [`BoardError::Invalid`] if a core does not exist or a factor is not above 1.
+    pub fn with_slowdown(&self, slowed: &[(CoreId, f64)]) -> Result<Self, BoardError> {
+        let mut board = self.clone();
+        for &(id, factor) in slowed {
+            let invalid = |detail: String| BoardError::Invalid { field: format!("slow core {id}"), detail };
+            if !(factor.is_finite() && factor > 1.0) {
+                return Err(invalid(format!("the factor is {factor}, it must be above 1")));
+            }
+            let known: Vec<u32> = board.cores().map(|core| core.id.0).collect();
+            let home = board.clusters.iter_mut().find(|cluster| cluster.cores.iter().any(|core| core.id == id));
+            let home = home.ok_or_else(|| {
+                invalid(format!("does not exist or may not be used by this process; the cores are {known:?}"))
+            })?;
+            let mut own = home.clone();
+            home.cores.retain(|core| core.id != id);
+            own.cores.retain(|core| core.id == id);
+            for core in &mut own.cores {
+                core.emulated_slowdown = Some(core.emulated_slowdown.unwrap_or(1.0) * factor);
+            }
+            own.capacity = ((f64::from(own.capacity) / factor) as u32).max(1);
+            board.clusters.push(own);
+            board.clusters.retain(|cluster| !cluster.cores.is_empty());
+        }
+        board.clusters.sort_by(|left, right| right.capacity.cmp(&left.capacity));
+        let labels = label::labels(board.clusters.len());
+        for (cluster, label) in board.clusters.iter_mut().zip(labels) {
+            cluster.label = label;
+        }
+        Ok(board)
+    }
+}

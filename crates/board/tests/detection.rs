@@ -1,0 +1,75 @@
+//! Detection on recorded sysfs trees.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use millstream_board::{Board, BoardError, CoreId, detect_at};
+use tempfile::TempDir;
+
+/// Lays a recorded tree out on disk.
+fn tree(name: &str) -> TempDir {
+    let recorded = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/sysfs/{name}.txt"));
+    let root = TempDir::new().unwrap();
+    for line in fs::read_to_string(recorded).unwrap().lines().filter(|line| !line.starts_with('#')) {
+        let (path, content) = line.split_once(" = ").unwrap();
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{content}\n")).unwrap();
+    }
+    root
+}
+
+fn detect(name: &str) -> Board {
+    detect_at(tree(name).path(), None).unwrap()
+}
+
+/// `label: core type x cores, capacity, megahertz, outermost cache`, one line a cluster.
+fn summary(board: &Board) -> String {
+    let mut lines = vec![board.name().to_owned()];
+    for cluster in board.clusters() {
+        let cores: Vec<u32> = cluster.cores.iter().map(|core| core.id.0).collect();
+        let megahertz = cluster.operating_points.last().map(|point| point.hertz / 1_000_000);
+        let cache = cluster.caches.last().map(|cache| (cache.level, cache.bytes >> 10, cache.shared_by));
+        lines.push(format!(
+            "{}: {} {cores:?}, capacity {}, {megahertz:?} MHz, cache {cache:?}",
+            cluster.label,
+            cluster.core_type.as_deref().unwrap_or("?"),
+            cluster.capacity
+        ));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn every_recorded_board_is_recognised() {
+    let names = ["hikey-970", "khadas-vim3", "rk3588", "raspberry-pi-5", "jetson-tx2", "alder-lake-laptop", "plain-vm"];
+    let summaries: Vec<String> = names.iter().map(|name| summary(&detect(name))).collect();
+    insta::assert_snapshot!(summaries.join("\n\n"));
+}
+
+#[test]
+fn cores_outside_the_cpuset_are_left_out() {
+    let allowed = [CoreId(0), CoreId(5), CoreId(6)];
+    let board = detect_at(tree("hikey-970").path(), Some(&allowed)).unwrap();
+    let labels: Vec<(&str, usize)> =
+        board.clusters().iter().map(|cluster| (cluster.label.as_str(), cluster.cores.len())).collect();
+    assert_eq!(labels, [("B", 2), ("s", 1)]);
+}
+
+#[test]
+fn when_the_first_hyper_thread_is_not_allowed_its_sibling_stands_in() {
+    let board = detect_at(tree("alder-lake-laptop").path(), Some(&[CoreId(1), CoreId(2), CoreId(3)])).unwrap();
+    assert_eq!(board.cores().map(|core| core.id).collect::<Vec<_>>(), [CoreId(1), CoreId(2)]);
+}
+
+#[test]
+fn no_usable_core_is_an_error() {
+    assert!(matches!(detect_at(Path::new("/does/not/exist"), None), Err(BoardError::NoCores { .. })));
+    let error = detect_at(tree("plain-vm").path(), Some(&[CoreId(9)])).unwrap_err();
+    assert!(error.to_string().contains("9"), "{error}");
+}
+
+#[test]
+fn this_machine_has_cores() {
+    assert!(Board::detect().unwrap().cores().count() >= 1);
+}

@@ -1,0 +1,62 @@
+//! Board files: what is accepted, what is refused and why, and slowed cores.
+
+use millstream_board::{Board, BoardError, CoreId};
+
+fn document(clusters: &str) -> String {
+    format!(r#"{{"format": "millstream-board", "version": 1, "name": "test", "clusters": {clusters}}}"#)
+}
+
+const TWO: &str = r#"[{"label": "s", "capacity": 400, "cores": [{"id": 2}]},
+    {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]"#;
+
+#[test]
+fn a_document_survives_a_round_trip() {
+    let board = Board::from_json(&document(TWO)).unwrap();
+    let text = serde_json::to_string(&board.to_document()).unwrap();
+    let again = Board::from_json(&text).unwrap();
+    assert_eq!(board, again);
+    assert_eq!(board.fingerprint(), again.fingerprint());
+    let classes: Vec<String> = board.processor_classes().map(|class| class.to_string()).collect();
+    assert_eq!(classes, ["B1", "B2", "s1"]);
+}
+
+#[test]
+fn impossible_documents_name_the_field() {
+    let cases = [
+        ("[]", "clusters"),
+        (r#"[{"label": "B", "capacity": 1, "cores": []}]"#, "clusters[0].cores"),
+        (r#"[{"label": "B", "capacity": 0, "cores": [{"id": 0}]}]"#, "clusters[0].capacity"),
+        (r#"[{"label": "4", "capacity": 1, "cores": [{"id": 0}]}]"#, "clusters[0].label"),
+        (r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}, {"id": 0}]}]"#, "core 0 a second time"),
+        (
+            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "operating_points": [{"hertz": 0}]}]"#,
+            "operating_points.hertz",
+        ),
+        (r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "colour": "red"}]"#, "colour"),
+        (
+            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0, "emulated_slowdown": -1.0}]}]"#,
+            "emulated_slowdown",
+        ),
+    ];
+    for (clusters, expected) in cases {
+        let message = Board::from_json(&document(clusters)).unwrap_err().to_string();
+        assert!(message.contains(expected), "{clusters}: {message}");
+    }
+    let newer = document(TWO).replace("\"version\": 1", "\"version\": 9");
+    assert!(Board::from_json(&newer).unwrap_err().to_string().contains("version: is 9"));
+    assert!(matches!(Board::from_json("{"), Err(BoardError::Malformed { .. })));
+}
+
+#[test]
+fn a_slowed_core_becomes_the_slow_cluster() {
+    let plain = r#"[{"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]"#;
+    let board = Board::from_json(&document(plain)).unwrap();
+    let slowed = board.with_slowdown(&[(CoreId(1), 3.0)]).unwrap();
+    let classes: Vec<String> = slowed.processor_classes().map(|class| class.to_string()).collect();
+    assert_eq!(classes, ["B1", "s1"]);
+    assert_eq!(slowed.cluster("s").unwrap().cores[0].id, CoreId(1));
+    assert_eq!(slowed.cluster("s").unwrap().capacity, 341);
+    assert_ne!(board.fingerprint(), slowed.fingerprint());
+    assert!(board.with_slowdown(&[(CoreId(7), 3.0)]).unwrap_err().to_string().contains("slow core 7"));
+    assert!(board.with_slowdown(&[(CoreId(1), 0.5)]).is_err());
+}

@@ -1,0 +1,119 @@
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
+
+use millstream_graph::{Graph, OperatorId};
+
+use crate::{InputBytes, merge};
+
+/// Operators that are never separated, in the order in which they run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The operators.
+    pub operators: Vec<OperatorId>,
+}
+
+/// A network as a sequence of blocks; stages are contiguous ranges of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    blocks: Vec<Block>,
+}
+
+impl Chain {
+    /// Merges and orders the operators of `graph`.
+    pub fn of(graph: &Graph) -> Self {
+        let ordered = order_groups(graph, &merge::groups(graph));
+        let mut chain = Self { blocks: ordered };
+        chain.join_untyped(graph);
+        chain
+    }
+
+    /// The blocks, in order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The operators of a range of blocks, in the order in which they run.
+    pub fn operators(&self, range: Range<usize>) -> Vec<OperatorId> {
+        self.blocks[range].iter().flat_map(|block| block.operators.iter().copied()).collect()
+    }
+
+    /// How many bytes each possible stage receives from the stages before it.
+    pub fn input_bytes(&self, graph: &Graph) -> InputBytes {
+        InputBytes::new(graph, &self.blocks)
+    }
+
+    /// The range of blocks that consists of exactly these operators, if there is one.
+    pub fn find(&self, operators: &[OperatorId]) -> Option<Range<usize>> {
+        let first = operators.first()?;
+        let start = self.blocks.iter().position(|block| block.operators.contains(first))?;
+        let mut end = start;
+        let mut count = 0;
+        while count < operators.len() {
+            count += self.blocks.get(end)?.operators.len();
+            end += 1;
+        }
+        (self.operators(start..end) == operators).then_some(start..end)
+    }
+
+    /// Joins blocks wherever a value of unknown type would cross, because no segment can start or end at it.
+    fn join_untyped(&mut self, graph: &Graph) {
+        let mut place = vec![0; graph.operators().len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            for operator in &block.operators {
+                place[operator.index()] = index;
+            }
+        }
+        let mut is_open = vec![true; self.blocks.len() + 1];
+        for id in graph.value_ids().filter(|&id| graph.value(id).data_type.is_none()) {
+            let Some(producer) = graph.producer(id) else { continue };
+            let last = graph.readers(id).iter().map(|reader| place[reader.index()]).max().unwrap_or(0);
+            for cut in place[producer.index()] + 1..=last {
+                is_open[cut] = false;
+            }
+        }
+        let mut joined: Vec<Block> = Vec::new();
+        for (index, block) in self.blocks.drain(..).enumerate() {
+            match joined.last_mut() {
+                Some(previous) if !is_open[index] => previous.operators.extend(block.operators),
+                _ => joined.push(block),
+            }
+        }
+        self.blocks = joined;
+    }
+}
+
+/// Orders groups topologically, earliest first member first.
+fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
+    let mut members: BTreeMap<usize, Vec<OperatorId>> = BTreeMap::new();
+    let mut first_place = BTreeMap::new();
+    for (place, &id) in graph.order().iter().enumerate() {
+        members.entry(group_of[id.index()]).or_default().push(id);
+        first_place.entry(group_of[id.index()]).or_insert(place);
+    }
+    let mut waiting_for: BTreeMap<usize, usize> = members.keys().map(|&group| (group, 0)).collect();
+    let edges = || {
+        let edges = graph.dependencies().edge_indices().filter_map(|edge| graph.dependencies().edge_endpoints(edge));
+        edges.map(|(from, to)| (group_of[from.index()], group_of[to.index()])).filter(|(from, to)| from != to)
+    };
+    let mut successors: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (from, to) in edges() {
+        *waiting_for.entry(to).or_default() += 1;
+        successors.entry(from).or_default().push(to);
+    }
+    let ready = waiting_for.iter().filter(|&(_, &count)| count == 0);
+    let mut ready: BinaryHeap<Reverse<(usize, usize)>> =
+        ready.map(|(group, _)| Reverse((first_place[group], *group))).collect();
+    let mut blocks = Vec::with_capacity(members.len());
+    while let Some(Reverse((_, group))) = ready.pop() {
+        blocks.push(Block { operators: members.remove(&group).unwrap_or_default() });
+        for &successor in successors.get(&group).into_iter().flatten() {
+            let waiting = waiting_for.entry(successor).or_default();
+            *waiting -= 1;
+            if *waiting == 0 {
+                ready.push(Reverse((first_place[&successor], successor)));
+            }
+        }
+    }
+    blocks
+}

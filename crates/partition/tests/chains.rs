@@ -1,0 +1,75 @@
+//! Chains of random and of real networks.
+
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_partition::Chain;
+use proptest::prelude::*;
+
+/// A random DAG whose operators are of mixed kinds; value `v` has `4 * (v + 1)` bytes. Some values have no type.
+fn random_graph(edges: &[(usize, usize)], kinds: &[u8], untyped: &[bool]) -> Graph {
+    let mut builder = GraphBuilder::new("random");
+    let input = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
+    builder.input(input);
+    let values: Vec<_> = (0..kinds.len())
+        .map(|index| {
+            let data_type = (!untyped[index]).then_some(DataType::F32);
+            builder.value(format!("v{index}"), data_type, Some(Shape::from([index + 1]))).unwrap()
+        })
+        .collect();
+    for (index, kind) in kinds.iter().enumerate() {
+        let kind = match kind % 3 {
+            0 => OperatorKind::Opaque,
+            1 => OperatorKind::Activation,
+            _ => OperatorKind::Elementwise,
+        };
+        let mut reads: Vec<_> =
+            edges.iter().filter(|(from, to)| *to == index && from < to).map(|&(from, _)| values[from]).collect();
+        if reads.is_empty() {
+            reads.push(input);
+        }
+        builder.operator(NewOperator::new(format!("o{index}"), "x", kind).reads(reads).makes([values[index]])).unwrap();
+    }
+    builder.output(values[kinds.len() - 1]);
+    builder.build().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn a_chain_is_a_topological_order_of_all_operators(
+        edges in prop::collection::vec((0_usize..14, 0_usize..14), 0..40),
+        kinds in prop::collection::vec(any::<u8>(), 14),
+        untyped in prop::collection::vec(prop::bool::weighted(0.1), 14),
+    ) {
+        let graph = random_graph(&edges, &kinds, &untyped);
+        let chain = Chain::of(&graph);
+        let operators = chain.operators(0..chain.blocks().len());
+        prop_assert_eq!(operators.len(), graph.operators().len());
+        let place = |id| operators.iter().position(|&other| other == id).unwrap();
+        for id in graph.operator_ids() {
+            for &value in &graph.operator(id).inputs {
+                if let Some(producer) = graph.producer(value) {
+                    prop_assert!(place(producer) < place(id));
+                }
+            }
+        }
+        let bytes = chain.input_bytes(&graph);
+        for start in 0..chain.blocks().len() {
+            for end in start + 1..=chain.blocks().len() {
+                let stage = chain.operators(start..end);
+                prop_assert_eq!(chain.find(&stage), Some(start..end));
+                let received = graph.boundary(&stage).inputs.into_iter().filter(|&value| graph.producer(value).is_some());
+                let received: Vec<_> = received.map(|value| graph.value(value)).collect();
+                prop_assert!(received.iter().all(|value| value.data_type.is_some()), "an untyped value crosses");
+                prop_assert_eq!(bytes.of(start..end), received.iter().filter_map(|value| value.bytes()).sum::<u64>());
+            }
+        }
+    }
+}
+
+#[test]
+fn fused_operators_stay_together() {
+    // Blocks = convolutions + poolings + concatenations + fully connected layers: everything else is merged into them.
+    for (name, blocks) in [("vgg16", 13 + 5 + 3), ("googlenet", 57 + 4 + 9 + 9 + 1 + 1), ("resnet50", 53 + 2 + 1)] {
+        let model = millstream_zoo::build(name).unwrap();
+        assert_eq!(Chain::of(model.graph()).blocks().len(), blocks, "{name}");
+    }
+}

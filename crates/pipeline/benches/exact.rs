@@ -1,0 +1,69 @@
+//! Time of the exact searches over layers and cores. Targets: at most 1 ms for 54 layers on 4+4 cores, 5 ms for 150.
+
+use divan::{Bencher, black_box};
+use millstream_board::Board;
+use millstream_cost::{CostTable, HandOver, Nanoseconds};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_partition::Chain;
+use millstream_pipeline::{Problem, best_period, pareto_front};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn main() {
+    divan::main();
+}
+
+fn network(layers: usize) -> Graph {
+    let build = || {
+        let mut builder = GraphBuilder::new("chain");
+        let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([1])))?;
+        builder.input(value);
+        for index in 0..layers {
+            let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([100_000])))?;
+            let operator = NewOperator::new(format!("o{index}"), "Conv", OperatorKind::Opaque);
+            builder.operator(operator.reads([value]).makes([made]))?;
+            value = made;
+        }
+        builder.output(value);
+        builder.build()
+    };
+    build().unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// 4+4 cores with layer times that scale imperfectly and differently from layer to layer.
+fn problem(layers: usize) -> Problem {
+    let cores = |from: usize| (from..from + 4).map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
+    let text = format!(
+        r#"{{"format": "millstream-board", "version": 1, "name": "4+4", "clusters": [
+            {{"label": "B", "capacity": 1024, "cores": [{}]}}, {{"label": "s", "capacity": 400, "cores": [{}]}}]}}"#,
+        cores(0),
+        cores(4)
+    );
+    let board = Board::from_json(&text).unwrap_or_else(|error| unreachable!("{error}"));
+    let graph = network(layers);
+    let mut random = ChaCha8Rng::seed_from_u64(layers as u64);
+    let mut table = CostTable::new(layers, board.processor_classes());
+    let work: Vec<f64> = (0..layers).map(|_| random.random_range(1e5..3e6)).collect();
+    for processor in table.processors() {
+        let class = table.classes()[processor.index()].clone();
+        let slowness = if class.cluster == "B" { 1.0 } else { 2.5 };
+        for (operator, work) in work.iter().enumerate() {
+            let speedup = (class.count as f64).powf(random.random_range(0.6..0.95));
+            table.set_time(processor, operator, Nanoseconds((work * slowness / speedup) as u64));
+        }
+        table.set_hand_over(processor, HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 });
+    }
+    Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+#[divan::bench(args = [28, 54, 150])]
+fn shortest_period(bencher: Bencher<'_, '_>, layers: usize) {
+    let problem = problem(layers);
+    bencher.bench_local(|| best_period(black_box(&problem)));
+}
+
+#[divan::bench(args = [28, 54], sample_count = 5)]
+fn front(bencher: Bencher<'_, '_>, layers: usize) {
+    let problem = problem(layers);
+    bencher.bench_local(|| pareto_front(black_box(&problem)));
+}

@@ -1,0 +1,23 @@
+use millstream_board::ProcessorClass;
+use thiserror::Error;
+
+/// Why there is no pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PipelineError {
+    /// The cost table does not cover the board.
+    #[error("the cost table has no times for {class}; profile the board again")]
+    MissingProcessor {
+        /// The processor class.
+        class: ProcessorClass,
+    },
+    /// No processor runs this operator.
+    #[error("no processor of the board supports the operator '{operator}'")]
+    Unsupported {
+        /// The operator.
+        operator: String,
+    },
+    /// Each operator runs somewhere, but no assignment of the board's cores to stages runs them all.
+    #[error("the board has too few processors that support this network: no division into stages can run all its operators")]
+    Infeasible,
+}

@@ -1,0 +1,149 @@
+use std::collections::HashMap;
+use std::ops::Range;
+
+use millstream_board::{Board, CoreId, Processor, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use millstream_schedule::{Assignment, Replica, Schedule, Stage, replicated_period};
+
+use crate::cores::CoreCounts;
+use crate::{PipelineError, Plan, PlannedStage};
+
+/// A time that stands for "not supported"; sums of it stay above every real time.
+pub(crate) const UNSUPPORTED: u64 = u64::MAX / 4;
+
+/// Stage times of a network on a board, ready for searching.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    chain: Chain,
+    clusters: Vec<ClusterCores>,
+    pub(crate) counts: CoreCounts,
+    /// Clusters' classes, cluster by cluster, counts ascending: `classes[offset(cluster) + count - 1]`.
+    pub(crate) classes: Vec<ProcessorClass>,
+    /// Per class, per end, per start: the stage's time in nanoseconds.
+    times: Vec<Vec<u64>>,
+}
+
+#[derive(Debug, Clone)]
+struct ClusterCores {
+    label: String,
+    cores: Vec<CoreId>,
+    /// Index of its first class.
+    offset: usize,
+}
+
+impl Problem {
+    /// Collects the times of every possible stage.
+    ///
+    /// # Errors
+    /// [`PipelineError::MissingProcessor`] if the table lacks a processor class of the board,
+    /// [`PipelineError::Unsupported`] if no processor runs some operator.
+    pub fn new(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> Result<Self, PipelineError> {
+        let mut clusters = Vec::new();
+        let mut classes = Vec::new();
+        for cluster in board.clusters() {
+            let cores = cluster.cores.iter().map(|core| core.id).collect();
+            clusters.push(ClusterCores { label: cluster.label.clone(), cores, offset: classes.len() });
+            classes.extend(
+                (1..=cluster.cores.len()).map(|count| ProcessorClass { cluster: cluster.label.clone(), count }),
+            );
+        }
+        let processors: Vec<ProcessorIndex> = classes
+            .iter()
+            .map(|class| table.find(class).ok_or_else(|| PipelineError::MissingProcessor { class: class.clone() }))
+            .collect::<Result<_, _>>()?;
+        let is_orphan = |operator: usize| processors.iter().all(|&processor| table.time(processor, operator).is_none());
+        if let Some(id) = graph.operator_ids().find(|id| is_orphan(id.index())) {
+            return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
+        }
+        let times = stage_times(graph, chain, table, &processors);
+        let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.cores.len()).collect());
+        Ok(Self { chain: chain.clone(), clusters, counts, classes, times })
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.chain.blocks().len()
+    }
+
+    pub(crate) fn clusters(&self) -> usize {
+        self.clusters.len()
+    }
+
+    /// The classes of a cluster, counts ascending from 1.
+    pub(crate) fn classes_of(&self, cluster: usize) -> Range<usize> {
+        let ClusterCores { offset, cores, .. } = &self.clusters[cluster];
+        *offset..offset + cores.len()
+    }
+
+    /// Time of the stage of blocks `start..end` on a class; at least [`UNSUPPORTED`] if it can't run there.
+    #[inline]
+    pub(crate) fn time(&self, class: usize, start: usize, end: usize) -> u64 {
+        self.times[class][(end - 1) * end / 2 + start]
+    }
+
+    /// A plan of these stages, with its period and latency.
+    pub(crate) fn plan(&self, mut stages: Vec<(Range<usize>, Vec<usize>)>) -> Plan {
+        let mut period = Nanoseconds::ZERO;
+        let mut latency = Nanoseconds::ZERO;
+        for (blocks, classes) in &mut stages {
+            classes.sort_unstable();
+            let times: Vec<Nanoseconds> =
+                classes.iter().map(|&class| Nanoseconds(self.time(class, blocks.start, blocks.end))).collect();
+            period = period.max(replicated_period(&times));
+            latency += times.into_iter().max().unwrap_or_default();
+        }
+        let stages = stages.into_iter().map(|(blocks, classes)| PlannedStage {
+            blocks,
+            replicas: classes.into_iter().map(|class| self.classes[class].clone()).collect(),
+        });
+        Plan { stages: stages.collect(), period, latency }
+    }
+
+    /// Gives the plan's stages cores of their own, lowest numbers first.
+    pub fn schedule(&self, plan: &Plan) -> Schedule {
+        let mut free: HashMap<&str, std::slice::Iter<'_, CoreId>> =
+            self.clusters.iter().map(|cluster| (cluster.label.as_str(), cluster.cores.iter())).collect();
+        let mut replica = |class: &ProcessorClass, blocks: &Range<usize>| {
+            let cores = free.get_mut(class.cluster.as_str()).into_iter().flatten().take(class.count).copied();
+            let processor = Processor { cluster: class.cluster.clone(), cores: cores.collect() };
+            Replica { assignments: vec![Assignment { processor, operators: self.chain.operators(blocks.clone()) }] }
+        };
+        let stages = plan.stages.iter().map(|stage| Stage {
+            replicas: stage.replicas.iter().map(|class| replica(class, &stage.blocks)).collect(),
+        });
+        Schedule { stages: stages.collect() }
+    }
+}
+
+/// Per class, the triangle of stage times, row `end` (from 1) of `end` starts.
+fn stage_times(graph: &Graph, chain: &Chain, table: &CostTable, processors: &[ProcessorIndex]) -> Vec<Vec<u64>> {
+    let blocks = chain.blocks();
+    let bytes = chain.input_bytes(graph);
+    let of_processor = |&processor: &ProcessorIndex| {
+        let block_time = |operators: &[millstream_graph::OperatorId]| {
+            let times = operators.iter().map(|id| table.time(processor, id.index()));
+            times.map(|time| time.map_or(UNSUPPORTED, |time| time.0)).fold(0_u64, u64::saturating_add)
+        };
+        let mut sums = vec![0_u64];
+        let mut gaps = vec![0_usize];
+        for block in blocks {
+            let time = block_time(&block.operators);
+            let supported = time < UNSUPPORTED;
+            sums.push(sums[sums.len() - 1] + if supported { time } else { 0 });
+            gaps.push(gaps[gaps.len() - 1] + usize::from(!supported));
+        }
+        let mut times = Vec::with_capacity(blocks.len() * (blocks.len() + 1) / 2);
+        for end in 1..=blocks.len() {
+            for start in 0..end {
+                let hand_over =
+                    if start == 0 { 0 } else { table.hand_over(processor, bytes.of(start..end)).0 };
+                let time = sums[end] - sums[start] + hand_over;
+                times.push(if gaps[end] > gaps[start] { UNSUPPORTED } else { time.max(1) });
+            }
+        }
+        times
+    };
+    processors.iter().map(of_processor).collect()
+}

@@ -1,0 +1,214 @@
+//! Exact search against exhaustive enumeration on random small cases.
+
+use std::ops::Range;
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, HandOver, Nanoseconds};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_partition::Chain;
+use millstream_pipeline::{Objective, PipelineError, Plan, PlannedStage, Problem, best_period, choose, pareto_front};
+use proptest::prelude::*;
+
+/// A chain of opaque operators, each also reading the value before last.
+fn network(sizes: &[usize]) -> Graph {
+    let mut builder = GraphBuilder::new("chain");
+    let mut values = vec![builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap()];
+    builder.input(values[0]);
+    for (index, &size) in sizes.iter().enumerate() {
+        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([size]))).unwrap();
+        let reads = values.iter().rev().take(2).copied();
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        builder.operator(operator.reads(reads).makes([made])).unwrap();
+        values.push(made);
+    }
+    builder.output(values[sizes.len()]);
+    builder.build().unwrap()
+}
+
+fn board(cores: &[usize]) -> Board {
+    let mut next = 0;
+    let clusters: Vec<String> = cores
+        .iter()
+        .enumerate()
+        .map(|(index, &count)| {
+            let ids: Vec<String> = (next..next + count).map(|id| format!("{{\"id\": {id}}}")).collect();
+            next += count;
+            format!("{{\"label\": \"c{index}\", \"capacity\": {}, \"cores\": [{}]}}", 1000 - index, ids.join(","))
+        })
+        .collect();
+    let clusters = clusters.join(",");
+    Board::from_json(&format!(
+        "{{\"format\": \"millstream-board\", \"version\": 1, \"name\": \"t\", \"clusters\": [{clusters}]}}"
+    ))
+    .unwrap()
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    sizes: Vec<usize>,
+    cores: Vec<usize>,
+    /// Per class and operator; `None` is unsupported.
+    times: Vec<Vec<Option<u64>>>,
+    hand_over: Vec<(f64, f64)>,
+}
+
+impl Case {
+    fn build(&self) -> (Graph, Board, CostTable) {
+        let (graph, board) = (network(&self.sizes), board(&self.cores));
+        let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
+        for processor in table.processors() {
+            for operator in 0..self.sizes.len() {
+                if let Some(time) = self.times[processor.index()][operator] {
+                    table.set_time(processor, operator, Nanoseconds(time));
+                }
+            }
+            let (seconds, seconds_per_byte) = self.hand_over[processor.index()];
+            table.set_hand_over(processor, HandOver { seconds, seconds_per_byte });
+        }
+        (graph, board, table)
+    }
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (prop::collection::vec(1_usize..3, 1..3), 1_usize..6).prop_flat_map(|(cores, operators)| {
+        let classes: usize = cores.iter().sum();
+        let time = prop_oneof![1 => Just(None), 12 => (1_u64..2000).prop_map(Some)];
+        (
+            prop::collection::vec(1_usize..100, operators),
+            Just(cores),
+            prop::collection::vec(prop::collection::vec(time, operators), classes),
+            prop::collection::vec((0.0..2e-7, 0.0..1e-9), classes),
+        )
+            .prop_map(|(sizes, cores, times, hand_over)| Case { sizes, cores, times, hand_over })
+    })
+}
+
+/// Every multiset of classes within the free cores.
+fn replica_sets(free: &[usize], classes: &[(usize, ProcessorClass)], from: usize) -> Vec<Vec<usize>> {
+    let mut found = Vec::new();
+    for index in from..classes.len() {
+        let (cluster, class) = &classes[index];
+        if class.count <= free[*cluster] {
+            let mut left = free.to_vec();
+            left[*cluster] -= class.count;
+            found.push(vec![index]);
+            for mut rest in replica_sets(&left, classes, index) {
+                rest.push(index);
+                found.push(rest);
+            }
+        }
+    }
+    found
+}
+
+/// Every plan there is.
+fn enumerate(start: usize, blocks: usize, free: &[usize], classes: &[(usize, ProcessorClass)]) -> Vec<Vec<PlannedStage>> {
+    if start == blocks {
+        return vec![Vec::new()];
+    }
+    let mut found = Vec::new();
+    for end in start + 1..=blocks {
+        for set in replica_sets(free, classes, 0) {
+            let mut left = free.to_vec();
+            set.iter().for_each(|&index| left[classes[index].0] -= classes[index].1.count);
+            for rest in enumerate(end, blocks, &left, classes) {
+                let replicas = set.iter().map(|&index| classes[index].1.clone()).collect();
+                let mut stages = vec![PlannedStage { blocks: Range { start, end }, replicas }];
+                stages.extend(rest);
+                found.push(stages);
+            }
+        }
+    }
+    found
+}
+
+fn brute_force(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> Vec<(Nanoseconds, Nanoseconds)> {
+    let free: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
+    let place = |label: &str| board.clusters().iter().position(|cluster| cluster.label == label).unwrap();
+    let classes: Vec<_> = board.processor_classes().map(|class| (place(&class.cluster), class)).collect();
+    enumerate(0, problem.blocks(), &free, &classes)
+        .into_iter()
+        .filter_map(|stages| {
+            let plan = Plan { stages, period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO };
+            let schedule = problem.schedule(&plan);
+            schedule.validate(graph, board).unwrap();
+            let evaluation = schedule.evaluate(graph, table).ok()?;
+            Some((evaluation.period, evaluation.latency))
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn exact_equals_exhaustive(case in cases()) {
+        let (graph, board, table) = case.build();
+        let chain = Chain::of(&graph);
+        let problem = match Problem::new(&graph, &chain, &board, &table) {
+            Ok(problem) => problem,
+            Err(error) => {
+                prop_assert!(matches!(error, PipelineError::Unsupported { .. }), "{error}");
+                return Ok(());
+            }
+        };
+        let all = brute_force(&problem, &graph, &board, &table);
+        let Some(shortest) = all.iter().map(|point| point.0).min() else {
+            prop_assert_eq!(best_period(&problem), Err(PipelineError::Infeasible));
+            prop_assert_eq!(pareto_front(&problem), Err(PipelineError::Infeasible));
+            return Ok(());
+        };
+        let plan = best_period(&problem).unwrap();
+        prop_assert_eq!(plan.period, shortest);
+
+        let front = pareto_front(&problem).unwrap();
+        let mut expected: Vec<_> = all
+            .iter()
+            .copied()
+            .filter(|a| !all.iter().any(|b| b != a && b.0 <= a.0 && b.1 <= a.1))
+            .collect();
+        expected.sort_by_key(|point| point.1);
+        expected.dedup();
+        let found: Vec<_> = front.iter().map(|plan| (plan.period, plan.latency)).collect();
+        prop_assert_eq!(found, expected);
+
+        for plan in front.iter().chain([&plan]) {
+            let schedule = problem.schedule(plan);
+            schedule.validate(&graph, &board).unwrap();
+            let evaluation = schedule.evaluate(&graph, &table).unwrap();
+            prop_assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency));
+        }
+        let chosen = |objective| choose(&front, objective).map(|index| &front[index]).unwrap();
+        prop_assert_eq!(chosen(Objective::Latency), &front[0]);
+        prop_assert!(chosen(Objective::Throughput).period.seconds() <= shortest.seconds() * 1.02);
+    }
+
+    /// Renaming clusters changes nothing but the names.
+    #[test]
+    fn cluster_order_does_not_matter(case in cases()) {
+        let mut swapped = case.clone();
+        swapped.cores.reverse();
+        let mut start = 0;
+        let (mut times, mut hand_over) = (Vec::new(), Vec::new());
+        for &count in &case.cores {
+            times.splice(0..0, case.times[start..start + count].iter().cloned());
+            hand_over.splice(0..0, case.hand_over[start..start + count].iter().copied());
+            start += count;
+        }
+        (swapped.times, swapped.hand_over) = (times, hand_over);
+        let period = |case: &Case| {
+            let (graph, board, table) = case.build();
+            let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).ok()?;
+            best_period(&problem).ok().map(|plan| plan.period)
+        };
+        prop_assert_eq!(period(&case), period(&swapped));
+    }
+}
+
+#[test]
+fn objectives_have_names() {
+    for objective in [Objective::Throughput, Objective::Latency, Objective::Balanced] {
+        assert_eq!(objective.to_string().parse(), Ok(objective));
+    }
+    assert!("speed".parse::<Objective>().unwrap_err().contains("throughput, latency or balanced"));
+}

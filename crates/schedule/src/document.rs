@@ -1,0 +1,201 @@
+use millstream_board::{Board, Processor};
+use millstream_cost::Provenance;
+use millstream_graph::Graph;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Assignment, Evaluation, Replica, Schedule, ScheduleError, Stage};
+
+/// The `format` of schedule files.
+pub const SCHEDULE_FORMAT: &str = "millstream-schedule";
+/// The `version` of schedule files that is written and read.
+pub const SCHEDULE_VERSION: u32 = 1;
+
+/// A schedule as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleDocument {
+    /// Always `millstream-schedule`.
+    pub format: String,
+    /// Version of the format.
+    pub version: u32,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// The model that it is for.
+    pub model: ModelReference,
+    /// The board that it is for.
+    pub board: BoardReference,
+    /// The search that found it.
+    pub algorithm: String,
+    /// What it was chosen for: `throughput`, `latency` or `balanced`.
+    pub objective: String,
+    /// Its stages in short, such as `B4-s2-s2`.
+    pub configuration: String,
+    /// What it should achieve.
+    pub predicted: Prediction,
+    /// The stages.
+    pub stages: Vec<StageDocument>,
+}
+
+/// Which model a schedule is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelReference {
+    /// Its name.
+    pub name: String,
+    /// Where it was read from: a path or `zoo:NAME`.
+    pub source: String,
+    /// Digest of its content.
+    pub digest: String,
+    /// Sizes that open dimensions were fixed to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dimensions: Vec<(String, usize)>,
+    /// Size that open batch dimensions were fixed to.
+    pub batch: usize,
+}
+
+/// Which board a schedule is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardReference {
+    /// Its name.
+    pub name: String,
+    /// Its fingerprint.
+    pub fingerprint: String,
+}
+
+/// What a schedule should achieve, by the cost table that it was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Prediction {
+    /// Time between two frames.
+    pub period_seconds: f64,
+    /// Time of one frame through the pipeline.
+    pub latency_seconds: f64,
+    /// No schedule of this kind has a shorter period under the same costs.
+    pub lower_bound_period_seconds: f64,
+    /// Per stage, the time of each replica for a frame.
+    pub replica_seconds: Vec<Vec<f64>>,
+}
+
+/// One stage: per replica, per processor, the operators by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StageDocument {
+    /// The replicas.
+    pub replicas: Vec<ReplicaDocument>,
+}
+
+/// One replica of a stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplicaDocument {
+    /// What each of its processors runs.
+    pub assignments: Vec<AssignmentDocument>,
+}
+
+/// The operators of one processor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AssignmentDocument {
+    /// The processor.
+    pub processor: Processor,
+    /// Names of its operators, in the order in which it runs them.
+    pub operators: Vec<String>,
+}
+
+impl Prediction {
+    /// The prediction that an evaluation amounts to.
+    pub fn new(evaluation: &Evaluation, lower_bound_period_seconds: f64) -> Self {
+        let seconds = |stage: &crate::StageEvaluation| stage.replica_times.iter().map(|time| time.seconds()).collect();
+        Self {
+            period_seconds: evaluation.period.seconds(),
+            latency_seconds: evaluation.latency.seconds(),
+            lower_bound_period_seconds,
+            replica_seconds: evaluation.stages.iter().map(seconds).collect(),
+        }
+    }
+}
+
+impl ScheduleDocument {
+    /// Reads a schedule file.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Malformed`] if it is not one.
+    pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
+        let malformed = |detail: String| ScheduleError::Malformed { detail };
+        let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        if document.format != SCHEDULE_FORMAT {
+            return Err(malformed(format!("format is '{}', must be '{SCHEDULE_FORMAT}'", document.format)));
+        }
+        if document.version != SCHEDULE_VERSION {
+            let detail = format!("version is {}, this tool reads {SCHEDULE_VERSION}", document.version);
+            return Err(malformed(detail));
+        }
+        Ok(document)
+    }
+
+    /// The schedule, checked against the model and the board that it is to run on.
+    ///
+    /// # Errors
+    /// [`ScheduleError::OtherModel`], [`ScheduleError::OtherBoard`], or whatever [`Schedule::validate`] finds.
+    pub fn resolve(&self, graph: &Graph, digest: &str, board: &Board) -> Result<Schedule, ScheduleError> {
+        if self.model.digest != digest {
+            return Err(ScheduleError::OtherModel {
+                schedule: self.model.name.clone(),
+                schedule_digest: self.model.digest.clone(),
+                model: graph.name().to_owned(),
+                model_digest: digest.to_owned(),
+            });
+        }
+        let board_fingerprint = board.fingerprint();
+        if self.board.fingerprint != board_fingerprint {
+            return Err(ScheduleError::OtherBoard {
+                schedule: self.board.name.clone(),
+                schedule_fingerprint: self.board.fingerprint.clone(),
+                board: board.name().to_owned(),
+                board_fingerprint,
+            });
+        }
+        let schedule = from_stages(&self.stages, graph)?;
+        schedule.validate(graph, board)?;
+        Ok(schedule)
+    }
+}
+
+impl Schedule {
+    /// The stages as they stand in a file.
+    pub fn to_stages(&self, graph: &Graph) -> Vec<StageDocument> {
+        let assignment = |assignment: &Assignment| AssignmentDocument {
+            processor: assignment.processor.clone(),
+            operators: assignment.operators.iter().map(|&id| graph.operator(id).name.clone()).collect(),
+        };
+        let replica = |replica: &Replica| ReplicaDocument {
+            assignments: replica.assignments.iter().map(assignment).collect(),
+        };
+        let stage = |stage: &Stage| StageDocument { replicas: stage.replicas.iter().map(replica).collect() };
+        self.stages.iter().map(stage).collect()
+    }
+}
+
+fn from_stages(stages: &[StageDocument], graph: &Graph) -> Result<Schedule, ScheduleError> {
+    let ids: std::collections::HashMap<&str, _> =
+        graph.operator_ids().map(|id| (graph.operator(id).name.as_str(), id)).collect();
+    let find = |stage: usize, name: &String| {
+        let unknown = || ScheduleError::UnknownOperator { stage: stage + 1, operator: name.clone() };
+        ids.get(name.as_str()).copied().ok_or_else(unknown)
+    };
+    let mut schedule = Schedule { stages: Vec::with_capacity(stages.len()) };
+    for (index, stage) in stages.iter().enumerate() {
+        let mut replicas = Vec::with_capacity(stage.replicas.len());
+        for replica in &stage.replicas {
+            let assignments = replica.assignments.iter().map(|assignment| {
+                let operators = assignment.operators.iter().map(|name| find(index, name)).collect::<Result<_, _>>()?;
+                Ok(Assignment { processor: assignment.processor.clone(), operators })
+            });
+            replicas.push(Replica { assignments: assignments.collect::<Result<_, ScheduleError>>()? });
+        }
+        schedule.stages.push(Stage { replicas });
+    }
+    Ok(schedule)
+}

@@ -1,0 +1,100 @@
+use millstream_board::{BoardError, CoreId, ProcessorClass};
+use thiserror::Error;
+
+/// Why a schedule is not usable.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// A schedule document is not readable.
+    #[error("not a schedule: {detail}; make a new one with `cargo xtask schedule`")]
+    Malformed {
+        /// What is wrong, with line and column where known.
+        detail: String,
+    },
+    /// The schedule belongs to another model.
+    #[error("the schedule is for the model '{schedule}' (digest {schedule_digest:.12}), not for '{model}' (digest {model_digest:.12}); schedule this model with `cargo xtask schedule --model`")]
+    OtherModel {
+        /// Model of the schedule.
+        schedule: String,
+        /// Its digest.
+        schedule_digest: String,
+        /// The model at hand.
+        model: String,
+        /// Its digest.
+        model_digest: String,
+    },
+    /// The schedule belongs to another board.
+    #[error("the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}); schedule again on this board")]
+    OtherBoard {
+        /// Board of the schedule.
+        schedule: String,
+        /// Its fingerprint.
+        schedule_fingerprint: String,
+        /// The board at hand.
+        board: String,
+        /// Its fingerprint.
+        board_fingerprint: String,
+    },
+    /// The schedule names an operator that the model does not have.
+    #[error("stage {stage} names the operator '{operator}', which the model does not have")]
+    UnknownOperator {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// The operator.
+        operator: String,
+    },
+    /// A processor does not fit the board.
+    #[error("stage {stage}: {source}")]
+    Processor {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// What does not fit.
+        source: BoardError,
+    },
+    /// Stages, replicas or processors without content.
+    #[error("{what} is empty")]
+    Empty {
+        /// What is empty, such as `stage 2`.
+        what: String,
+    },
+    /// A core is given away twice.
+    #[error("core {core} is used twice, the second time in stage {stage}; processors must have cores of their own")]
+    SharedCore {
+        /// The core.
+        core: CoreId,
+        /// Stage, counted from 1.
+        stage: usize,
+    },
+    /// An operator is scheduled in two places, or in one replica of a stage and not in another.
+    #[error("operator '{operator}' is scheduled in stage {stage} and elsewhere, or not in all replicas of its stage")]
+    Repeated {
+        /// The operator.
+        operator: String,
+        /// Stage, counted from 1.
+        stage: usize,
+    },
+    /// Operators that no stage runs.
+    #[error("no stage runs the operator '{operator}'")]
+    Missing {
+        /// The first of them.
+        operator: String,
+    },
+    /// An operator runs before something that it needs.
+    #[error("operator '{operator}' of stage {stage} can never start: it needs the result of '{needs}', which runs later")]
+    Order {
+        /// The operator.
+        operator: String,
+        /// Stage, counted from 1.
+        stage: usize,
+        /// What it waits for.
+        needs: String,
+    },
+    /// The cost table has no entry for what the schedule does.
+    #[error("operator '{operator}' can't run on {class}, or its cost there is not known")]
+    Unsupported {
+        /// The operator.
+        operator: String,
+        /// The processor class.
+        class: ProcessorClass,
+    },
+}
