@@ -1,1 +1,32 @@
-//! x
+//! The CPU backend over ONNX Runtime.
+//!
+//! A segment becomes an in-memory ONNX sub-model with a session of its own, whose threads are pinned to the processor's
+//! cores. All segments of a backend share one copy of the model's weights. ONNX Runtime is loaded at run time from
+//! the file that `ORT_DYLIB_PATH` names (`cargo xtask` sets it), or from where the system looks for libraries.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use millstream_backend::{Backend, Segment, Tensor};
+//! use millstream_backend_ort::{Environment, OrtBackend};
+//! use millstream_board::Processor;
+//!
+//! let model = Arc::new(millstream_zoo::build("squeezenet")?);
+//! let backend = OrtBackend::new(&Environment::load()?, Arc::clone(&model));
+//! let whole = Segment::whole(model.graph());
+//! let mut prepared = backend.prepare(&whole, &Processor::new("B", [0]))?;
+//! let outputs = prepared.run(&[Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])])?;
+//! assert_eq!(outputs[0].shape().dimensions(), [1, 1000]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariants: a tensor that one session made is handed to the next without a copy; sessions do not spin while no frame is
+//! in them; this crate does not pin the calling thread, which belongs to the caller.
+
+mod backend;
+mod convert;
+mod environment;
+mod session;
+
+pub use backend::{OrtBackend, SessionSettings, Spinning};
+pub use environment::Environment;

@@ -1,1 +1,32 @@
-//! x
+//! What executes operators.
+//!
+//! A [`Backend`] prepares a [`Segment`] (a set of operators with the values that cross its border) for a processor; the
+//! [`PreparedSegment`] then runs frame after frame. [`Tensor`]s pass between segments by reference: a backend that
+//! receives a tensor which it made itself gets its own storage back and copies nothing.
+//!
+//! ```
+//! use millstream_backend::{BackendError, PreparedSegment, Tensor};
+//!
+//! struct Doubler;
+//!
+//! impl PreparedSegment for Doubler {
+//!     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+//!         let floats = inputs[0].as_f32().ok_or_else(|| BackendError::failed("expects f32"))?;
+//!         Ok(vec![Tensor::from_f32(inputs[0].shape().clone(), floats.iter().map(|x| 2.0 * x).collect())])
+//!     }
+//! }
+//!
+//! let outputs = Doubler.run(&[Tensor::from_f32([2], vec![1.0, 2.0])])?;
+//! assert_eq!(outputs[0].as_f32(), Some(&[2.0, 4.0][..]));
+//! # Ok::<(), BackendError>(())
+//! ```
+//!
+//! Invariants: this crate contains no kernels and starts no threads; a tensor never changes once it is made.
+
+mod backend;
+mod error;
+mod tensor;
+
+pub use backend::{Backend, PreparedSegment, Segment};
+pub use error::BackendError;
+pub use tensor::{Storage, Tensor};

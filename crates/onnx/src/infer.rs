@@ -267,7 +267,7 @@ fn is_same_shape(op: &str) -> bool {
             | "GroupNormalization" | "HardSigmoid" | "HardSwish" | "Hardmax" | "InstanceNormalization" | "IsInf" | "IsNaN"
             | "LRN" | "LayerNormalization" | "LeakyRelu" | "Log" | "LogSoftmax" | "LpNormalization"
             | "MeanVarianceNormalization" | "Mish" | "Not" | "QuantizeLinear" | "RMSNormalization" | "Reciprocal" | "Relu"
-            | "Round" | "ScatterElements" | "ScatterND" | "Selu" | "Shrink" | "Sigmoid" | "Sign" | "Sin" | "Sinh" | "Softmax"
+            | "Round" | "ReverseSequence" | "Scatter" | "ScatterElements" | "ScatterND" | "Selu" | "Shrink" | "Sigmoid" | "Sign" | "Sin" | "Sinh" | "Softmax"
             | "Softplus" | "Softsign" | "Sqrt" | "Swish" | "Tan" | "Tanh" | "ThresholdedRelu" | "Trilu"
     )
 }

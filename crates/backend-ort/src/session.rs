@@ -1,0 +1,54 @@
+use millstream_backend::{BackendError, PreparedSegment, Tensor};
+use millstream_graph::Value;
+use ort::session::{Session, SessionInputValue};
+
+use crate::convert;
+
+/// A session for one segment.
+///
+/// Plain `Run` already passes inputs and outputs by reference on the CPU. An `IoBinding` would reuse the same output buffers
+/// for the next frame, while the next stage may still read them.
+pub(crate) struct OrtSegment {
+    session: Session,
+    inputs: Vec<Value>,
+}
+
+impl OrtSegment {
+    pub(crate) fn new(session: Session, inputs: Vec<Value>) -> Self {
+        Self { session, inputs }
+    }
+
+    fn check(&self, inputs: &[Tensor]) -> Result<(), BackendError> {
+        if inputs.len() != self.inputs.len() {
+            let detail = format!("{} inputs were given, {} are needed", inputs.len(), self.inputs.len());
+            return Err(BackendError::Failed { detail });
+        }
+        for (value, tensor) in self.inputs.iter().zip(inputs) {
+            let type_fits = value.data_type.is_none_or(|data_type| data_type == tensor.data_type());
+            let shape_fits = value.shape.as_ref().is_none_or(|shape| shape == tensor.shape());
+            if !(type_fits && shape_fits) {
+                let data_type = value.data_type.map_or("?".to_owned(), |data_type| data_type.to_string());
+                let shape = value.shape.as_ref().map_or("?".to_owned(), ToString::to_string);
+                return Err(BackendError::Input {
+                    value: value.name.clone(),
+                    expected: format!("{data_type} {shape}"),
+                    found: tensor.description(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PreparedSegment for OrtSegment {
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        self.check(inputs)?;
+        let inputs: Result<Vec<SessionInputValue<'_>>, String> = inputs.iter().map(convert::input).collect();
+        let inputs = inputs.map_err(|detail| BackendError::Failed { detail })?;
+        let outputs = self.session.run(inputs.as_slice()).map_err(BackendError::failed)?;
+        outputs
+            .into_iter()
+            .map(|(_, value)| convert::tensor(value).map_err(|detail| BackendError::Failed { detail }))
+            .collect()
+    }
+}

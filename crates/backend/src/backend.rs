@@ -1,0 +1,52 @@
+use millstream_board::Processor;
+use millstream_graph::{Boundary, Graph, OperatorId};
+
+use crate::{BackendError, Tensor};
+
+/// Operators that run as one, and the values that cross their border.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// The operators, in the order in which they run.
+    pub operators: Vec<OperatorId>,
+    /// What they read from and make for others.
+    pub boundary: Boundary,
+}
+
+impl Segment {
+    /// The segment of these operators, given in the order in which they run.
+    pub fn new(graph: &Graph, operators: Vec<OperatorId>) -> Self {
+        let boundary = graph.boundary(&operators);
+        Self { operators, boundary }
+    }
+
+    /// The whole network.
+    pub fn whole(graph: &Graph) -> Self {
+        Self::new(graph, graph.order().to_vec())
+    }
+}
+
+/// Something that executes the operators of one model.
+pub trait Backend: Send + Sync {
+    /// Short name, such as `onnxruntime`.
+    fn name(&self) -> &str;
+
+    /// Whether the processor can run the operator. Searches rely on the answer.
+    fn supports(&self, operator: OperatorId, processor: &Processor) -> bool;
+
+    /// Makes a segment ready to run on a processor. The calling thread is the one that will run it and is already pinned to
+    /// the processor's first core; further cores are the backend's to use.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] or [`BackendError::Prepare`].
+    fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError>;
+}
+
+/// A segment that is ready to run.
+pub trait PreparedSegment: Send {
+    /// Runs one frame. Inputs and outputs are in the order of the segment's [`Boundary`].
+    ///
+    /// # Errors
+    /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails. The segment stays
+    /// usable for the next frame.
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError>;
+}

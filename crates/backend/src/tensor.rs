@@ -1,0 +1,94 @@
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use millstream_graph::{DataType, Shape};
+
+/// Where a tensor's elements are.
+pub trait Storage: Send + Sync + 'static {
+    /// The elements, dense and in native byte order; `None` if they are not plain bytes in host memory.
+    fn bytes(&self) -> Option<&[u8]>;
+
+    /// The storage itself, for the backend that made it.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// An immutable tensor. Cloning shares the elements.
+#[derive(Clone)]
+pub struct Tensor {
+    data_type: DataType,
+    shape: Shape,
+    storage: Arc<dyn Storage>,
+}
+
+impl Tensor {
+    /// A tensor over existing storage. `storage` must hold as many elements as `shape` says.
+    pub fn new(data_type: DataType, shape: Shape, storage: Arc<dyn Storage>) -> Self {
+        Self { data_type, shape, storage }
+    }
+
+    /// A tensor of 32-bit floats.
+    pub fn from_f32(shape: impl Into<Shape>, elements: Vec<f32>) -> Self {
+        Self::new(DataType::F32, shape.into(), Arc::new(Elements(elements)))
+    }
+
+    /// A tensor of 64-bit integers.
+    pub fn from_i64(shape: impl Into<Shape>, elements: Vec<i64>) -> Self {
+        Self::new(DataType::I64, shape.into(), Arc::new(Elements(elements)))
+    }
+
+    /// A tensor of any type with fixed element size, from bytes in native order.
+    pub fn from_bytes(data_type: DataType, shape: impl Into<Shape>, bytes: Vec<u8>) -> Self {
+        Self::new(data_type, shape.into(), Arc::new(Elements(bytes)))
+    }
+
+    /// Element type.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// Dimensions.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The elements as bytes, where they are in host memory.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        self.storage.bytes()
+    }
+
+    /// The elements, if they are 32-bit floats in host memory.
+    pub fn as_f32(&self) -> Option<&[f32]> {
+        let bytes = self.bytes().filter(|_| self.data_type == DataType::F32)?;
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+
+    /// Where the elements are.
+    pub fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    /// Type and shape in one text, such as `f32 [1, 3, 224, 224]`.
+    pub fn description(&self) -> String {
+        format!("{} {}", self.data_type, self.shape)
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Tensor({})", self.description())
+    }
+}
+
+/// Elements in a vector of their own.
+struct Elements<T>(Vec<T>);
+
+impl<T: bytemuck::NoUninit + Send + Sync> Storage for Elements<T> {
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(bytemuck::cast_slice(&self.0))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
