@@ -33,7 +33,8 @@ impl Environment {
         }
         let builder = ort::environment::init_from(&library).map_err(|error| unavailable(error.to_string()))?;
         let inner = builder.with_name("millstream").build().map_err(|error| unavailable(error.to_string()))?;
-        inner.set_log_level(LogLevel::Error);
+        // Errors are returned, and whoever asked for the session reports them.
+        inner.set_log_level(LogLevel::Fatal);
         let environment = Self { inner: Arc::new(inner) };
         *loaded = Some(environment.clone());
         Ok(environment)

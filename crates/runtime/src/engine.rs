@@ -1,0 +1,300 @@
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use millstream_backend::{Backend, Tensor};
+use millstream_graph::Graph;
+use millstream_schedule::{Assignment, Schedule};
+
+use crate::metrics::{Recorder, StageMetrics};
+use crate::packet::{FrameResult, Packet};
+use crate::route::Route;
+use crate::worker::{Ready, Worker};
+use crate::{FrameError, RuntimeError};
+
+/// How an engine is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EngineOptions {
+    /// How many frames may be between submission and receipt. More frames smooth out uneven stage times, fewer keep each
+    /// frame's time in the engine short. `None` is one per worker and one more per hand-over between stages.
+    pub frames_in_flight: Option<usize>,
+}
+
+/// A running schedule. Frames may be submitted and results received from different threads.
+pub struct Engine {
+    graph: Arc<Graph>,
+    route: Route,
+    /// `None` only while the engine is being dropped.
+    entrance: Option<Sender<Packet>>,
+    exit: Receiver<Packet>,
+    /// Holds one token per frame between submission and receipt.
+    permits: (Sender<()>, Receiver<()>),
+    submission: Mutex<u64>,
+    reception: Mutex<Reception>,
+    received: AtomicU64,
+    recorders: Vec<Vec<Arc<Recorder>>>,
+    workers: Vec<JoinHandle<()>>,
+    warnings: Vec<String>,
+}
+
+/// Results that came before their turn.
+#[derive(Default)]
+struct Reception {
+    next: u64,
+    early: BTreeMap<u64, Packet>,
+}
+
+impl Engine {
+    /// Starts the workers of a schedule and waits until all of them are ready. Each stage runs on the first backend that
+    /// supports all its operators.
+    ///
+    /// # Errors
+    /// Any [`RuntimeError`] but `Stopped`.
+    pub fn new(
+        graph: &Arc<Graph>,
+        schedule: &Schedule,
+        backends: &[Arc<dyn Backend>],
+        options: &EngineOptions,
+    ) -> Result<Self, RuntimeError> {
+        if schedule.stages.is_empty() {
+            return Err(RuntimeError::Empty);
+        }
+        let route = Route::new(graph, schedule)?;
+        let worker_count: usize = schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
+        let in_flight = options.frames_in_flight.unwrap_or(worker_count + schedule.stages.len() - 1).max(1);
+        let (entrance, mut incoming) = bounded(in_flight);
+        let (ready_sender, ready) = bounded::<Ready>(worker_count);
+        let mut recorders = Vec::with_capacity(schedule.stages.len());
+        let mut workers = Vec::with_capacity(worker_count);
+        for (index, stage) in schedule.stages.iter().enumerate() {
+            let (outgoing, next_incoming) = bounded(in_flight);
+            let mut own_recorders = Vec::with_capacity(stage.replicas.len());
+            for (replica_index, replica) in stage.replicas.iter().enumerate() {
+                let [assignment] = replica.assignments.as_slice() else {
+                    let processors = replica.assignments.len();
+                    return Err(RuntimeError::SeveralProcessors { stage: index + 1, processors });
+                };
+                let recorder = Arc::new(Recorder::new());
+                own_recorders.push(Arc::clone(&recorder));
+                let worker = Worker {
+                    stage: index,
+                    replica: replica_index,
+                    processor: assignment.processor.clone(),
+                    backend: select(backends, graph, assignment, index)?,
+                    route: route.stages[index].clone(),
+                    incoming: incoming.clone(),
+                    outgoing: outgoing.clone(),
+                    recorder,
+                };
+                let ready_sender = ready_sender.clone();
+                let name = format!("stage {}.{}", index + 1, replica_index + 1);
+                workers.push(std::thread::Builder::new().name(name).spawn(move || worker.run(&ready_sender))?);
+            }
+            recorders.push(own_recorders);
+            incoming = next_incoming;
+        }
+        let mut warnings = Vec::new();
+        for _ in 0..worker_count {
+            // On an error the channels are dropped with this function, which ends the other workers.
+            warnings.extend(ready.recv().map_err(|_| RuntimeError::Stopped)??);
+        }
+        Ok(Self {
+            graph: Arc::clone(graph),
+            route,
+            entrance: Some(entrance),
+            exit: incoming,
+            permits: bounded(in_flight),
+            submission: Mutex::new(0),
+            reception: Mutex::default(),
+            received: AtomicU64::new(0),
+            recorders,
+            workers,
+            warnings,
+        })
+    }
+
+    /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while as many frames
+    /// are in flight as may be: some thread must receive results meanwhile.
+    ///
+    /// A frame that does not fit the network takes its place in the sequence, and its result is the error.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
+    pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
+        self.permits.0.send(()).map_err(|_| RuntimeError::Stopped)?;
+        self.enter(frame)
+    }
+
+    /// As [`Engine::submit`], but gives the frame back where that would wait.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
+    pub fn try_submit(&self, frame: Vec<Tensor>) -> Result<Result<u64, Vec<Tensor>>, RuntimeError> {
+        match self.permits.0.try_send(()) {
+            Ok(()) => self.enter(frame).map(Ok),
+            Err(TrySendError::Full(())) => Ok(Err(frame)),
+            Err(TrySendError::Disconnected(())) => Err(RuntimeError::Stopped),
+        }
+    }
+
+    fn enter(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
+        let failure = self.misfit(&frame);
+        let mut values = vec![None; self.route.slots];
+        if failure.is_none() {
+            for (&slot, tensor) in self.route.inputs.iter().zip(frame) {
+                values[slot] = Some(tensor);
+            }
+        }
+        // Numbering and entering are one step, so that frames enter in the order of their numbers.
+        let mut next = self.submission.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let spans = Vec::with_capacity(self.recorders.len());
+        let packet = Packet { sequence: *next, values, failure, submitted: now, queued: now, spans };
+        let entrance = self.entrance.as_ref().ok_or(RuntimeError::Stopped)?;
+        entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
+        *next += 1;
+        Ok(*next - 1)
+    }
+
+    fn misfit(&self, frame: &[Tensor]) -> Option<FrameError> {
+        let inputs = self.graph.inputs();
+        if inputs.len() != frame.len() {
+            return Some(FrameError::InputCount { expected: inputs.len(), found: frame.len() });
+        }
+        inputs.iter().zip(frame).find_map(|(&id, tensor)| {
+            let value = self.graph.value(id);
+            let type_fits = value.data_type.is_none_or(|data_type| data_type == tensor.data_type());
+            let shape_fits = value.shape.as_ref().is_none_or(|shape| shape == tensor.shape());
+            let expected = || {
+                let data_type = value.data_type.map_or("?".to_owned(), |data_type| data_type.to_string());
+                format!("{data_type} {}", value.shape.as_ref().map_or("?".to_owned(), ToString::to_string))
+            };
+            (!(type_fits && shape_fits)).then(|| FrameError::Input {
+                value: value.name.clone(),
+                expected: expected(),
+                found: tensor.description(),
+            })
+        })
+    }
+
+    /// The next result in the order of submission; waits for it. `None` if no frame is in flight.
+    pub fn recv(&self) -> Option<FrameResult> {
+        let mut reception = self.reception.lock().unwrap_or_else(PoisonError::into_inner);
+        let packet = loop {
+            let next = reception.next;
+            if let Some(packet) = reception.early.remove(&next) {
+                break packet;
+            }
+            if next >= *self.submission.lock().unwrap_or_else(PoisonError::into_inner) {
+                return None;
+            }
+            let packet = self.exit.recv().ok()?;
+            reception.early.insert(packet.sequence, packet);
+        };
+        reception.next += 1;
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let _ = self.permits.1.try_recv();
+        Some(self.finish(packet))
+    }
+
+    fn finish(&self, mut packet: Packet) -> FrameResult {
+        let outcome = match packet.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self.route.outputs.iter().filter_map(|&slot| packet.values[slot].take()).collect()),
+        };
+        // `queued` was set when the last stage let the frame go.
+        let time_in_engine = packet.queued.duration_since(packet.submitted);
+        FrameResult { sequence: packet.sequence, outcome, time_in_engine, spans: packet.spans }
+    }
+
+    /// Streams frames through the engine: submits while there is room and yields the results in order.
+    pub fn run<I: IntoIterator<Item = Vec<Tensor>>>(&self, frames: I) -> Results<'_, I::IntoIter> {
+        Results { engine: self, frames: Some(frames.into_iter()), held: None }
+    }
+
+    /// How many frames are between submission and receipt.
+    pub fn in_flight(&self) -> usize {
+        self.permits.0.len()
+    }
+
+    /// What the stages did since the start or the last reset.
+    pub fn metrics(&self) -> Vec<StageMetrics> {
+        let stage = |recorders: &Vec<Arc<Recorder>>| StageMetrics {
+            replicas: recorders.iter().map(|recorder| recorder.metrics()).collect(),
+        };
+        self.recorders.iter().map(stage).collect()
+    }
+
+    /// Forgets what the stages did, for instance after warming up.
+    pub fn reset_metrics(&self) {
+        self.recorders.iter().flatten().for_each(|recorder| recorder.reset());
+    }
+
+    /// What did not go as asked without keeping the engine from running, such as a refused pin.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+impl Drop for Engine {
+    /// Lets the frames in flight finish and joins the workers.
+    fn drop(&mut self) {
+        self.entrance = None;
+        for worker in self.workers.drain(..) {
+            // Workers catch panics of backends; nothing else in them panics.
+            let _ = worker.join();
+        }
+    }
+}
+
+fn select(
+    backends: &[Arc<dyn Backend>],
+    graph: &Graph,
+    assignment: &Assignment,
+    stage: usize,
+) -> Result<Arc<dyn Backend>, RuntimeError> {
+    let processor = &assignment.processor;
+    let runs_all = |backend: &&Arc<dyn Backend>| {
+        assignment.operators.iter().all(|&operator| backend.supports(operator, processor))
+    };
+    backends.iter().find(runs_all).cloned().ok_or_else(|| {
+        let runs = |&&operator: &&_| backends.iter().any(|backend| backend.supports(operator, processor));
+        let operator = assignment.operators.iter().find(|operator| !runs(operator)).or(assignment.operators.first());
+        RuntimeError::NoBackend {
+            operator: operator.map_or(String::new(), |&operator| graph.operator(operator).name.clone()),
+            stage: stage + 1,
+            processor: processor.clone(),
+        }
+    })
+}
+
+/// Results of [`Engine::run`], in the order of the frames.
+pub struct Results<'a, I> {
+    engine: &'a Engine,
+    /// `None` once the frames have ended.
+    frames: Option<I>,
+    /// A frame that found no room.
+    held: Option<Vec<Tensor>>,
+}
+
+impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
+    type Item = FrameResult;
+
+    fn next(&mut self) -> Option<FrameResult> {
+        while let Some(frame) = self.held.take().or_else(|| self.frames.as_mut().and_then(Iterator::next)) {
+            match self.engine.try_submit(frame) {
+                Ok(Ok(_)) => {}
+                Ok(Err(frame)) => {
+                    self.held = Some(frame);
+                    return self.engine.recv();
+                }
+                Err(_) => break,
+            }
+        }
+        self.frames = None;
+        self.engine.recv()
+    }
+}

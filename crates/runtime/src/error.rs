@@ -1,0 +1,100 @@
+use millstream_backend::BackendError;
+use millstream_board::Processor;
+use thiserror::Error;
+
+/// Why an engine could not be started or used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// The schedule has no stages.
+    #[error("the schedule has no stages")]
+    Empty,
+    /// A replica has several processors.
+    #[error("stage {stage} works with {processors} processors on one frame, which this engine does not execute; give each replica one processor")]
+    SeveralProcessors {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// How many.
+        processors: usize,
+    },
+    /// No backend runs a stage's operators.
+    #[error("no backend runs the operator '{operator}' of stage {stage} on {processor}")]
+    NoBackend {
+        /// The operator.
+        operator: String,
+        /// Stage, counted from 1.
+        stage: usize,
+        /// The processor.
+        processor: Processor,
+    },
+    /// A stage needs a value that no earlier stage makes.
+    #[error("stage {stage} needs the value '{value}', which no earlier stage makes; validate the schedule first")]
+    MissingValue {
+        /// The value.
+        value: String,
+        /// Stage, counted from 1.
+        stage: usize,
+    },
+    /// A backend could not prepare a stage.
+    #[error("stage {stage} on {processor}: {source}")]
+    Prepare {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// The processor.
+        processor: Processor,
+        /// What the backend said.
+        source: BackendError,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a worker thread: {0}")]
+    Thread(#[from] std::io::Error),
+    /// All workers of a stage are gone.
+    #[error("the engine has stopped, it takes no more frames")]
+    Stopped,
+}
+
+/// Why one frame has no result.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The frame does not have one tensor per input of the network.
+    #[error("the frame has {found} tensors, the network has {expected} inputs")]
+    InputCount {
+        /// Inputs of the network.
+        expected: usize,
+        /// Tensors of the frame.
+        found: usize,
+    },
+    /// A tensor of the frame has another type or shape than the network's input.
+    #[error("input '{value}' must be {expected}, but the frame has {found}")]
+    Input {
+        /// The input.
+        value: String,
+        /// Type and shape that it must have.
+        expected: String,
+        /// Type and shape that it has.
+        found: String,
+    },
+    /// A stage failed on this frame.
+    #[error("stage {stage}: {source}")]
+    Stage {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// What the backend said.
+        source: BackendError,
+    },
+    /// A stage's worker panicked on this frame.
+    #[error("the worker of stage {stage} panicked: {message}")]
+    Panicked {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// The panic's message.
+        message: String,
+    },
+    /// A stage's worker panicked on an earlier frame and is no longer trusted.
+    #[error("the worker of stage {stage} panicked on an earlier frame; start a new engine")]
+    Lost {
+        /// Stage, counted from 1.
+        stage: usize,
+    },
+}

@@ -1,0 +1,113 @@
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+/// What one stage did since the engine started or its metrics were last reset.
+#[derive(Debug, Clone)]
+pub struct StageMetrics {
+    /// One per replica.
+    pub replicas: Vec<ReplicaMetrics>,
+}
+
+/// What one replica did.
+#[derive(Debug, Clone)]
+pub struct ReplicaMetrics {
+    /// Frames that it worked on.
+    pub frames: u64,
+    /// Frames that failed in it.
+    pub failures: u64,
+    /// Times of single frames, in nanoseconds.
+    pub nanoseconds: Histogram<u64>,
+    /// Sum of the times.
+    pub busy: Duration,
+    /// Sum of the times that frames waited in the queue before this replica took them.
+    pub queue_wait: Duration,
+    /// From the first frame's start to the last frame's end.
+    pub active: Duration,
+}
+
+impl ReplicaMetrics {
+    /// Median time of a frame.
+    pub fn median(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.value_at_quantile(0.5))
+    }
+
+    /// Mean time of a frame.
+    pub fn mean(&self) -> Duration {
+        self.busy.checked_div(self.frames as u32).unwrap_or_default()
+    }
+
+    /// Mean time that a frame waited in the queue.
+    pub fn mean_queue_wait(&self) -> Duration {
+        self.queue_wait.checked_div(self.frames as u32).unwrap_or_default()
+    }
+
+    /// Fraction of the active time that was spent working.
+    pub fn utilisation(&self) -> f64 {
+        if self.active.is_zero() { 0.0 } else { self.busy.as_secs_f64() / self.active.as_secs_f64() }
+    }
+}
+
+/// Counts for one worker; only that worker writes, so the lock is never contended while frames flow.
+pub(crate) struct Recorder(Mutex<Record>);
+
+struct Record {
+    frames: u64,
+    failures: u64,
+    nanoseconds: Histogram<u64>,
+    busy: Duration,
+    queue_wait: Duration,
+    first_start: Option<Instant>,
+    last_end: Option<Instant>,
+}
+
+impl Record {
+    fn new() -> Self {
+        Self {
+            frames: 0,
+            failures: 0,
+            // Three significant digits, growing with the times that occur.
+            nanoseconds: Histogram::new(3).unwrap_or_else(|_| unreachable!("3 digits are within 0..=5")),
+            busy: Duration::ZERO,
+            queue_wait: Duration::ZERO,
+            first_start: None,
+            last_end: None,
+        }
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Record::new()))
+    }
+
+    pub(crate) fn record(&self, queued: Instant, start: Instant, end: Instant, failed: bool) {
+        let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let time = end.duration_since(start);
+        record.frames += 1;
+        record.failures += u64::from(failed);
+        record.nanoseconds.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        record.busy += time;
+        record.queue_wait += start.saturating_duration_since(queued);
+        record.first_start.get_or_insert(start);
+        record.last_end = Some(end);
+    }
+
+    pub(crate) fn reset(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Record::new();
+    }
+
+    pub(crate) fn metrics(&self) -> ReplicaMetrics {
+        let record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let active = record.first_start.zip(record.last_end).map(|(start, end)| end.duration_since(start));
+        ReplicaMetrics {
+            frames: record.frames,
+            failures: record.failures,
+            nanoseconds: record.nanoseconds.clone(),
+            busy: record.busy,
+            queue_wait: record.queue_wait,
+            active: active.unwrap_or_default(),
+        }
+    }
+}

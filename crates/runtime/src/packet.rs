@@ -1,0 +1,44 @@
+use std::time::{Duration, Instant};
+
+use millstream_backend::Tensor;
+
+use crate::FrameError;
+
+/// A frame on its way through the stages.
+pub(crate) struct Packet {
+    pub(crate) sequence: u64,
+    /// Values that some later stage reads or that are results, by slot.
+    pub(crate) values: Vec<Option<Tensor>>,
+    /// Once a frame has failed, the stages only pass it on.
+    pub(crate) failure: Option<FrameError>,
+    pub(crate) submitted: Instant,
+    /// When it was put into the queue that it is in.
+    pub(crate) queued: Instant,
+    pub(crate) spans: Vec<StageSpan>,
+}
+
+/// When a stage worked on a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageSpan {
+    /// Stage, counted from 0.
+    pub stage: usize,
+    /// Replica of the stage, counted from 0.
+    pub replica: usize,
+    /// Start of the work.
+    pub start: Instant,
+    /// End of the work.
+    pub end: Instant,
+}
+
+/// What became of a frame.
+#[derive(Debug, Clone)]
+pub struct FrameResult {
+    /// Position of the frame among all that were submitted, from 0.
+    pub sequence: u64,
+    /// The network's outputs, in order.
+    pub outcome: Result<Vec<Tensor>, FrameError>,
+    /// Time from submission until the last stage was done, waiting included.
+    pub time_in_engine: Duration,
+    /// When each stage worked on it.
+    pub spans: Vec<StageSpan>,
+}

@@ -1,0 +1,65 @@
+//! Which values a frame carries from stage to stage.
+
+use std::collections::HashMap;
+
+use millstream_backend::Segment;
+use millstream_graph::{Graph, ValueId};
+use millstream_schedule::Schedule;
+
+use crate::RuntimeError;
+
+/// Slots for everything that frames carry, and what each stage does with them.
+pub(crate) struct Route {
+    pub(crate) slots: usize,
+    /// Slots of the network's inputs, in order.
+    pub(crate) inputs: Vec<usize>,
+    /// Slots of the network's outputs, in order.
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) stages: Vec<StageRoute>,
+}
+
+/// What one stage reads, writes, and lets go of.
+#[derive(Clone)]
+pub(crate) struct StageRoute {
+    pub(crate) segment: Segment,
+    pub(crate) inputs: Vec<usize>,
+    pub(crate) outputs: Vec<usize>,
+    /// Slots that nobody reads after this stage.
+    pub(crate) release: Vec<usize>,
+}
+
+impl Route {
+    pub(crate) fn new(graph: &Graph, schedule: &Schedule) -> Result<Self, RuntimeError> {
+        let mut slots: HashMap<ValueId, usize> = HashMap::new();
+        let mut slot = |value: ValueId| {
+            let next = slots.len();
+            *slots.entry(value).or_insert(next)
+        };
+        let inputs: Vec<usize> = graph.inputs().iter().map(|&value| slot(value)).collect();
+        let mut known: Vec<usize> = inputs.clone();
+        let mut stages = Vec::with_capacity(schedule.stages.len());
+        for (index, stage) in schedule.stages.iter().enumerate() {
+            let segment = Segment::new(graph, stage.operators().collect());
+            let reads: Vec<usize> = segment.boundary.inputs.iter().map(|&value| slot(value)).collect();
+            if let Some(position) = reads.iter().position(|slot| !known.contains(slot)) {
+                let value = graph.value(segment.boundary.inputs[position]).name.clone();
+                return Err(RuntimeError::MissingValue { value, stage: index + 1 });
+            }
+            let writes: Vec<usize> = segment.boundary.outputs.iter().map(|&value| slot(value)).collect();
+            known.extend(&writes);
+            stages.push(StageRoute { segment, inputs: reads, outputs: writes, release: Vec::new() });
+        }
+        let outputs: Vec<usize> = graph.outputs().iter().map(|&value| slot(value)).collect();
+        if let Some(position) = outputs.iter().position(|slot| !known.contains(slot)) {
+            let value = graph.value(graph.outputs()[position]).name.clone();
+            return Err(RuntimeError::MissingValue { value, stage: schedule.stages.len() });
+        }
+        let slots = slots.len();
+        for slot in (0..slots).filter(|slot| !outputs.contains(slot)) {
+            if let Some(last) = stages.iter_mut().rev().find(|stage: &&mut StageRoute| stage.inputs.contains(&slot)) {
+                last.release.push(slot);
+            }
+        }
+        Ok(Self { slots, inputs, outputs, stages })
+    }
+}

@@ -1,0 +1,151 @@
+//! Order, backpressure, failures, panics and shutdown of the engine.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use millstream_backend::{Backend, Tensor};
+use millstream_board::Processor;
+use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, RuntimeError};
+use proptest::prelude::*;
+use support::{Adding, FAILS, PANICS, chain, pipeline};
+
+fn frame(value: f32) -> Vec<Tensor> {
+    vec![Tensor::from_f32([1], vec![value])]
+}
+
+fn engine(replicas: &[usize], backend: Adding) -> Engine {
+    let graph = chain(replicas.len());
+    Engine::new(&graph, &pipeline(&graph, replicas), &[Arc::new(backend)], &EngineOptions::default()).unwrap()
+}
+
+fn value(result: &FrameResult) -> f32 {
+    result.outcome.as_ref().unwrap()[0].as_f32().unwrap()[0]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever the replicas and however uneven their speeds: every frame once, in order, with its own result.
+    #[test]
+    fn results_are_complete_and_in_order(
+        replicas in prop::collection::vec(1_usize..4, 1..4),
+        delays in prop::collection::vec(0_u64..400, 12),
+        frames in 0_usize..40,
+        in_flight in prop::option::of(1_usize..20),
+    ) {
+        let graph = chain(replicas.len());
+        let backend: Arc<dyn Backend> = Arc::new(Adding { delays, ..Adding::default() });
+        let options = EngineOptions { frames_in_flight: in_flight };
+        let engine = Engine::new(&graph, &pipeline(&graph, &replicas), &[backend], &options).unwrap();
+        let results: Vec<FrameResult> = engine.run((0..frames).map(|index| frame(index as f32))).collect();
+        prop_assert_eq!(results.len(), frames);
+        for (index, result) in results.iter().enumerate() {
+            prop_assert_eq!(result.sequence, index as u64);
+            prop_assert_eq!(value(result), (index + replicas.len()) as f32);
+            prop_assert_eq!(result.spans.len(), replicas.len());
+        }
+        let counted: Vec<u64> =
+            engine.metrics().iter().map(|stage| stage.replicas.iter().map(|replica| replica.frames).sum()).collect();
+        prop_assert_eq!(counted, vec![frames as u64; replicas.len()]);
+        prop_assert!(engine.recv().is_none());
+    }
+}
+
+#[test]
+fn a_failing_or_misshapen_frame_fails_alone() {
+    let engine = engine(&[1, 2], Adding::default());
+    let frames = vec![frame(1.0), frame(FAILS), vec![], vec![Tensor::from_f32([2], vec![0.0; 2])], frame(2.0)];
+    let results: Vec<FrameResult> = engine.run(frames).collect();
+    assert_eq!(value(&results[0]), 3.0);
+    assert!(matches!(results[1].outcome, Err(FrameError::Stage { stage: 1, .. })));
+    assert!(matches!(results[2].outcome, Err(FrameError::InputCount { expected: 1, found: 0 })));
+    let message = results[3].outcome.as_ref().unwrap_err().to_string();
+    assert!(message.contains("'x' must be f32 [1]") && message.contains("f32 [2]"), "{message}");
+    assert_eq!(value(&results[4]), 4.0);
+    assert_eq!(engine.metrics()[0].replicas[0].failures, 1);
+}
+
+#[test]
+fn a_panic_is_an_error_and_the_engine_still_shuts_down() {
+    let engine = engine(&[1, 1], Adding::default());
+    let results: Vec<FrameResult> = engine.run(vec![frame(0.0), frame(PANICS), frame(1.0)]).collect();
+    assert_eq!(value(&results[0]), 2.0);
+    let message = results[1].outcome.as_ref().unwrap_err().to_string();
+    assert!(message.contains("stage 1") && message.contains("blew up on 2000"), "{message}");
+    assert!(matches!(results[2].outcome, Err(FrameError::Lost { stage: 1 })));
+    drop(engine);
+}
+
+#[test]
+fn a_full_engine_gives_the_frame_back() {
+    let graph = chain(1);
+    let backend: Arc<dyn Backend> = Arc::new(Adding { delays: vec![20_000], ..Adding::default() });
+    let options = EngineOptions { frames_in_flight: Some(2) };
+    let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
+    assert_eq!(engine.try_submit(frame(0.0)).unwrap().unwrap(), 0);
+    assert_eq!(engine.submit(frame(1.0)).unwrap(), 1);
+    assert_eq!(engine.in_flight(), 2);
+    let returned = engine.try_submit(frame(2.0)).unwrap().unwrap_err();
+    assert_eq!(returned[0].as_f32(), Some(&[2.0][..]));
+    assert_eq!(value(&engine.recv().unwrap()), 1.0);
+    assert!(engine.try_submit(frame(2.0)).unwrap().is_ok());
+}
+
+#[test]
+fn submitting_blocks_until_another_thread_receives() {
+    let engine = engine(&[1, 1, 1], Adding::default());
+    let received = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while received.load(Ordering::SeqCst) < 500 {
+                if let Some(result) = engine.recv() {
+                    assert_eq!(value(&result), received.fetch_add(1, Ordering::SeqCst) as f32 + 3.0);
+                }
+            }
+        });
+        for index in 0..500 {
+            engine.submit(frame(index as f32)).unwrap();
+        }
+    });
+    assert_eq!(received.load(Ordering::SeqCst), 500);
+}
+
+#[test]
+fn dropping_with_frames_in_flight_finishes_them() {
+    let engine = engine(&[2, 1], Adding { delays: vec![2000; 3], ..Adding::default() });
+    for index in 0..3 {
+        engine.submit(frame(index as f32)).unwrap();
+    }
+    drop(engine);
+}
+
+#[test]
+fn what_can_not_start_says_why() {
+    let graph = chain(2);
+    let schedule = pipeline(&graph, &[1, 1]);
+    let start = |backend: Adding| Engine::new(&graph, &schedule, &[Arc::new(backend)], &EngineOptions::default()).err();
+    let unprepared = Adding { unprepared: Some("o1".into()), ..Adding::default() };
+    assert!(matches!(start(unprepared), Some(RuntimeError::Prepare { .. })));
+    let unsupported = Adding { unsupported: graph.find_operator("o1"), ..Adding::default() };
+    assert!(start(unsupported).unwrap().to_string().contains("'o1' of stage 2"));
+    let mut reversed = schedule.clone();
+    reversed.stages.reverse();
+    let backends: [Arc<dyn Backend>; 1] = [Arc::new(Adding::default())];
+    let error = Engine::new(&graph, &reversed, &backends, &EngineOptions::default()).err().unwrap();
+    assert!(matches!(&error, RuntimeError::MissingValue { stage: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_refused_pin_is_a_warning() {
+    let graph = chain(1);
+    let mut schedule = pipeline(&graph, &[1]);
+    schedule.stages[0].replicas[0].assignments[0].processor = Processor::new("B", [100_000]);
+    let backends: [Arc<dyn Backend>; 1] = [Arc::new(Adding::default())];
+    // The CPU mask that pinning uses has a fixed size, so the core must be within it and yet not exist.
+    schedule.stages[0].replicas[0].assignments[0].processor = Processor::new("B", [1000]);
+    let engine = Engine::new(&graph, &schedule, &backends, &EngineOptions::default()).unwrap();
+    assert!(engine.warnings()[0].contains("core 1000"), "{:?}", engine.warnings());
+    assert_eq!(engine.run([frame(0.0)]).filter(|result| result.outcome.is_ok()).count(), 1);
+}
