@@ -1,1 +1,38 @@
-//! x
+//! Measuring a network on the processors of a board.
+//!
+//! [`measure`] runs segments of a network - the whole, its halves, quarters and so on down to [`Settings::leaves`] pieces -
+//! on every number of cores of every cluster, and returns one sample each. Processors that can work side by side are
+//! measured side by side, because that is how a pipeline will use them: what they cost each other is part of the sample.
+//! Times come in batches of several frames; a sample is the median of its batches, which continue until the relative
+//! standard error is small or the time is used up.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use millstream_backend_ort::{Environment, OrtBackend};
+//! use millstream_board::Board;
+//! use millstream_partition::Chain;
+//! use millstream_profile::{Settings, Workload, measure};
+//!
+//! let model = Arc::new(millstream_zoo::build("squeezenet")?);
+//! let backend = OrtBackend::new(&Environment::load()?, Arc::clone(&model));
+//! let chain = Chain::of(model.graph());
+//! let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+//! let samples = measure(&workload, &Board::detect()?, &Settings::default(), &mut |_| true)?;
+//! println!("{} samples", samples.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariants: backends are known only through their trait; measuring threads are pinned and joined before [`measure`]
+//! returns; no file is read or written.
+
+mod batches;
+mod capture;
+mod error;
+mod measure;
+mod rounds;
+
+pub use batches::BatchedTimes;
+pub use capture::sample_frame;
+pub use error::ProfileError;
+pub use measure::{Progress, Settings, Workload, measure};

@@ -1,0 +1,95 @@
+use std::time::Duration;
+
+use millstream_cost::Statistics;
+
+/// A batch takes at least this long: long enough for a core that is shared with other load to take part in several of
+/// the system's time slices, so that the batch's mean is the share it really gets.
+const BATCH: Duration = Duration::from_millis(25);
+/// The same for a core that is known to be shared.
+const SHARED_CORE_BATCH: Duration = Duration::from_millis(90);
+/// Batches before a verdict on their spread.
+const FEWEST_BATCHES: usize = 5;
+/// Enough is enough.
+const MOST_BATCHES: usize = 40;
+
+/// Times of frames, gathered into batches whose means are the measurements.
+#[derive(Debug, Clone)]
+pub struct BatchedTimes {
+    length: Duration,
+    current: Duration,
+    frames: u32,
+    means: Vec<f64>,
+}
+
+impl BatchedTimes {
+    /// No times yet; `is_shared` tells that other load is known to run on the core.
+    pub fn new(is_shared: bool) -> Self {
+        let length = if is_shared { SHARED_CORE_BATCH } else { BATCH };
+        Self { length, current: Duration::ZERO, frames: 0, means: Vec::new() }
+    }
+
+    /// Adds the time of one frame.
+    pub fn push(&mut self, time: Duration) {
+        self.current += time;
+        self.frames += 1;
+        if self.current >= self.length {
+            self.means.push(self.current.as_secs_f64() / f64::from(self.frames));
+            self.current = Duration::ZERO;
+            self.frames = 0;
+        }
+    }
+
+    /// The summary; an unfinished batch counts only if there is no other. `None` without any time.
+    pub fn statistics(&self) -> Option<Statistics> {
+        if self.means.is_empty() && self.frames > 0 {
+            return Statistics::of(&[self.current.as_secs_f64() / f64::from(self.frames)]);
+        }
+        Statistics::of(&self.means)
+    }
+
+    /// Whether more batches would hardly change the result: the standard error is below `accuracy`, relative to the
+    /// median.
+    pub fn is_settled(&self, accuracy: f64) -> bool {
+        self.means.len() >= MOST_BATCHES
+            || self.means.len() >= FEWEST_BATCHES
+                && self.statistics().is_some_and(|statistics| {
+                    statistics.standard_error_seconds() <= accuracy * statistics.median_seconds
+                })
+    }
+
+    /// Adds the batches of another processor of the same class.
+    pub(crate) fn merge(&mut self, other: Self) {
+        if other.means.is_empty() {
+            self.current += other.current;
+            self.frames += other.frames;
+        }
+        self.means.extend(other.means);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_batches_see_the_share_of_a_core() {
+        // One frame in three is preempted for ten times its own time.
+        let mut times = BatchedTimes::new(false);
+        for index in 0..600 {
+            times.push(Duration::from_millis(if index % 3 == 0 { 11 } else { 1 }));
+        }
+        let statistics = times.statistics().unwrap();
+        assert!((statistics.median_seconds / (13e-3 / 3.0) - 1.0).abs() < 0.25, "{statistics:?}");
+        assert!(times.is_settled(0.05));
+    }
+
+    #[test]
+    fn an_unfinished_batch_is_better_than_nothing() {
+        let mut times = BatchedTimes::new(false);
+        assert!(times.statistics().is_none());
+        times.push(Duration::from_micros(10));
+        times.push(Duration::from_micros(20));
+        assert!((times.statistics().unwrap().median_seconds - 15e-6).abs() < 1e-12);
+        assert!(!times.is_settled(1.0));
+    }
+}

@@ -1,0 +1,38 @@
+use millstream_backend::BackendError;
+use millstream_board::Processor;
+use thiserror::Error;
+
+/// Why a network could not be measured.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// A segment could not be prepared or run.
+    #[error("measuring the blocks {start}..{end} on {processor}: {source}")]
+    Segment {
+        /// First block.
+        start: usize,
+        /// One past the last block.
+        end: usize,
+        /// The processor.
+        processor: Processor,
+        /// What the backend said.
+        source: BackendError,
+    },
+    /// An input of the network can't be made up.
+    #[error("no frame can be made up for input '{value}': its {what} is not known")]
+    Input {
+        /// The input.
+        value: String,
+        /// `element type` or `shape`.
+        what: &'static str,
+    },
+    /// A measuring thread panicked.
+    #[error("measuring on {processor} panicked")]
+    Panicked {
+        /// The processor.
+        processor: Processor,
+    },
+    /// The caller asked to stop.
+    #[error("measuring was interrupted")]
+    Interrupted,
+}
