@@ -83,6 +83,13 @@ impl Problem {
         self.times[class][(end - 1) * end / 2 + start]
     }
 
+    /// Time that a stage of these blocks takes on a processor class, hand-over included.
+    pub fn stage_time(&self, blocks: &Range<usize>, class: &ProcessorClass) -> Nanoseconds {
+        let class = self.classes.iter().position(|other| other == class);
+        let time = class.filter(|_| !blocks.is_empty() && blocks.end <= self.blocks());
+        time.map_or(Nanoseconds(UNSUPPORTED), |class| Nanoseconds(self.time(class, blocks.start, blocks.end)))
+    }
+
     /// A plan of these stages, with its period and latency.
     pub(crate) fn plan(&self, mut stages: Vec<(Range<usize>, Vec<usize>)>) -> Plan {
         let mut period = Nanoseconds::ZERO;

@@ -1,1 +1,25 @@
-//! x
+//! What people read: terminal tables and traces.
+//!
+//! ```
+//! use millstream_report::{Align, Table};
+//!
+//! let mut table = Table::new([("network", Align::Left), ("frames/s", Align::Right)]);
+//! table.row(["squeezenet".to_owned(), "198.4".to_owned()]);
+//! assert!(table.to_string().contains("squeezenet"));
+//! ```
+//!
+//! Invariants: everything here is a pure function from data to text; nothing is printed or written.
+
+mod board;
+mod duration;
+mod plan;
+mod stages;
+mod table;
+mod trace;
+
+pub use board::board_table;
+pub use duration::{milliseconds, percent};
+pub use plan::{FrontRow, front_table};
+pub use stages::{MeasuredStage, StageRow, stage_table};
+pub use table::{Align, Table};
+pub use trace::{TraceEvent, chrome_trace};

@@ -1,0 +1,218 @@
+//! Every command, flag and help text.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use millstream_board::CoreId;
+use millstream_pipeline::Objective;
+
+use crate::duration::Budget;
+
+/// The model that commands take when none is given.
+pub(crate) const DEFAULT_MODEL: &str = "zoo:squeezenet";
+
+/// Find the best way to run an ONNX network on all of a board's processors, and run it that way.
+#[derive(Debug, Parser)]
+#[command(name = "millstream", version, propagate_version = true, max_term_width = 110)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Say more about what happens (-v, -vv)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what was detected of this machine, or what a board file says
+    #[command(after_help = "Example:\n  cargo xtask board --json > board.json")]
+    Board(BoardCommand),
+    /// Measure a network on every number of cores of every cluster
+    #[command(after_help = "Example:\n  cargo xtask profile --model resnet50.onnx --budget 30s -o profile.json")]
+    Profile(ProfileCommand),
+    /// Find the best pipeline for a network on this board
+    #[command(after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json")]
+    Schedule(ScheduleCommand),
+    /// Stream frames through a schedule and check the results
+    #[command(after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json")]
+    Run(RunCommand),
+    /// Measure our schedules beside what one would use otherwise, in one interleaved run
+    #[command(after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3")]
+    Compare(CompareCommand),
+    /// Write the JSON Schemas of all file formats into a folder
+    #[command(hide = true)]
+    Schemas(SchemasCommand),
+}
+
+/// Which machine.
+#[derive(Debug, Args)]
+pub(crate) struct BoardArguments {
+    /// A board file instead of what is detected
+    #[arg(long, value_name = "FILE")]
+    pub(crate) board: Option<PathBuf>,
+}
+
+/// Which network, and what its open dimensions are.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ModelArguments {
+    /// An ONNX file, or zoo:NAME for a built-in network [default: zoo:squeezenet]
+    #[arg(long, value_name = "FILE|zoo:NAME")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) dimensions: DimensionArguments,
+}
+
+/// What open dimensions are.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DimensionArguments {
+    /// Size of an open batch dimension [default: 1]
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: Option<u32>,
+    /// Size of another open dimension; may be repeated
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = parse_dimension)]
+    pub(crate) dimensions: Vec<(String, usize)>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoardCommand {
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// Print a board file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfileCommand {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// Time for measuring, such as 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) budget: Budget,
+    /// Where to write the profile
+    #[arg(short, long, value_name = "FILE", default_value = "profile.json")]
+    pub(crate) output: PathBuf,
+    /// Print the profile to standard output as well
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScheduleCommand {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// A profile of the board; without it, a cached one is used or a new one is made
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Measure anew even if there is a cached profile
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) fresh: bool,
+    /// What the schedule should be best at: throughput, latency or balanced
+    #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
+    pub(crate) objective: Objective,
+    /// Where to write the schedule
+    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
+    pub(crate) output: PathBuf,
+    /// Print the front and the schedule as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunCommand {
+    /// The schedule to run
+    #[arg(long, value_name = "FILE", default_value = "schedule.json")]
+    pub(crate) schedule: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// Frames to stream
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) frames: u64,
+    /// Write a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print the measurements as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareCommand {
+    /// An ONNX file, zoo:NAME, or zoo:all; may be repeated [default: zoo:squeezenet]
+    #[arg(long = "model", value_name = "FILE|zoo:NAME")]
+    pub(crate) models: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dimensions: DimensionArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// Make a core so many times slower with busy loops pinned to it; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
+    pub(crate) slow_cores: Vec<SlowCore>,
+    /// Rounds in which every contender takes part
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Time for profiling each network, such as 30s
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub(crate) budget: Budget,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemasCommand {
+    /// Where to write them
+    pub(crate) folder: PathBuf,
+}
+
+/// A core and how many times slower it should be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SlowCore {
+    pub(crate) core: CoreId,
+    /// A whole number: one share of the core for the work and one for each busy loop.
+    pub(crate) factor: u32,
+}
+
+fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
+    let expected = || format!("'{text}' is not CPU:FACTOR, such as 1:3, with a whole factor from 2 to 16");
+    let (core, factor) = text.split_once(':').ok_or_else(expected)?;
+    let core = CoreId(core.parse().map_err(|_| expected())?);
+    let factor: u32 = factor.parse().map_err(|_| expected())?;
+    if (2..=16).contains(&factor) { Ok(SlowCore { core, factor }) } else { Err(expected()) }
+}
+
+fn parse_dimension(text: &str) -> Result<(String, usize), String> {
+    let expected = || format!("'{text}' is not NAME=SIZE, such as height=224");
+    let (name, size) = text.split_once('=').ok_or_else(expected)?;
+    let size: usize = size.parse().map_err(|_| expected())?;
+    if name.is_empty() || size == 0 { Err(expected()) } else { Ok((name.to_owned(), size)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn slow_cores_and_dimensions_parse() {
+        assert_eq!(parse_slow_core("1:3"), Ok(SlowCore { core: CoreId(1), factor: 3 }));
+        for wrong in ["1", "1:1", "x:3", "1:2.5", "1:99"] {
+            assert!(parse_slow_core(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_dimension("height=224"), Ok(("height".to_owned(), 224)));
+        assert!(parse_dimension("height=0").is_err() && parse_dimension("=1").is_err());
+    }
+}

@@ -1,0 +1,167 @@
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use millstream_backend::Backend;
+use millstream_backend_ort::{Environment, OrtBackend};
+use millstream_board::Board;
+use millstream_cost::Profile;
+use millstream_pipeline::{Objective, Plan};
+use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
+use millstream_schedule::{Schedule, ScheduleDocument};
+use serde::Serialize;
+
+use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
+use crate::model::Network;
+use crate::planning::Plans;
+use crate::{files, machine, output, profiling};
+
+/// Time for a profile that a schedule needs on the way.
+const PROFILE_BUDGET: std::time::Duration = std::time::Duration::from_secs(20);
+const OBJECTIVES: [Objective; 3] = [Objective::Latency, Objective::Balanced, Objective::Throughput];
+
+#[derive(Serialize)]
+struct Report<'a> {
+    front: Vec<Point>,
+    schedule: &'a ScheduleDocument,
+}
+
+#[derive(Serialize)]
+struct Point {
+    configuration: String,
+    period_seconds: f64,
+    latency_seconds: f64,
+    best_for: Vec<String>,
+}
+
+pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
+    files::check_writable(&command.output)?;
+    let board = machine::board(command.board.board.as_deref())?;
+    let network = Network::load(command.model.model.as_deref().unwrap_or(DEFAULT_MODEL), &command.model.dimensions)?;
+    let plans = match &command.profile {
+        Some(path) => {
+            let profile = Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
+            Plans::search(&network, &board, &profile).with_context(|| path.display().to_string())?
+        }
+        None => measured_plans(&network, &board, command)?,
+    };
+    let plan = plans.chosen(command.objective)?;
+    let (schedule, document) = plans.document(plan, command.objective, &network, &board);
+    files::write(&command.output, &serde_json::to_string_pretty(&document)?)?;
+    if command.json {
+        let front = front_rows(&plans)?.into_iter().map(|row| Point {
+            configuration: row.configuration,
+            period_seconds: row.period_seconds,
+            latency_seconds: row.latency_seconds,
+            best_for: row.chosen_for,
+        });
+        output::json(&Report { front: front.collect(), schedule: &document })?;
+    } else {
+        print(&network, &board, &plans, &schedule, &document)?;
+    }
+    output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
+    Ok(())
+}
+
+/// Plans from a cached or new profile, tried out on this machine.
+fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -> Result<Plans> {
+    machine::check_usable(board)?;
+    let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(&network.model)));
+    let known = if command.fresh { None } else { profiling::cached(network, board) };
+    let mut profile = match known {
+        Some(profile) => {
+            output::remark(format!("using the profile of {}", profile.provenance.created));
+            profile
+        }
+        None => profiling::make(network, board, &*backend, PROFILE_BUDGET)?,
+    };
+    let plans = Plans::refine(network, board, &backend, &mut profile, &[command.objective])?;
+    profiling::cache(&profile, network, board);
+    Ok(plans)
+}
+
+fn front_rows(plans: &Plans) -> Result<Vec<FrontRow>> {
+    let mut rows: Vec<FrontRow> = plans.front.iter().map(|plan| front_row(plans, plan)).collect();
+    for objective in OBJECTIVES {
+        let chosen = plans.chosen(objective)?;
+        if let Some(index) = plans.front.iter().position(|plan| plan == chosen) {
+            rows[index].chosen_for.push(objective.to_string());
+        }
+    }
+    Ok(rows)
+}
+
+fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
+    FrontRow {
+        configuration: plans.problem.schedule(plan).to_string(),
+        period_seconds: plan.period.seconds(),
+        latency_seconds: plan.latency.seconds(),
+        chosen_for: Vec::new(),
+    }
+}
+
+fn print(
+    network: &Network,
+    board: &Board,
+    plans: &Plans,
+    schedule: &Schedule,
+    document: &ScheduleDocument,
+) -> Result<()> {
+    let graph = network.model.graph();
+    output::line(format!(
+        "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
+        network.name(),
+        board.name(),
+        graph.operators().len(),
+        network.chain.blocks().len(),
+        graph.macs() as f64 / 1e9
+    ));
+    let (table, left_out) = front_table(&front_rows(plans)?);
+    output::line("\nLatency/throughput front (predicted):\n");
+    output::line(table);
+    if left_out > 0 {
+        output::line(format!("and {left_out} points between them (all with --json)"));
+    }
+    let predicted = &document.predicted;
+    output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
+    output::line(stage_table(&stage_rows(schedule, document, network)));
+    output::line(format!(
+        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms. No pipeline of this kind has a period below {} ms.",
+        1.0 / predicted.period_seconds,
+        milliseconds(predicted.period_seconds),
+        milliseconds(predicted.latency_seconds),
+        milliseconds(predicted.lower_bound_period_seconds)
+    ));
+    Ok(())
+}
+
+/// One row per replica, without measurements.
+pub(crate) fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, network: &Network) -> Vec<StageRow> {
+    let graph = network.model.graph();
+    let name = |id: millstream_graph::OperatorId| graph.operator(id).name.as_str();
+    let mut rows = Vec::new();
+    for (index, stage) in schedule.stages.iter().enumerate() {
+        for (position, replica) in stage.replicas.iter().enumerate() {
+            let operators: Vec<_> = replica.operators().collect();
+            let ends = operators.first().zip(operators.last());
+            let processors: Vec<String> = replica
+                .assignments
+                .iter()
+                .map(|assignment| {
+                    let cores: Vec<String> = assignment.processor.cores.iter().map(ToString::to_string).collect();
+                    let noun = if cores.len() == 1 { "core" } else { "cores" };
+                    format!("{} ({noun} {})", assignment.processor, cores.join(" "))
+                })
+                .collect();
+            let predicted = document.predicted.replica_seconds.get(index).and_then(|times| times.get(position));
+            rows.push(StageRow {
+                stage: index + 1,
+                processor: processors.join(" + "),
+                operators: ends.map_or(String::new(), |(&first, &last)| format!("{} .. {}", name(first), name(last))),
+                operator_count: operators.len(),
+                predicted_seconds: predicted.copied().unwrap_or(f64::NAN),
+                measured: None,
+            });
+        }
+    }
+    rows
+}

@@ -1,0 +1,21 @@
+use anyhow::{Context, Result};
+use millstream_board::BoardDocument;
+use millstream_cost::Profile;
+use millstream_schedule::ScheduleDocument;
+
+use crate::arguments::SchemasCommand;
+use crate::files;
+
+pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
+    std::fs::create_dir_all(&command.folder).with_context(|| format!("cannot make {}", command.folder.display()))?;
+    let schemas = [
+        ("board", schemars::schema_for!(BoardDocument)),
+        ("profile", schemars::schema_for!(Profile)),
+        ("schedule", schemars::schema_for!(ScheduleDocument)),
+    ];
+    for (name, schema) in schemas {
+        let text = format!("{}\n", serde_json::to_string_pretty(&schema)?);
+        files::write(&command.folder.join(format!("{name}.schema.json")), &text)?;
+    }
+    Ok(())
+}

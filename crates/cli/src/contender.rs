@@ -1,0 +1,236 @@
+//! What takes part in a comparison: our schedules and what one would use otherwise.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use millstream_backend::{Backend, BackendError, Segment, Tensor};
+use millstream_board::{Board, Processor};
+use millstream_cost::Statistics;
+use millstream_pipeline::{Objective, Plan, Problem};
+use millstream_runtime::{Engine, EngineOptions};
+
+use crate::model::Network;
+
+/// One way to run a network.
+pub(crate) struct Contender {
+    pub(crate) name: String,
+    pub(crate) configuration: String,
+    /// Whether results come in the order of the frames.
+    pub(crate) in_order: bool,
+    /// The plan, if it is one of our schedules.
+    pub(crate) plan: Option<Plan>,
+    runner: Runner,
+}
+
+enum Runner {
+    Engine(Engine),
+    Sessions(Sessions),
+}
+
+/// What a contender did in one turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measurement {
+    pub(crate) frames_per_second: f64,
+    pub(crate) median_frame_seconds: f64,
+    pub(crate) worst_frame_seconds: f64,
+    /// Sum over the stages of the slowest replica's mean time; engines only.
+    pub(crate) stage_seconds: Option<f64>,
+}
+
+impl Contender {
+    /// One of our schedules.
+    pub(crate) fn schedule(
+        network: &Network,
+        problem: &Problem,
+        plan: &Plan,
+        objective: Objective,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Self> {
+        let schedule = problem.schedule(plan);
+        let backends = std::slice::from_ref(backend);
+        let engine = Engine::new(network.model.graph(), &schedule, backends, &EngineOptions::default())?;
+        Ok(Self {
+            name: format!("millstream for {objective}"),
+            configuration: schedule.to_string(),
+            in_order: true,
+            plan: Some(plan.clone()),
+            runner: Runner::Engine(engine),
+        })
+    }
+
+    /// One ONNX Runtime session with a thread per core, as it comes: threads where the system puts them, spinning.
+    pub(crate) fn session_over_all_cores(network: &Network, board: &Board, backend: &Arc<dyn Backend>) -> Result<Self> {
+        let cores: Vec<_> = board.cores().map(|core| core.id).collect();
+        let configuration = format!("{} threads", cores.len());
+        let processor = Processor { cluster: "all".to_owned(), cores };
+        let sessions = Sessions::start(network, vec![processor], backend, false)?;
+        Ok(Self::sessions("one session, all cores", configuration, true, sessions))
+    }
+
+    /// One session pinned to the fastest cluster.
+    pub(crate) fn session_on_fastest_cluster(network: &Network, board: &Board, backend: &Arc<dyn Backend>) -> Result<Self> {
+        let cluster = board.clusters().first().context("the board has no cluster")?;
+        let cores = cluster.cores.iter().map(|core| core.id).collect();
+        let processor = Processor { cluster: cluster.label.clone(), cores };
+        let configuration = processor.to_string();
+        let sessions = Sessions::start(network, vec![processor], backend, true)?;
+        Ok(Self::sessions("one session, fastest cluster", configuration, true, sessions))
+    }
+
+    /// A single-threaded session pinned to each core; a frame goes to whichever is free.
+    pub(crate) fn instance_per_core(network: &Network, board: &Board, backend: &Arc<dyn Backend>) -> Result<Self> {
+        let processors: Vec<Processor> = board
+            .clusters()
+            .iter()
+            .flat_map(|cluster| {
+                let single = |core: &millstream_board::Core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
+                cluster.cores.iter().map(single)
+            })
+            .collect();
+        let configuration = processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let in_order = processors.len() == 1;
+        let sessions = Sessions::start(network, processors, backend, true)?;
+        Ok(Self::sessions("an instance per core", configuration, in_order, sessions))
+    }
+
+    fn sessions(name: &str, configuration: String, in_order: bool, sessions: Sessions) -> Self {
+        Self { name: name.to_owned(), configuration, in_order, plan: None, runner: Runner::Sessions(sessions) }
+    }
+
+    /// Works on copies of the frame for about the given time.
+    pub(crate) fn measure(&self, frame: &[Tensor], time: Duration) -> Result<Measurement> {
+        match &self.runner {
+            Runner::Engine(engine) => measure_engine(engine, frame, time),
+            Runner::Sessions(sessions) => sessions.measure(frame, time),
+        }
+    }
+}
+
+fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<Measurement> {
+    engine.reset_metrics();
+    let begin = Instant::now();
+    let frames = std::iter::from_fn(|| (begin.elapsed() < time).then(|| frame.to_vec()));
+    let mut latencies = Vec::new();
+    let mut end = begin;
+    for result in engine.run(frames) {
+        result.outcome?;
+        latencies.push(result.time_in_engine.as_secs_f64());
+        end = result.spans.last().map_or(end, |span| end.max(span.end));
+    }
+    let slowest = |stage: millstream_runtime::StageMetrics| {
+        stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)
+    };
+    let stage_seconds = engine.metrics().into_iter().map(slowest).sum();
+    measurement(&latencies, end.duration_since(begin), Some(stage_seconds))
+}
+
+fn measurement(latencies: &[f64], time: Duration, stage_seconds: Option<f64>) -> Result<Measurement> {
+    let statistics = Statistics::of(latencies).context("no frame was finished")?;
+    Ok(Measurement {
+        frames_per_second: latencies.len() as f64 / time.as_secs_f64(),
+        median_frame_seconds: statistics.median_seconds,
+        worst_frame_seconds: latencies.iter().copied().fold(0.0, f64::max),
+        stage_seconds,
+    })
+}
+
+/// Whole-network sessions, each on a thread of its own that sleeps between turns.
+struct Sessions {
+    orders: Vec<Sender<Order>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+/// A turn: work until told to stop, then say how long each frame took.
+struct Order {
+    frame: Vec<Tensor>,
+    start: Arc<Barrier>,
+    stop: Arc<AtomicBool>,
+    report: Sender<Result<(Vec<f64>, Instant), BackendError>>,
+}
+
+impl Sessions {
+    fn start(network: &Network, processors: Vec<Processor>, backend: &Arc<dyn Backend>, pinned: bool) -> Result<Self> {
+        let segment = Segment::whole(network.model.graph());
+        let mut sessions = Self { orders: Vec::new(), threads: Vec::new() };
+        let failure: Arc<Mutex<Option<BackendError>>> = Arc::default();
+        let mut ready: Vec<Receiver<()>> = Vec::new();
+        for processor in processors {
+            let (orders, incoming) = unbounded::<Order>();
+            let (ready_sender, is_ready) = unbounded();
+            let (segment, backend, failure) = (segment.clone(), Arc::clone(backend), Arc::clone(&failure));
+            let body = move || {
+                if pinned && let Some(core) = processor.cores.first() {
+                    core_affinity::set_for_current(core_affinity::CoreId { id: core.0 as usize });
+                }
+                match backend.prepare(&segment, &processor) {
+                    Ok(mut prepared) => {
+                        drop(ready_sender);
+                        for order in incoming {
+                            order.start.wait();
+                            let mut times = Vec::new();
+                            let mut outcome = Ok(());
+                            while outcome.is_ok() && !order.stop.load(Ordering::Relaxed) {
+                                let before = Instant::now();
+                                outcome = prepared.run(&order.frame).map(drop);
+                                times.push(before.elapsed().as_secs_f64());
+                            }
+                            let _ = order.report.send(outcome.map(|()| (times, Instant::now())));
+                        }
+                    }
+                    Err(error) => *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
+                }
+            };
+            sessions.threads.push(std::thread::Builder::new().name("instance".to_owned()).spawn(body)?);
+            sessions.orders.push(orders);
+            ready.push(is_ready);
+        }
+        for is_ready in ready {
+            // Ends when the thread drops its sender, which it does when it is ready or has failed.
+            let _ = is_ready.recv();
+        }
+        match failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error.into()),
+            None => Ok(sessions),
+        }
+    }
+
+    fn measure(&self, frame: &[Tensor], time: Duration) -> Result<Measurement> {
+        let start = Arc::new(Barrier::new(self.orders.len() + 1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (report, reports) = unbounded();
+        for orders in &self.orders {
+            let order = Order {
+                frame: frame.to_vec(),
+                start: Arc::clone(&start),
+                stop: Arc::clone(&stop),
+                report: report.clone(),
+            };
+            orders.send(order).map_err(|_| anyhow!("an instance has ended"))?;
+        }
+        start.wait();
+        let begin = Instant::now();
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+        let mut latencies = Vec::new();
+        let mut frames_per_second = 0.0;
+        for _ in &self.orders {
+            let (times, end) = reports.recv().context("an instance has ended")??;
+            // Each instance's own time: the slow ones finish their last frame later.
+            frames_per_second += times.len() as f64 / end.duration_since(begin).as_secs_f64();
+            latencies.extend(times);
+        }
+        Ok(Measurement { frames_per_second, ..measurement(&latencies, time, None)? })
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.orders.clear();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The only place that prints.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where a command-line tool prints")]
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+
+/// Prints a line to standard output. A reader that has gone away (`| head`) ends the program quietly.
+pub(crate) fn line(text: impl std::fmt::Display) {
+    if writeln!(std::io::stdout(), "{text}").is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Prints a value as JSON to standard output.
+pub(crate) fn json(value: &impl Serialize) -> Result<()> {
+    line(serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// Prints a remark to standard error.
+pub(crate) fn remark(text: impl std::fmt::Display) {
+    eprintln!("{text}");
+}
+
+/// Prints an error with its causes to standard error. Causes that the message already contains are not repeated.
+pub(crate) fn error(error: &anyhow::Error) {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    eprintln!("error: {text}");
+}
+
+/// Sends log records to standard error: warnings, or more with `-v`, or what `MILLSTREAM_LOG` asks for.
+pub(crate) fn start_logging(verbosity: u8) {
+    let default = match verbosity {
+        0 => "warn,ort=off",
+        1 => "info,ort=off",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_env("MILLSTREAM_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+}

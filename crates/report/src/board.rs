@@ -1,0 +1,33 @@
+use millstream_board::Board;
+
+use crate::{Align, Table};
+
+/// One row per cluster.
+pub fn board_table(board: &Board) -> Table {
+    let mut table = Table::new([
+        ("cluster", Align::Left),
+        ("core type", Align::Left),
+        ("cores", Align::Left),
+        ("capacity", Align::Right),
+        ("frequency", Align::Right),
+        ("caches", Align::Left),
+        ("slowed", Align::Right),
+    ]);
+    for cluster in board.clusters() {
+        let cores: Vec<String> = cluster.cores.iter().map(|core| core.id.to_string()).collect();
+        let frequency = cluster.operating_points.last().map(|point| format!("{:.2} GHz", point.hertz as f64 / 1e9));
+        let caches: Vec<String> =
+            cluster.caches.iter().map(|cache| format!("L{} {} KiB", cache.level, cache.bytes >> 10)).collect();
+        let slowdown = cluster.cores.iter().find_map(|core| core.emulated_slowdown);
+        table.row([
+            cluster.label.clone(),
+            cluster.core_type.clone().unwrap_or_else(|| "-".to_owned()),
+            cores.join(" "),
+            cluster.capacity.to_string(),
+            frequency.unwrap_or_else(|| "-".to_owned()),
+            if caches.is_empty() { "-".to_owned() } else { caches.join(", ") },
+            slowdown.map_or_else(|| "-".to_owned(), |factor| format!("{factor}x")),
+        ]);
+    }
+    table
+}

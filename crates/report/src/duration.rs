@@ -1,0 +1,31 @@
+/// Seconds as milliseconds with three significant digits: `0.041`, `5.13`, `91.7`, `1240`.
+pub fn milliseconds(seconds: f64) -> String {
+    let value = seconds * 1e3;
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else if value >= 1.0 {
+        2
+    } else {
+        3
+    };
+    format!("{value:.digits$}")
+}
+
+/// A relative difference with its sign: `+3.2 %`.
+pub fn percent(fraction: f64) -> String {
+    format!("{:+.1} %", fraction * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_follow_the_size() {
+        let texts: Vec<String> = [0.000_041, 0.005_13, 0.0917, 1.24].iter().map(|&time| milliseconds(time)).collect();
+        assert_eq!(texts, ["0.041", "5.13", "91.7", "1240"]);
+        assert_eq!((percent(0.0321), percent(-0.5)), ("+3.2 %".to_owned(), "-50.0 %".to_owned()));
+    }
+}

@@ -1,0 +1,46 @@
+use crate::{Align, Table, milliseconds};
+
+/// Rows of a long front that are shown.
+const SHOWN: usize = 12;
+
+/// One point of a latency/throughput front.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrontRow {
+    /// Stage configuration.
+    pub configuration: String,
+    /// Time between two frames.
+    pub period_seconds: f64,
+    /// Time of one frame through the pipeline.
+    pub latency_seconds: f64,
+    /// What this point is chosen for, if it is.
+    pub chosen_for: Vec<String>,
+}
+
+/// The front from the lowest latency to the highest throughput. Of a long front, chosen points and an even selection of
+/// the others are shown, and the second value is how many rows were left out.
+pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
+    let mut table = Table::new([
+        ("stages", Align::Left),
+        ("frames/s", Align::Right),
+        ("period ms", Align::Right),
+        ("latency ms", Align::Right),
+        ("best for", Align::Left),
+    ]);
+    let step = rows.len().div_ceil(SHOWN).max(1);
+    let mut left_out = 0;
+    for (index, row) in rows.iter().enumerate() {
+        let is_end = index == 0 || index + 1 == rows.len();
+        if !(is_end || index % step == 0 || !row.chosen_for.is_empty()) {
+            left_out += 1;
+            continue;
+        }
+        table.row([
+            row.configuration.clone(),
+            format!("{:.1}", 1.0 / row.period_seconds),
+            milliseconds(row.period_seconds),
+            milliseconds(row.latency_seconds),
+            row.chosen_for.join(", "),
+        ]);
+    }
+    (table, left_out)
+}

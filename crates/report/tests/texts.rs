@@ -1,0 +1,55 @@
+//! What the tables and traces look like.
+
+use millstream_board::Board;
+use millstream_report::{
+    FrontRow, MeasuredStage, StageRow, TraceEvent, board_table, chrome_trace, front_table, stage_table,
+};
+
+fn stage(stage: usize, measured: Option<MeasuredStage>) -> StageRow {
+    StageRow {
+        stage,
+        processor: "B1 (core 0)".into(),
+        operators: "Conv_0 .. Relu_9".into(),
+        operator_count: 10,
+        predicted_seconds: 0.0051,
+        measured,
+    }
+}
+
+#[test]
+fn stages_before_and_after_a_run() {
+    let measured = MeasuredStage { seconds: 0.005, frames: 50, queue_wait_seconds: 0.0001, utilisation: 0.98 };
+    let before = stage_table(&[stage(1, None), stage(2, None)]);
+    let after = stage_table(&[stage(1, Some(measured)), stage(2, None)]);
+    insta::assert_snapshot!(format!("{before}\n\n{after}"));
+}
+
+#[test]
+fn a_long_front_is_thinned_but_keeps_what_is_chosen() {
+    let row = |index: usize| FrontRow {
+        configuration: format!("B1-s{index}"),
+        period_seconds: 0.02 / (index + 1) as f64,
+        latency_seconds: 0.01 + 0.001 * index as f64,
+        chosen_for: if index == 31 { vec!["balanced".into()] } else { Vec::new() },
+    };
+    let rows: Vec<FrontRow> = (0..40).map(row).collect();
+    let (table, left_out) = front_table(&rows);
+    insta::assert_snapshot!(format!("{table}\n{left_out} left out"));
+}
+
+#[test]
+fn boards() {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
+        {"label": "B", "core_type": "Cortex-A73", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}],
+         "operating_points": [{"hertz": 2362000000}], "caches": [{"level": 2, "bytes": 2097152, "shared_by": 4}]},
+        {"label": "s", "capacity": 341, "cores": [{"id": 0, "emulated_slowdown": 3.0}]}]}"#;
+    insta::assert_snapshot!(board_table(&Board::from_json(text).unwrap()));
+}
+
+#[test]
+fn traces() {
+    let event = TraceEvent { name: "frame 7".into(), track: 1, start_microseconds: 2.5, duration_microseconds: 10.0 };
+    let text = chrome_trace(&["stage 1".into(), "stage 2".into()], &[event]);
+    let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    insta::assert_json_snapshot!(parsed);
+}
