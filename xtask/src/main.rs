@@ -1,1 +1,79 @@
-fn main(){}
+//! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
+//!
+//! Verbs of the `millstream` command (`board`, `profile`, `schedule`, `run`, `compare`) are forwarded to it, built with
+//! optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run here. This crate has
+//! no dependencies, so that it compiles in a second.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
+
+mod ci;
+mod command;
+mod native;
+mod tools;
+
+use std::process::ExitCode;
+
+use command::{Failure, cargo, run, run_forwarding};
+
+const FORWARDED: &[&str] = &["board", "profile", "schedule", "run", "compare", "schemas"];
+
+const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
+
+Use Millstream (all take --help):
+  board       show what was detected of this machine
+  profile     measure a network on every number of cores of every cluster
+  schedule    find the best pipeline for a network on this board
+  run         stream frames through a schedule and check the results
+  compare     measure our schedules beside what one would use otherwise
+
+Work on Millstream:
+  setup       fetch ONNX Runtime (every other verb does it when needed)
+  test        run all tests
+  lint        check formatting, clippy, documentation, licences and the crate map
+  ci          lint and test, as continuous integration does
+  bench       run the benchmarks [name of a crate]
+  snapshots   accept changed snapshots and schemas
+
+Example: cargo xtask schedule --model zoo:googlenet && cargo xtask run";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let verb = arguments.next().unwrap_or_default();
+    let rest: Vec<String> = arguments.collect();
+    match dispatch(&verb, &rest) {
+        Ok(code) => code,
+        Err(Failure(message)) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
+    match verb {
+        verb if FORWARDED.contains(&verb) => forward(verb, rest),
+        "setup" => native::onnx_runtime().map(|_| ExitCode::SUCCESS),
+        "test" => ci::test(rest).map(|()| ExitCode::SUCCESS),
+        "lint" => ci::lint().map(|()| ExitCode::SUCCESS),
+        "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
+        "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
+        "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
+        "" | "help" | "-h" | "--help" => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => Err(Failure(format!("there is no verb '{other}'\n\n{HELP}"))),
+    }
+}
+
+/// Builds the `millstream` command and runs it in the caller's folder.
+fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
+    let library = native::onnx_runtime()?;
+    run(cargo().args(["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
+    let binary = native::target_folder().join("release").join(format!("millstream{}", std::env::consts::EXE_SUFFIX));
+    let mut command = std::process::Command::new(binary);
+    command.arg(verb).args(rest);
+    // What the caller set wins; the value that cargo itself sets from its configuration is the same file.
+    command.env("ORT_DYLIB_PATH", library);
+    run_forwarding(&mut command)
+}

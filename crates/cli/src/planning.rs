@@ -54,6 +54,9 @@ impl Plans {
                     break;
                 }
                 let samples = trial::run(network, board, backend, &plans.problem, &plan)?;
+                let configuration = plans.problem.schedule(&plan).to_string();
+                let found: Vec<f64> = samples.iter().map(|sample| sample.time.median_seconds * 1e3).collect();
+                tracing::info!(%objective, configuration, period = %plan.period, latency = %plan.latency, ?found, "trial");
                 if interrupt::requested() {
                     bail!("interrupted; nothing was written");
                 }

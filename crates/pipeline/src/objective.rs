@@ -4,12 +4,12 @@ use std::str::FromStr;
 use crate::Plan;
 
 /// Predictions this close are not told apart by [`Objective::Throughput`]: the difference is below their error.
-const THROUGHPUT_TOLERANCE: f64 = 0.02;
+const THROUGHPUT_TOLERANCE: f64 = 0.04;
 
 /// What a schedule is chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Objective {
-    /// The lowest latency among the plans within 2 % of the highest throughput.
+    /// The lowest latency among the plans within 4 % of the highest throughput.
     Throughput,
     /// The lowest latency.
     Latency,

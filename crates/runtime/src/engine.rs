@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use millstream_backend::{Backend, Tensor};
 use millstream_graph::Graph;
 use millstream_schedule::{Assignment, Schedule};
@@ -18,10 +17,15 @@ use crate::{FrameError, RuntimeError};
 /// How an engine is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineOptions {
-    /// How many frames may be between submission and receipt. More frames smooth out uneven stage times, fewer keep each
-    /// frame's time in the engine short. `None` is one per worker and one more per hand-over between stages.
+    /// How many frames may be in the stages and the queues between them. More frames smooth out uneven stage times, fewer
+    /// keep each frame's time in the engine short. `None` is one per worker and one more per hand-over between stages.
     pub frames_in_flight: Option<usize>,
+    /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
+    /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.
+    pub frames_outstanding: Option<usize>,
 }
+
+const OUTSTANDING_PER_WORKER: usize = 16;
 
 /// A running schedule. Frames may be submitted and results received from different threads.
 pub struct Engine {
@@ -30,11 +34,12 @@ pub struct Engine {
     /// `None` only while the engine is being dropped.
     entrance: Option<Sender<Packet>>,
     exit: Receiver<Packet>,
+    /// Holds one token per frame from submission until the last stage is done with it.
+    in_flight: (Sender<()>, Receiver<()>),
     /// Holds one token per frame between submission and receipt.
-    permits: (Sender<()>, Receiver<()>),
+    outstanding: (Sender<()>, Receiver<()>),
     submission: Mutex<u64>,
     reception: Mutex<Reception>,
-    received: AtomicU64,
     recorders: Vec<Vec<Arc<Recorder>>>,
     workers: Vec<JoinHandle<()>>,
     warnings: Vec<String>,
@@ -65,12 +70,15 @@ impl Engine {
         let route = Route::new(graph, schedule)?;
         let worker_count: usize = schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
         let in_flight = options.frames_in_flight.unwrap_or(worker_count + schedule.stages.len() - 1).max(1);
+        let outstanding = options.frames_outstanding.unwrap_or(worker_count * OUTSTANDING_PER_WORKER).max(in_flight);
         let (entrance, mut incoming) = bounded(in_flight);
+        let in_flight_tokens = bounded(in_flight);
         let (ready_sender, ready) = bounded::<Ready>(worker_count);
         let mut recorders = Vec::with_capacity(schedule.stages.len());
         let mut workers = Vec::with_capacity(worker_count);
         for (index, stage) in schedule.stages.iter().enumerate() {
-            let (outgoing, next_incoming) = bounded(in_flight);
+            let is_last = index + 1 == schedule.stages.len();
+            let (outgoing, next_incoming) = bounded(if is_last { outstanding } else { in_flight });
             let mut own_recorders = Vec::with_capacity(stage.replicas.len());
             for (replica_index, replica) in stage.replicas.iter().enumerate() {
                 let [assignment] = replica.assignments.as_slice() else {
@@ -87,6 +95,7 @@ impl Engine {
                     route: route.stages[index].clone(),
                     incoming: incoming.clone(),
                     outgoing: outgoing.clone(),
+                    finished: is_last.then(|| in_flight_tokens.1.clone()),
                     recorder,
                 };
                 let ready_sender = ready_sender.clone();
@@ -106,10 +115,10 @@ impl Engine {
             route,
             entrance: Some(entrance),
             exit: incoming,
-            permits: bounded(in_flight),
+            in_flight: in_flight_tokens,
+            outstanding: bounded(outstanding),
             submission: Mutex::new(0),
             reception: Mutex::default(),
-            received: AtomicU64::new(0),
             recorders,
             workers,
             warnings,
@@ -117,14 +126,15 @@ impl Engine {
     }
 
     /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while as many frames
-    /// are in flight as may be: some thread must receive results meanwhile.
+    /// are in flight or outstanding as may be: some thread must receive results meanwhile.
     ///
     /// A frame that does not fit the network takes its place in the sequence, and its result is the error.
     ///
     /// # Errors
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
-        self.permits.0.send(()).map_err(|_| RuntimeError::Stopped)?;
+        self.outstanding.0.send(()).map_err(|_| RuntimeError::Stopped)?;
+        self.in_flight.0.send(()).map_err(|_| RuntimeError::Stopped)?;
         self.enter(frame)
     }
 
@@ -133,11 +143,14 @@ impl Engine {
     /// # Errors
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn try_submit(&self, frame: Vec<Tensor>) -> Result<Result<u64, Vec<Tensor>>, RuntimeError> {
-        match self.permits.0.try_send(()) {
-            Ok(()) => self.enter(frame).map(Ok),
-            Err(TrySendError::Full(())) => Ok(Err(frame)),
-            Err(TrySendError::Disconnected(())) => Err(RuntimeError::Stopped),
+        if self.outstanding.0.try_send(()).is_err() {
+            return Ok(Err(frame));
         }
+        if self.in_flight.0.try_send(()).is_err() {
+            let _ = self.outstanding.1.try_recv();
+            return Ok(Err(frame));
+        }
+        self.enter(frame).map(Ok)
     }
 
     fn enter(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
@@ -180,24 +193,34 @@ impl Engine {
         })
     }
 
-    /// The next result in the order of submission; waits for it. `None` if no frame is in flight.
+    /// The next result in the order of submission; waits for it. `None` if no frame is outstanding.
     pub fn recv(&self) -> Option<FrameResult> {
         let mut reception = self.reception.lock().unwrap_or_else(PoisonError::into_inner);
-        let packet = loop {
-            let next = reception.next;
-            if let Some(packet) = reception.early.remove(&next) {
-                break packet;
+        loop {
+            if let Some(result) = self.take_ready(&mut reception) {
+                return Some(result);
             }
-            if next >= *self.submission.lock().unwrap_or_else(PoisonError::into_inner) {
-                return None;
-            }
-            let packet = self.exit.recv().ok()?;
-            reception.early.insert(packet.sequence, packet);
-        };
+            self.await_any(&mut reception)?;
+        }
+    }
+
+    /// The result whose turn it is, if it is there.
+    fn take_ready(&self, reception: &mut Reception) -> Option<FrameResult> {
+        let packet = reception.early.remove(&reception.next)?;
         reception.next += 1;
-        self.received.fetch_add(1, Ordering::Relaxed);
-        let _ = self.permits.1.try_recv();
+        let _ = self.outstanding.1.try_recv();
         Some(self.finish(packet))
+    }
+
+    /// Waits until any frame leaves the last stage; `None` if there is none to wait for.
+    fn await_any(&self, reception: &mut Reception) -> Option<()> {
+        let submitted = *self.submission.lock().unwrap_or_else(PoisonError::into_inner);
+        if reception.next + reception.early.len() as u64 >= submitted {
+            return None;
+        }
+        let packet = self.exit.recv().ok()?;
+        reception.early.insert(packet.sequence, packet);
+        Some(())
     }
 
     fn finish(&self, mut packet: Packet) -> FrameResult {
@@ -205,8 +228,7 @@ impl Engine {
             Some(failure) => Err(failure),
             None => Ok(self.route.outputs.iter().filter_map(|&slot| packet.values[slot].take()).collect()),
         };
-        // `queued` was set when the last stage let the frame go.
-        let time_in_engine = packet.queued.duration_since(packet.submitted);
+        let time_in_engine = packet.submitted.elapsed();
         FrameResult { sequence: packet.sequence, outcome, time_in_engine, spans: packet.spans }
     }
 
@@ -215,9 +237,9 @@ impl Engine {
         Results { engine: self, frames: Some(frames.into_iter()), held: None }
     }
 
-    /// How many frames are between submission and receipt.
+    /// How many frames are in the stages and the queues between them.
     pub fn in_flight(&self) -> usize {
-        self.permits.0.len()
+        self.in_flight.0.len()
     }
 
     /// What the stages did since the start or the last reset.
@@ -284,17 +306,31 @@ impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
     type Item = FrameResult;
 
     fn next(&mut self) -> Option<FrameResult> {
+        loop {
+            self.submit_all();
+            let mut reception = self.engine.reception.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(result) = self.engine.take_ready(&mut reception) {
+                return Some(result);
+            }
+            // Any frame that leaves the last stage makes room for another, even if it is not its turn yet.
+            self.engine.await_any(&mut reception)?;
+        }
+    }
+}
+
+impl<I: Iterator<Item = Vec<Tensor>>> Results<'_, I> {
+    /// Submits frames while there is room and there are any.
+    fn submit_all(&mut self) {
         while let Some(frame) = self.held.take().or_else(|| self.frames.as_mut().and_then(Iterator::next)) {
             match self.engine.try_submit(frame) {
                 Ok(Ok(_)) => {}
                 Ok(Err(frame)) => {
                     self.held = Some(frame);
-                    return self.engine.recv();
+                    return;
                 }
                 Err(_) => break,
             }
         }
         self.frames = None;
-        self.engine.recv()
     }
 }

@@ -37,7 +37,7 @@ pub struct FrameResult {
     pub sequence: u64,
     /// The network's outputs, in order.
     pub outcome: Result<Vec<Tensor>, FrameError>,
-    /// Time from submission until the last stage was done, waiting included.
+    /// Time from submission to receipt, all waiting included.
     pub time_in_engine: Duration,
     /// When each stage worked on it.
     pub spans: Vec<StageSpan>,

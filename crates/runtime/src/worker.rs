@@ -22,6 +22,8 @@ pub(crate) struct Worker {
     pub(crate) route: StageRoute,
     pub(crate) incoming: Receiver<Packet>,
     pub(crate) outgoing: Sender<Packet>,
+    /// The tokens of frames in flight, if this is the last stage: it takes one away per frame.
+    pub(crate) finished: Option<Receiver<()>>,
     pub(crate) recorder: Arc<Recorder>,
 }
 
@@ -47,21 +49,26 @@ impl Worker {
             return;
         }
         let mut lost = false;
+        let mut free_since = Instant::now();
         while let Ok(mut packet) = self.incoming.recv() {
             if packet.failure.is_none() {
                 if lost {
                     packet.failure = Some(FrameError::Lost { stage: self.stage + 1 });
                 } else {
-                    lost = self.work(&mut *segment, &mut packet);
+                    lost = self.work(&mut *segment, &mut packet, free_since);
                 }
             }
             if packet.failure.is_some() {
                 packet.values.fill(None);
             }
             packet.queued = Instant::now();
+            if let Some(tokens) = &self.finished {
+                let _ = tokens.try_recv();
+            }
             if self.outgoing.send(packet).is_err() {
                 return;
             }
+            free_since = Instant::now();
         }
     }
 
@@ -73,8 +80,11 @@ impl Worker {
     }
 
     /// Runs the segment on a frame; true if the worker must not be used any more.
-    fn work(&self, segment: &mut dyn PreparedSegment, packet: &mut Packet) -> bool {
-        let start = Instant::now();
+    ///
+    /// The frame's time starts when it was there and the worker was free. What the system then takes to wake the worker is
+    /// part of what the stage costs; on a core that is shared with other load it is a good part.
+    fn work(&self, segment: &mut dyn PreparedSegment, packet: &mut Packet, free_since: Instant) -> bool {
+        let start = packet.queued.max(free_since);
         let inputs: Vec<Tensor> =
             self.route.inputs.iter().filter_map(|&slot| packet.values.get(slot).cloned().flatten()).collect();
         let outcome = catch_unwind(AssertUnwindSafe(|| segment.run(&inputs)));

@@ -37,7 +37,7 @@ proptest! {
     ) {
         let graph = chain(replicas.len());
         let backend: Arc<dyn Backend> = Arc::new(Adding { delays, ..Adding::default() });
-        let options = EngineOptions { frames_in_flight: in_flight };
+        let options = EngineOptions { frames_in_flight: in_flight, frames_outstanding: in_flight.map(|count| 2 * count) };
         let engine = Engine::new(&graph, &pipeline(&graph, &replicas), &[backend], &options).unwrap();
         let results: Vec<FrameResult> = engine.run((0..frames).map(|index| frame(index as f32))).collect();
         prop_assert_eq!(results.len(), frames);
@@ -82,7 +82,7 @@ fn a_panic_is_an_error_and_the_engine_still_shuts_down() {
 fn a_full_engine_gives_the_frame_back() {
     let graph = chain(1);
     let backend: Arc<dyn Backend> = Arc::new(Adding { delays: vec![20_000], ..Adding::default() });
-    let options = EngineOptions { frames_in_flight: Some(2) };
+    let options = EngineOptions { frames_in_flight: Some(2), frames_outstanding: Some(2) };
     let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
     assert_eq!(engine.try_submit(frame(0.0)).unwrap().unwrap(), 0);
     assert_eq!(engine.submit(frame(1.0)).unwrap(), 1);
@@ -110,6 +110,16 @@ fn submitting_blocks_until_another_thread_receives() {
         }
     });
     assert_eq!(received.load(Ordering::SeqCst), 500);
+}
+
+/// A slow replica delays its own frames only: the fast one goes on beside it.
+#[test]
+fn a_fast_replica_overtakes_a_slow_one() {
+    let engine = engine(&[2], Adding { delays: vec![20_000, 200], ..Adding::default() });
+    let results: Vec<FrameResult> = engine.run((0..30).map(|index| frame(index as f32))).collect();
+    assert!(results.iter().enumerate().all(|(index, result)| value(result) == index as f32 + 1.0));
+    let frames = engine.metrics()[0].replicas.iter().map(|replica| replica.frames).collect::<Vec<_>>();
+    assert!(frames.iter().any(|&frames| frames >= 20), "{frames:?}");
 }
 
 #[test]

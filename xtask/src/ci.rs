@@ -1,0 +1,64 @@
+//! What developers and continuous integration run.
+
+use std::fs;
+
+use crate::command::{Failure, cargo, root, run};
+use crate::{native, tools};
+
+/// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
+/// those of `cargo test` do.
+pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
+    let library = native::onnx_runtime()?;
+    run(cargo().args(["test", "--release", "--workspace"]).args(arguments).env("ORT_DYLIB_PATH", library))
+}
+
+/// Formatting, lints, documentation, licences, and the documents that must follow the code.
+pub(crate) fn lint() -> Result<(), Failure> {
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    let clippy = ["clippy", "--release", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    run(cargo().args(clippy))?;
+    let doc = ["doc", "--release", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
+    run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
+    tools::deny()?;
+    crate_map()
+}
+
+/// Every crate is on the README's map, and the map has no other.
+fn crate_map() -> Result<(), Failure> {
+    let readme = fs::read_to_string(root().join("README.md")).map_err(|error| Failure(format!("README.md: {error}")))?;
+    let folder = root().join("crates");
+    let entries = fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+    let mut crates: Vec<String> =
+        entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    crates.sort();
+    let mut mapped: Vec<String> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| [`")?.split_once("`](crates/"))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    mapped.sort();
+    if crates == mapped {
+        return Ok(());
+    }
+    Err(Failure(format!("the README's crate map lists {mapped:?}, the workspace has {crates:?}")))
+}
+
+/// The benchmarks of all crates that have any, or of one.
+pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
+    let mut command = cargo();
+    command.arg("bench");
+    match arguments.first() {
+        Some(name) => command.arg("--package").arg(format!("millstream-{name}")).args(&arguments[1..]),
+        None => command.args(["--package", "millstream-pipeline", "--package", "millstream-runtime"]),
+    };
+    run(&mut command)
+}
+
+/// Accepts snapshots and schemas as they are now; look at the difference before committing it.
+pub(crate) fn snapshots() -> Result<(), Failure> {
+    let library = native::onnx_runtime()?;
+    let build = ["run", "--release", "--quiet", "--package", "millstream-cli", "--", "schemas", "fixtures/schemas"];
+    run(cargo().args(build))?;
+    let test = ["test", "--release", "--workspace"];
+    run(cargo().args(test).env("INSTA_UPDATE", "always").env("ORT_DYLIB_PATH", library))
+}

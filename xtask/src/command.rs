@@ -1,0 +1,54 @@
+//! Running other programs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Why a verb failed, for people.
+pub(crate) struct Failure(pub(crate) String);
+
+/// The workspace's folder.
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_owned()
+}
+
+/// The cargo that runs this program, working on the workspace from wherever the caller is.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a program and fails if it does.
+pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
+    let status = command.status().map_err(|error| not_started(command, &error))?;
+    if status.success() { Ok(()) } else { Err(Failure(format!("{} failed ({status})", describe(command)))) }
+}
+
+/// Runs a program whose exit code is ours.
+pub(crate) fn run_forwarding(command: &mut Command) -> Result<ExitCode, Failure> {
+    let status = command.status().map_err(|error| not_started(command, &error))?;
+    Ok(match status.code() {
+        Some(code) => u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from),
+        None => ExitCode::FAILURE,
+    })
+}
+
+/// Runs a program quietly and returns what it printed; the failure contains its messages.
+pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
+    let output = command.output().map_err(|error| not_started(command, &error))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr);
+    Err(Failure(format!("{} failed ({}):\n{}", describe(command), output.status, messages.trim())))
+}
+
+fn not_started(command: &Command, error: &std::io::Error) -> Failure {
+    Failure(format!("cannot start {}: {error}", describe(command)))
+}
+
+fn describe(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    format!("`{}`", words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "))
+}

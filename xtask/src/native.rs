@@ -1,0 +1,78 @@
+//! Native parts: ONNX Runtime, as the Python package of that name carries it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{Failure, capture, root};
+
+/// The release of ONNX Runtime that is used and tested.
+const ONNX_RUNTIME: &str = "1.31.1";
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_folder() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+/// The ONNX Runtime library: what `ORT_DYLIB_PATH` names if the caller has set it, else our own copy, fetched when it is
+/// not there yet.
+pub(crate) fn onnx_runtime() -> Result<PathBuf, Failure> {
+    let own = root().join("target/millstream/onnxruntime");
+    let library = own.join("libonnxruntime.so");
+    // Cargo sets the variable to our copy, so a different value is the caller's choice.
+    if let Some(chosen) = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from)
+        && chosen != library
+    {
+        return if chosen.is_file() {
+            Ok(chosen)
+        } else {
+            Err(Failure(format!("ORT_DYLIB_PATH names {}, which is no file", chosen.display())))
+        };
+    }
+    let stamp = own.join("version");
+    if library.is_file() && fs::read_to_string(&stamp).is_ok_and(|version| version == ONNX_RUNTIME) {
+        return Ok(library);
+    }
+    eprintln!("fetching ONNX Runtime {ONNX_RUNTIME} with pip ...");
+    let staging = own.join("package");
+    let _ = fs::remove_dir_all(&staging);
+    let failed = |what: &str, error: std::io::Error| Failure(format!("cannot {what} in {}: {error}", own.display()));
+    fs::create_dir_all(&staging).map_err(|error| failed("make a folder", error))?;
+    pip_install(&format!("onnxruntime=={ONNX_RUNTIME}"), &staging)?;
+    let packaged = find_library(&staging.join("onnxruntime/capi"))?;
+    fs::rename(&packaged, &library).map_err(|error| failed("place the library", error))?;
+    fs::remove_dir_all(&staging).map_err(|error| failed("clean up", error))?;
+    fs::write(&stamp, ONNX_RUNTIME).map_err(|error| failed("write the version", error))?;
+    Ok(library)
+}
+
+/// Installs a Python package into a folder of ours, without its dependencies and without touching the system.
+pub(crate) fn pip_install(package: &str, folder: &Path) -> Result<(), Failure> {
+    let install = |python: &str| {
+        let mut command = Command::new(python);
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
+        command.arg(folder).arg(package);
+        capture(&mut command)
+    };
+    install("python3").or_else(|_| install("python")).map(drop).map_err(|Failure(message)| {
+        Failure(format!(
+            "{message}\n\npip is needed to fetch {package}. Install Python with pip (Debian: apt install python3-pip), or fetch \
+             the package yourself: python3 -m pip install --no-deps --target {} {package}",
+            folder.display()
+        ))
+    })
+}
+
+/// The wheel names the library with its version.
+fn find_library(folder: &Path) -> Result<PathBuf, Failure> {
+    let entries = fs::read_dir(folder).map_err(|error| Failure(format!("cannot read {}: {error}", folder.display())))?;
+    let mut found = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_library = name.starts_with("libonnxruntime.") || name == "onnxruntime.dll";
+        is_library && !name.contains("providers")
+    });
+    found.next().ok_or_else(|| Failure(format!("the package has no ONNX Runtime library in {}", folder.display())))
+}
