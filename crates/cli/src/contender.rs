@@ -116,9 +116,9 @@ fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<M
     let mut latencies = Vec::new();
     let mut end = begin;
     for result in engine.run(frames) {
-        result.outcome?;
-        latencies.push(result.time_in_engine.as_secs_f64());
+        latencies.push(result.latency().as_secs_f64());
         end = result.spans.last().map_or(end, |span| end.max(span.end));
+        result.outcome?;
     }
     let slowest = |stage: millstream_runtime::StageMetrics| {
         stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)

@@ -17,8 +17,9 @@ use crate::{FrameError, RuntimeError};
 /// How an engine is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineOptions {
-    /// How many frames may be in the stages and the queues between them. More frames smooth out uneven stage times, fewer
-    /// keep each frame's time in the engine short. `None` is one per worker and one more per hand-over between stages.
+    /// How many frames may be between the start of the first stage and the end of the last one. More frames smooth out
+    /// uneven stage times, fewer keep each frame's way through the stages short. `None` is one per worker and one more
+    /// per hand-over between stages.
     pub frames_in_flight: Option<usize>,
     /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
     /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.
@@ -34,8 +35,6 @@ pub struct Engine {
     /// `None` only while the engine is being dropped.
     entrance: Option<Sender<Packet>>,
     exit: Receiver<Packet>,
-    /// Holds one token per frame from submission until the last stage is done with it.
-    in_flight: (Sender<()>, Receiver<()>),
     /// Holds one token per frame between submission and receipt.
     outstanding: (Sender<()>, Receiver<()>),
     submission: Mutex<u64>,
@@ -71,8 +70,11 @@ impl Engine {
         let worker_count: usize = schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
         let in_flight = options.frames_in_flight.unwrap_or(worker_count + schedule.stages.len() - 1).max(1);
         let outstanding = options.frames_outstanding.unwrap_or(worker_count * OUTSTANDING_PER_WORKER).max(in_flight);
-        let (entrance, mut incoming) = bounded(in_flight);
-        let in_flight_tokens = bounded(in_flight);
+        let first_replicas = schedule.stages.first().map_or(1, |stage| stage.replicas.len());
+        // A frame for each replica of the first stage waits at the door, so that none waits for the caller.
+        let (entrance, mut incoming) = bounded(first_replicas);
+        // Holds one token per frame in flight.
+        let tokens = bounded(in_flight);
         let (ready_sender, ready) = bounded::<Ready>(worker_count);
         let mut recorders = Vec::with_capacity(schedule.stages.len());
         let mut workers = Vec::with_capacity(worker_count);
@@ -95,7 +97,8 @@ impl Engine {
                     route: route.stages[index].clone(),
                     incoming: incoming.clone(),
                     outgoing: outgoing.clone(),
-                    finished: is_last.then(|| in_flight_tokens.1.clone()),
+                    starting: (index == 0).then(|| tokens.0.clone()),
+                    finished: is_last.then(|| tokens.1.clone()),
                     recorder,
                 };
                 let ready_sender = ready_sender.clone();
@@ -115,7 +118,6 @@ impl Engine {
             route,
             entrance: Some(entrance),
             exit: incoming,
-            in_flight: in_flight_tokens,
             outstanding: bounded(outstanding),
             submission: Mutex::new(0),
             reception: Mutex::default(),
@@ -125,8 +127,8 @@ impl Engine {
         })
     }
 
-    /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while as many frames
-    /// are in flight or outstanding as may be: some thread must receive results meanwhile.
+    /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while the first stage
+    /// has no room for it or too many results have not been received: some thread must receive results meanwhile.
     ///
     /// A frame that does not fit the network takes its place in the sequence, and its result is the error.
     ///
@@ -134,8 +136,14 @@ impl Engine {
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
         self.outstanding.0.send(()).map_err(|_| RuntimeError::Stopped)?;
-        self.in_flight.0.send(()).map_err(|_| RuntimeError::Stopped)?;
-        self.enter(frame)
+        let entrance = self.entrance.as_ref().ok_or(RuntimeError::Stopped)?;
+        let mut packet = self.packet(frame);
+        // Numbering and entering are one step, so that frames enter in the order of their numbers.
+        let mut next = self.submission.lock().unwrap_or_else(PoisonError::into_inner);
+        packet.sequence = *next;
+        entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
+        *next += 1;
+        Ok(*next - 1)
     }
 
     /// As [`Engine::submit`], but gives the frame back where that would wait.
@@ -143,17 +151,21 @@ impl Engine {
     /// # Errors
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn try_submit(&self, frame: Vec<Tensor>) -> Result<Result<u64, Vec<Tensor>>, RuntimeError> {
-        if self.outstanding.0.try_send(()).is_err() {
+        let entrance = self.entrance.as_ref().ok_or(RuntimeError::Stopped)?;
+        // Whoever waits in `submit` holds the lock and is next.
+        let Ok(mut next) = self.submission.try_lock() else { return Ok(Err(frame)) };
+        if entrance.is_full() || self.outstanding.0.try_send(()).is_err() {
             return Ok(Err(frame));
         }
-        if self.in_flight.0.try_send(()).is_err() {
-            let _ = self.outstanding.1.try_recv();
-            return Ok(Err(frame));
-        }
-        self.enter(frame).map(Ok)
+        let mut packet = self.packet(frame);
+        packet.sequence = *next;
+        // Only the holder of the lock sends, so there still is room.
+        entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
+        *next += 1;
+        Ok(Ok(*next - 1))
     }
 
-    fn enter(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
+    fn packet(&self, frame: Vec<Tensor>) -> Packet {
         let failure = self.misfit(&frame);
         let mut values = vec![None; self.route.slots];
         if failure.is_none() {
@@ -161,15 +173,9 @@ impl Engine {
                 values[slot] = Some(tensor);
             }
         }
-        // Numbering and entering are one step, so that frames enter in the order of their numbers.
-        let mut next = self.submission.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let spans = Vec::with_capacity(self.recorders.len());
-        let packet = Packet { sequence: *next, values, failure, submitted: now, queued: now, spans };
-        let entrance = self.entrance.as_ref().ok_or(RuntimeError::Stopped)?;
-        entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
-        *next += 1;
-        Ok(*next - 1)
+        Packet { sequence: 0, values, failure, submitted: now, queued: now, spans }
     }
 
     fn misfit(&self, frame: &[Tensor]) -> Option<FrameError> {
@@ -214,8 +220,8 @@ impl Engine {
 
     /// Waits until any frame leaves the last stage; `None` if there is none to wait for.
     fn await_any(&self, reception: &mut Reception) -> Option<()> {
-        let submitted = *self.submission.lock().unwrap_or_else(PoisonError::into_inner);
-        if reception.next + reception.early.len() as u64 >= submitted {
+        // Tokens of outstanding frames are taken before frames enter, so this never misses one.
+        if self.outstanding.0.len() <= reception.early.len() {
             return None;
         }
         let packet = self.exit.recv().ok()?;
@@ -228,8 +234,13 @@ impl Engine {
             Some(failure) => Err(failure),
             None => Ok(self.route.outputs.iter().filter_map(|&slot| packet.values[slot].take()).collect()),
         };
-        let time_in_engine = packet.submitted.elapsed();
-        FrameResult { sequence: packet.sequence, outcome, time_in_engine, spans: packet.spans }
+        FrameResult {
+            sequence: packet.sequence,
+            outcome,
+            submitted: packet.submitted,
+            received: Instant::now(),
+            spans: packet.spans,
+        }
     }
 
     /// Streams frames through the engine: submits while there is room and yields the results in order.
@@ -237,9 +248,9 @@ impl Engine {
         Results { engine: self, frames: Some(frames.into_iter()), held: None }
     }
 
-    /// How many frames are in the stages and the queues between them.
-    pub fn in_flight(&self) -> usize {
-        self.in_flight.0.len()
+    /// How many frames are between submission and receipt.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.0.len()
     }
 
     /// What the stages did since the start or the last reset.

@@ -37,8 +37,23 @@ pub struct FrameResult {
     pub sequence: u64,
     /// The network's outputs, in order.
     pub outcome: Result<Vec<Tensor>, FrameError>,
-    /// Time from submission to receipt, all waiting included.
-    pub time_in_engine: Duration,
+    /// When the frame was submitted.
+    pub submitted: Instant,
+    /// When its turn to be received had come.
+    pub received: Instant,
     /// When each stage worked on it.
     pub spans: Vec<StageSpan>,
+}
+
+impl FrameResult {
+    /// Time from submission to receipt, all waiting included.
+    pub fn time_in_engine(&self) -> Duration {
+        self.received.duration_since(self.submitted)
+    }
+
+    /// Time from the start of the first stage to receipt: what remains of [`Self::time_in_engine`] when frames do not
+    /// wait for admission. Waiting between stages and for earlier frames is included.
+    pub fn latency(&self) -> Duration {
+        self.received.duration_since(self.spans.first().map_or(self.submitted, |span| span.start))
+    }
 }

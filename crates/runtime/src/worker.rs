@@ -22,7 +22,9 @@ pub(crate) struct Worker {
     pub(crate) route: StageRoute,
     pub(crate) incoming: Receiver<Packet>,
     pub(crate) outgoing: Sender<Packet>,
-    /// The tokens of frames in flight, if this is the last stage: it takes one away per frame.
+    /// The tokens of frames in flight, if this is the first stage: it adds one per frame, and waits for room.
+    pub(crate) starting: Option<Sender<()>>,
+    /// The same, if this is the last stage: it takes one away per frame.
     pub(crate) finished: Option<Receiver<()>>,
     pub(crate) recorder: Arc<Recorder>,
 }
@@ -50,12 +52,12 @@ impl Worker {
         }
         let mut lost = false;
         let mut free_since = Instant::now();
-        while let Ok(mut packet) = self.incoming.recv() {
+        while let Some((mut packet, available)) = self.next(free_since) {
             if packet.failure.is_none() {
                 if lost {
                     packet.failure = Some(FrameError::Lost { stage: self.stage + 1 });
                 } else {
-                    lost = self.work(&mut *segment, &mut packet, free_since);
+                    lost = self.work(&mut *segment, &mut packet, available);
                 }
             }
             if packet.failure.is_some() {
@@ -72,6 +74,20 @@ impl Worker {
         }
     }
 
+    /// The next frame, once there is one and it may be in flight, and since when it could have been worked on; `None` if no
+    /// more can come.
+    fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
+        let packet = self.incoming.recv().ok()?;
+        let mut available = packet.queued.max(free_since);
+        if let Some(tokens) = &self.starting
+            && tokens.try_send(()).is_err()
+        {
+            tokens.send(()).ok()?;
+            available = Instant::now();
+        }
+        Some((packet, available))
+    }
+
     fn pin(&self) -> Option<String> {
         let core = self.processor.cores.first()?;
         let pinned = core_affinity::set_for_current(core_affinity::CoreId { id: core.0 as usize });
@@ -81,10 +97,10 @@ impl Worker {
 
     /// Runs the segment on a frame; true if the worker must not be used any more.
     ///
-    /// The frame's time starts when it was there and the worker was free. What the system then takes to wake the worker is
-    /// part of what the stage costs; on a core that is shared with other load it is a good part.
-    fn work(&self, segment: &mut dyn PreparedSegment, packet: &mut Packet, free_since: Instant) -> bool {
-        let start = packet.queued.max(free_since);
+    /// The frame's time starts when it was `available` and the worker was free. What the system then takes to wake the
+    /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
+    fn work(&self, segment: &mut dyn PreparedSegment, packet: &mut Packet, available: Instant) -> bool {
+        let start = available;
         let inputs: Vec<Tensor> =
             self.route.inputs.iter().filter_map(|&slot| packet.values.get(slot).cloned().flatten()).collect();
         let outcome = catch_unwind(AssertUnwindSafe(|| segment.run(&inputs)));

@@ -82,14 +82,18 @@ fn a_panic_is_an_error_and_the_engine_still_shuts_down() {
 fn a_full_engine_gives_the_frame_back() {
     let graph = chain(1);
     let backend: Arc<dyn Backend> = Arc::new(Adding { delays: vec![20_000], ..Adding::default() });
-    let options = EngineOptions { frames_in_flight: Some(2), frames_outstanding: Some(2) };
+    let options = EngineOptions { frames_in_flight: Some(1), frames_outstanding: Some(2) };
     let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
-    assert_eq!(engine.try_submit(frame(0.0)).unwrap().unwrap(), 0);
+    assert_eq!(engine.submit(frame(0.0)).unwrap(), 0);
     assert_eq!(engine.submit(frame(1.0)).unwrap(), 1);
-    assert_eq!(engine.in_flight(), 2);
+    assert_eq!(engine.outstanding(), 2);
     let returned = engine.try_submit(frame(2.0)).unwrap().unwrap_err();
     assert_eq!(returned[0].as_f32(), Some(&[2.0][..]));
-    assert_eq!(value(&engine.recv().unwrap()), 1.0);
+    let result = engine.recv().unwrap();
+    assert_eq!(value(&result), 1.0);
+    assert!(result.latency() <= result.time_in_engine());
+    assert_eq!(value(&engine.recv().unwrap()), 2.0);
+    assert!(engine.recv().is_none());
     assert!(engine.try_submit(frame(2.0)).unwrap().is_ok());
 }
 

@@ -190,7 +190,7 @@ fn report(
     let slowest = |stage: &millstream_runtime::StageMetrics| {
         stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)
     };
-    let times: Vec<f64> = stream.results.iter().map(|result| result.time_in_engine.as_secs_f64()).collect();
+    let times: Vec<f64> = stream.results.iter().map(|result| result.time_in_engine().as_secs_f64()).collect();
     Report {
         configuration: document.configuration.clone(),
         frames: stream.results.len(),

@@ -1,0 +1,175 @@
+//! Bad input: a clear message, a failure, and nothing half-written.
+
+mod support;
+
+use std::fs;
+
+use millstream_onnx::proto::TensorProto;
+use millstream_onnx::{Attributes, ModelBuilder};
+use prost::Message;
+use support::{Workplace, builder, bytes, small_model, text};
+
+/// Tries to schedule a model and returns the message.
+fn refusal(name: &str, content: &[u8]) -> String {
+    let workplace = Workplace::new();
+    workplace.write(name, content);
+    let message = workplace.fail(&["schedule", "--model", name]);
+    assert_eq!(workplace.files(), [name], "nothing else is left behind");
+    message
+}
+
+fn file(builder: ModelBuilder) -> Vec<u8> {
+    builder.into_proto().encode_to_vec()
+}
+
+#[test]
+fn missing_and_broken_models() {
+    let workplace = Workplace::new();
+    assert!(workplace.fail(&["schedule", "--model", "gone.onnx"]).contains("cannot read gone.onnx"));
+    assert!(workplace.fail(&["schedule", "--model", "zoo:lenet"]).contains("no network 'lenet' in the zoo"));
+    assert!(refusal("picture.onnx", b"\x89PNG\r\n\x1a\n").contains("picture.onnx: not an ONNX model"));
+    let whole = bytes(&builder().build().unwrap());
+    assert!(refusal("half.onnx", &whole[..whole.len() / 2]).contains("cut off or damaged"));
+    assert!(refusal("empty.onnx", b"").contains("the file is empty"));
+}
+
+#[test]
+fn models_that_can_not_be_scheduled() {
+    let mut cyclic = ModelBuilder::new("cyclic");
+    cyclic.named_node("one", "Relu", &["b"], &["a"], Attributes::new());
+    cyclic.named_node("two", "Relu", &["a"], &["b"], Attributes::new());
+    cyclic.output("b");
+    assert!(refusal("cyclic.onnx", &file(cyclic)).contains("cycle through the operators one, two"));
+
+    let mut unknown = ModelBuilder::new("unknown");
+    let image = unknown.input("image", [1, 4]);
+    let made = unknown.node("Frobnicate", &[&image]);
+    unknown.output(&made);
+    assert!(refusal("unknown.onnx", &file(unknown)).contains("'Frobnicate', which is no ONNX operator"));
+
+    let mut open = ModelBuilder::new("open");
+    let image = open.open_input("image", &["batch", "3", "height", "width"]);
+    let made = open.node("Relu", &[&image]);
+    open.output(&made);
+    let message = refusal("open.onnx", &file(open));
+    assert!(message.contains("height (dimension 2") && message.contains("width (dimension 3"), "{message}");
+    assert!(message.contains("--dim NAME=SIZE"), "{message}");
+
+    let mut nan = ModelBuilder::new("nan");
+    let image = nan.input("image", [2]);
+    nan.initializer(TensorProto {
+        name: Some("bias".into()),
+        dims: vec![2],
+        data_type: Some(1),
+        float_data: vec![0.0, f32::NAN],
+        ..TensorProto::default()
+    });
+    let made = nan.node("Add", &[&image, "bias"]);
+    nan.output(&made);
+    assert!(refusal("nan.onnx", &file(nan)).contains("weight 'bias' contains NaN at element 1"));
+}
+
+#[test]
+fn an_operator_that_onnx_runtime_can_not_run_is_named() {
+    let mut builder = ModelBuilder::new("foreign");
+    let image = builder.input("image", [1, 4]);
+    // A legal operator with an attribute that its kernel does not accept.
+    let made = builder.node_with("Softmax", &[&image], Attributes::new().int("axis", 7));
+    builder.output(&made);
+    let message = refusal("foreign.onnx", &file(builder));
+    assert!(message.contains("Softmax_0") || message.contains("axis"), "{message}");
+}
+
+#[test]
+fn schedules_of_another_model_or_board() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "200ms"]);
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
+    let message = workplace.fail(&["run", "--model", "zoo:tiny-darknet"]);
+    assert!(message.contains("is for the model 'small'") && message.contains("not for 'tiny-darknet'"), "{message}");
+
+    let board = r#"{"format": "millstream-board", "version": 1, "name": "elsewhere", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}], "operating_points": [{"hertz": 1000}]}]}"#;
+    workplace.write("elsewhere.json", board);
+    let message = workplace.fail(&["run", "--board", "elsewhere.json"]);
+    assert!(message.contains("not for 'elsewhere'") && message.contains("schedule again"), "{message}");
+    let message =
+        workplace.fail(&["schedule", "--model", "small.onnx", "--profile", "profile.json", "--board", "elsewhere.json"]);
+    assert!(message.contains("profile.json: the profile is of board"), "{message}");
+
+    let schedule = text(&workplace.path("schedule.json"));
+    let strange = schedule.replacen("\"Conv_0\"", "\"Conv_99\"", 1);
+    workplace.write("strange.json", strange);
+    assert!(workplace.fail(&["run", "--schedule", "strange.json"]).contains("names the operator 'Conv_99'"));
+    workplace.write("cut.json", &schedule[..schedule.len() / 2]);
+    assert!(workplace.fail(&["run", "--schedule", "cut.json"]).contains("cut.json: not a schedule"));
+    workplace.write("core.json", schedule.replacen("\"cores\": [\n", "\"cores\": [\n 777,\n", 1));
+    assert!(workplace.fail(&["run", "--schedule", "core.json"]).contains("core 777"));
+}
+
+#[test]
+fn cores_that_do_not_exist() {
+    let workplace = Workplace::new();
+    let board = r#"{"format": "millstream-board", "version": 1, "name": "large", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 900}]}]}"#;
+    workplace.write("large.json", board);
+    for command in [["profile", "--board", "large.json"], ["schedule", "--board", "large.json"]] {
+        let message = workplace.fail(&command);
+        assert!(message.contains("core 900") && message.contains("cpuset"), "{message}");
+    }
+    assert!(workplace.fail(&["compare", "--slow-core", "900:3"]).contains("slow core 900: does not exist"));
+    workplace.write("nonsense.json", r#"{"format": "millstream-board"}"#);
+    assert!(workplace.fail(&["board", "--board", "nonsense.json"]).contains("nonsense.json: not a board file"));
+}
+
+#[test]
+fn impossible_arguments() {
+    let workplace = Workplace::new();
+    assert!(workplace.fail(&["run", "--frames", "0"]).contains("0 is not in 1.."));
+    assert!(workplace.fail(&["profile", "--budget", "soon"]).contains("not a time such as"));
+    assert!(workplace.fail(&["schedule", "--objective", "speed"]).contains("throughput, latency or balanced"));
+    assert!(workplace.fail(&["compare", "--slow-core", "1"]).contains("is not CPU:FACTOR"));
+    assert!(workplace.fail(&["schedule", "--colour"]).contains("--colour"));
+    assert!(workplace.fail(&["run"]).contains("cannot read schedule.json"));
+}
+
+#[test]
+fn outputs_that_can_not_be_written() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    // Found out before anything is measured.
+    let message = workplace.fail(&["schedule", "--model", "small.onnx", "-o", "no/such/folder/s.json"]);
+    assert!(message.contains("cannot write no/such/folder/s.json") && !message.contains("measuring"), "{message}");
+    fs::create_dir(workplace.path("folder")).unwrap();
+    assert!(workplace.fail(&["profile", "-o", "folder"]).contains("it is a folder"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "200ms"]);
+    let schedule = ["schedule", "--model", "small.onnx", "--profile", "profile.json"];
+    // A device that is always full.
+    let message = workplace.fail(&[&schedule[..], &["-o", "/dev/full"]].concat());
+    assert!(message.contains("cannot write /dev/full") && message.contains("No space left"), "{message}");
+    // A file system that runs full in the middle of the file, as the limit on file sizes imitates it: the old file stays.
+    workplace.write("old.json", "as it was");
+    let binary = assert_cmd::cargo::cargo_bin("millstream");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 1; exec {} {} -o old.json",
+        binary.display(),
+        schedule.join(" ")
+    );
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(workplace.path(""))
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && message.contains("cannot write old.json"), "{message}");
+    assert_eq!(text(&workplace.path("old.json")), "as it was");
+    assert_eq!(workplace.files(), ["old.json", "profile.json", "small.onnx"]);
+}

@@ -1,0 +1,82 @@
+//! The user's path on a small model: profile, schedule, run.
+
+mod support;
+
+use serde_json::Value;
+use support::{Workplace, small_model, text};
+
+fn json(output: &str) -> Value {
+    serde_json::from_str(output).unwrap()
+}
+
+#[test]
+fn schedule_without_a_profile_then_run() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let shown = workplace.succeed(&["schedule", "--model", "small.onnx"]);
+    assert!(shown.contains("Chosen for throughput") && shown.contains("predicted ms"), "{shown}");
+    let ran = workplace.succeed(&["run", "--frames", "30", "--trace", "trace.json"]);
+    assert!(ran.contains("30 frames through") && ran.contains("frames/s measured"), "{ran}");
+    assert!(ran.contains("4 frames checked against sequential inference"), "{ran}");
+    let trace = json(&text(&workplace.path("trace.json")));
+    let spans = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").count();
+    assert!(spans >= 30, "{spans} spans");
+    assert_eq!(workplace.files(), ["schedule.json", "small.onnx", "trace.json"]);
+
+    // The second time, the profile is there already.
+    let again = workplace.command(&["schedule", "--model", "small.onnx", "--objective", "latency"]).assert().success();
+    assert!(String::from_utf8_lossy(&again.get_output().stderr).contains("using the profile of"));
+}
+
+#[test]
+fn profile_to_schedule_to_run_through_files() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let board = workplace.succeed(&["board", "--json"]);
+    workplace.write("board.json", &board);
+    let profile = ["profile", "--model", "small.onnx", "--budget", "500ms", "-o", "p.json", "--board", "board.json"];
+    workplace.succeed(&profile);
+    for objective in ["throughput", "latency", "balanced"] {
+        let arguments = [
+            "schedule", "--model", "small.onnx", "--profile", "p.json", "--objective", objective, "--json", "-o", "s.json",
+        ];
+        let report = json(&workplace.succeed(&arguments));
+        assert_eq!(report["schedule"]["objective"], objective);
+        assert!(!report["front"].as_array().unwrap().is_empty());
+        assert_eq!(report["schedule"], json(&text(&workplace.path("s.json"))));
+        let measured = json(&workplace.succeed(&["run", "--schedule", "s.json", "--frames", "20", "--json"]));
+        assert_eq!(measured["frames"], 20);
+        assert!(measured["largest_difference"].as_f64().unwrap() <= 1e-4, "{measured}");
+        assert!(measured["measured_period_seconds"].as_f64().unwrap() > 0.0);
+        assert_eq!(measured["checked_frames"], 4);
+    }
+}
+
+#[test]
+fn compare_shows_every_contender() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let arguments = ["compare", "--model", "small.onnx", "--rounds", "1", "--budget", "500ms", "--json"];
+    let report = json(&workplace.succeed(&arguments));
+    let names: Vec<&str> = report["networks"][0]["contenders"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|contender| contender["name"].as_str().unwrap())
+        .collect();
+    assert!(names[0].starts_with("millstream for throughput"), "{names:?}");
+    let rivals = ["one session, all cores", "one session, fastest cluster", "an instance per core"];
+    assert_eq!(names[names.len() - 3..], rivals);
+}
+
+#[test]
+fn the_published_schemas_are_up_to_date() {
+    let workplace = Workplace::new();
+    workplace.succeed(&["schemas", "schemas"]);
+    let published = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/schemas");
+    for name in ["board", "profile", "schedule"] {
+        let file = format!("{name}.schema.json");
+        let current = text(&workplace.path("schemas").join(&file));
+        assert_eq!(text(&published.join(&file)), current, "run `cargo xtask snapshots`");
+    }
+}

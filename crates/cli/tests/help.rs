@@ -1,0 +1,18 @@
+//! What the help says.
+
+mod support;
+
+use support::Workplace;
+
+#[test]
+fn every_command_explains_itself() {
+    let workplace = Workplace::new();
+    let mut texts = vec![workplace.succeed(&["--help"])];
+    for command in ["board", "profile", "schedule", "run", "compare"] {
+        let text = workplace.succeed(&[command, "--help"]);
+        assert!(text.contains("Example:\n  cargo xtask "), "{text}");
+        assert!(text.contains("--json"), "{text}");
+        texts.push(text);
+    }
+    insta::assert_snapshot!(texts.join("\n----\n"));
+}

@@ -1,0 +1,272 @@
+//! Reading models as exporters write them, and refusing what is not one.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use bytes::Bytes;
+use millstream_graph::{DataType, OperatorKind, Shape};
+use millstream_onnx::proto::{EXTERNAL, StringStringEntryProto, TensorProto};
+use millstream_onnx::{Attributes, Model, ModelBuilder, OnnxError, ReadOptions, Weight, WeightStorage};
+use proptest::prelude::*;
+use prost::Message;
+
+fn read(builder: ModelBuilder, options: &ReadOptions) -> Result<Model, OnnxError> {
+    Model::from_bytes(builder.into_proto().encode_to_vec().into(), options)
+}
+
+fn shape_of(model: &Model, value: &str) -> Vec<usize> {
+    let value = model.graph().values().iter().find(|other| other.name == value).unwrap();
+    value.shape.as_ref().unwrap().dimensions().to_vec()
+}
+
+fn entry(key: &str, value: &str) -> StringStringEntryProto {
+    StringStringEntryProto { key: Some(key.into()), value: Some(value.into()) }
+}
+
+/// A 1x1 convolution from 3 to 2 channels whose filter is the given initializer.
+fn convolution(filter: TensorProto) -> ModelBuilder {
+    let mut builder = ModelBuilder::new("convolution");
+    let image = builder.input("image", [1, 3, 4, 4]);
+    builder.initializer(filter);
+    let result = builder.node("Conv", &[&image, "filter"]);
+    builder.output(&result);
+    builder
+}
+
+fn filter() -> TensorProto {
+    TensorProto {
+        name: Some("filter".into()),
+        dims: vec![2, 3, 1, 1],
+        data_type: Some(1),
+        float_data: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        ..TensorProto::default()
+    }
+}
+
+#[test]
+fn a_convolution_is_described() {
+    let model = read(convolution(filter()), &ReadOptions::default()).unwrap();
+    let operator = &model.graph().operators()[0];
+    let OperatorKind::Convolution(convolution) = &operator.kind else { panic!("{:?}", operator.kind) };
+    assert_eq!((convolution.input_channels, convolution.output_channels, convolution.groups), (3, 2, 1));
+    let gemm = operator.work.gemm.unwrap();
+    assert_eq!((gemm.n, gemm.k, gemm.m), (16, 3, 2));
+    assert_eq!(operator.work.macs, 96);
+    assert_eq!((operator.work.input_bytes, operator.work.weight_bytes, operator.work.output_bytes), (192, 24, 128));
+    assert_eq!(shape_of(&model, "Conv_0"), [1, 2, 4, 4]);
+}
+
+#[test]
+fn an_initializer_that_is_also_an_input_is_a_constant() {
+    let mut builder = convolution(filter());
+    builder.input("filter", [2, 3, 1, 1]);
+    let model = read(builder, &ReadOptions::default()).unwrap();
+    assert_eq!(model.graph().inputs().len(), 1);
+}
+
+#[test]
+fn weights_are_read_from_files_beside_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let elements: Vec<u8> = (1..=6).flat_map(|value| (value as f32).to_le_bytes()).collect();
+    fs::write(folder.path().join("weights.bin"), [vec![0; 16], elements].concat()).unwrap();
+    let external = |location: &str, offset: &str| TensorProto {
+        float_data: Vec::new(),
+        data_location: Some(EXTERNAL),
+        external_data: vec![entry("location", location), entry("offset", offset), entry("length", "24")],
+        ..filter()
+    };
+    let read = |initializer: TensorProto| {
+        let path = folder.path().join("model.onnx");
+        fs::write(&path, convolution(initializer).into_proto().encode_to_vec()).unwrap();
+        Model::read(&path, &ReadOptions::default())
+    };
+    let model = read(external("weights.bin", "16")).unwrap();
+    assert_eq!(model.weights()["filter"], Weight::from_f32([2, 3, 1, 1], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    let cases = [
+        (external("weights.bin", "20"), "too few for weight 'filter'"),
+        (external("gone.bin", "0"), "gone.bin"),
+        (external("../weights.bin", "0"), "outside the model's folder"),
+        (external("/etc/passwd", "0"), "outside the model's folder"),
+        (external("weights.bin", "x"), "is no number"),
+    ];
+    for (initializer, expected) in cases {
+        let message = read(initializer).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn open_dimensions_are_fixed_or_asked_for() {
+    let model = |options: &ReadOptions| {
+        let mut builder = ModelBuilder::new("open");
+        let image = builder.open_input("image", &["batch", "3", "height", "width"]);
+        let result = builder.node("Relu", &[&image]);
+        builder.output(&result);
+        read(builder, options)
+    };
+    let error = model(&ReadOptions::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("height (dimension 2 of input 'image'), width"), "{message}");
+    assert!(message.contains("--dim NAME=SIZE"), "{message}");
+    let sizes = BTreeMap::from([("height".to_owned(), 8), ("width".to_owned(), 6)]);
+    let fixed = model(&ReadOptions { batch: 2, dimensions: sizes }).unwrap();
+    assert_eq!(shape_of(&fixed, "Relu_0"), [2, 3, 8, 6]);
+}
+
+#[test]
+fn shape_arithmetic_becomes_constants() {
+    let mut builder = ModelBuilder::new("flattening");
+    let image = builder.input("image", [2, 3, 4, 4]);
+    let relu = builder.node("Relu", &[&image]);
+    let shape = builder.node("Shape", &[&relu]);
+    let first = builder.weight("first", &Weight::from_i64([], &[0]));
+    let batch = builder.node_with("Gather", &[&shape, &first], Attributes::new().int("axis", 0));
+    let axes = builder.weight("axes", &Weight::from_i64([1], &[0]));
+    let batch = builder.node("Unsqueeze", &[&batch, &axes]);
+    let rest = builder.weight("rest", &Weight::from_i64([1], &[-1]));
+    let target = builder.node_with("Concat", &[&batch, &rest], Attributes::new().int("axis", 0));
+    let flat = builder.node("Reshape", &[&relu, &target]);
+    builder.output(&flat);
+    let model = read(builder, &ReadOptions::default()).unwrap();
+    let types: Vec<&str> = model.graph().operators().iter().map(|operator| operator.op_type.as_str()).collect();
+    assert_eq!(types, ["Relu", "Reshape"]);
+    assert_eq!(shape_of(&model, &flat), [2, 48]);
+    let tail = model.segment(&model.graph().order()[1..], WeightStorage::Inline).unwrap();
+    let again = Model::from_bytes(tail.bytes.into(), &ReadOptions::default()).unwrap();
+    assert_eq!(again.weights()[&target], Weight::from_i64([2], &[2, -1]));
+}
+
+/// What is an input in new operator sets was an attribute in old ones.
+#[test]
+fn old_operator_sets_have_the_same_shapes() {
+    let mut old = ModelBuilder::new("old").opset(9);
+    let image = old.input("image", [1, 4, 6, 6]);
+    let cut = Attributes::new().ints("starts", &[1, 0]).ints("ends", &[5, 3]).ints("axes", &[2, 3]);
+    let sliced = old.node_with("Slice", &[&image], cut);
+    let padded = old.node_with("Pad", &[&sliced], Attributes::new().ints("pads", &[0, 0, 1, 1, 0, 0, 1, 1]));
+    let scales = old.weight("scales", &Weight::from_f32([4], vec![1.0, 1.0, 2.0, 2.0]));
+    let large = old.node_with("Upsample", &[&padded, &scales], Attributes::new().text("mode", "nearest"));
+    let squeezed = old.node_with("Squeeze", &[&large], Attributes::new().ints("axes", &[0]));
+    let mean = old.node_with("ReduceMean", &[&squeezed], Attributes::new().ints("axes", &[1, 2]).int("keepdims", 0));
+    old.output(&mean);
+    let model = read(old, &ReadOptions::default()).unwrap();
+    assert_eq!(shape_of(&model, &sliced), [1, 4, 4, 3]);
+    assert_eq!(shape_of(&model, &padded), [1, 4, 6, 5]);
+    assert_eq!(shape_of(&model, &large), [1, 4, 12, 10]);
+    assert_eq!(shape_of(&model, &squeezed), [4, 12, 10]);
+    assert_eq!(shape_of(&model, &mean), [4]);
+}
+
+#[test]
+fn what_is_not_known_stays_opaque() {
+    let mut builder = ModelBuilder::new("opaque");
+    let image = builder.input("image", [2, 3]);
+    let made = builder.node("Det", &[&image]);
+    builder.output(&made);
+    let model = read(builder, &ReadOptions::default()).unwrap();
+    assert_eq!(model.graph().operators()[0].kind, OperatorKind::Opaque);
+    assert_eq!(model.graph().values()[1].data_type, Some(DataType::F32));
+    assert_eq!(model.graph().values()[1].shape, None);
+}
+
+#[test]
+fn segments_survive_a_round_trip() {
+    let model = millstream_zoo_like();
+    let whole = model.segment(model.graph().order(), WeightStorage::Inline).unwrap();
+    let again = Model::from_bytes(whole.bytes.into(), &ReadOptions::default()).unwrap();
+    assert_eq!(again.digest(), model.digest());
+    let outside = model.segment(model.graph().order(), WeightStorage::External).unwrap();
+    assert_eq!(outside.external_weights, ["filter_0"]);
+    assert!(outside.bytes.len() < 1000, "{} bytes", outside.bytes.len());
+}
+
+fn millstream_zoo_like() -> Model {
+    let mut builder = ModelBuilder::new("two");
+    let image = builder.input("image", [1, 16, 4, 4]);
+    let filter = builder.weight("filter", &Weight::from_f32([32, 16, 1, 1], vec![0.5; 512]));
+    let bias = builder.weight("bias", &Weight::from_f32([32], vec![0.1; 32]));
+    let wide = builder.node("Conv", &[&image, &filter, &bias]);
+    let result = builder.node("Relu", &[&wide]);
+    builder.output(&result);
+    builder.build().unwrap()
+}
+
+#[test]
+fn bad_models_are_refused_with_the_reason() {
+    let refusal = |builder: ModelBuilder| read(builder, &ReadOptions::default()).unwrap_err().to_string();
+
+    let with_data = |data: Vec<f32>| convolution(TensorProto { float_data: data, ..filter() });
+    assert!(refusal(with_data(vec![1.0, 2.0, f32::NAN, 4.0, 5.0, 6.0])).contains("'filter' contains NaN at element 2"));
+    assert!(refusal(with_data(vec![1.0])).contains("has 4 bytes of data where its shape needs 24"));
+    let negative = TensorProto { dims: vec![2, -3], ..filter() };
+    assert!(refusal(convolution(negative)).contains("negative dimension"));
+    let huge = TensorProto { dims: vec![i64::MAX, i64::MAX], ..filter() };
+    assert!(refusal(convolution(huge)).contains("too large"));
+
+    let mut unknown = ModelBuilder::new("unknown");
+    let image = unknown.input("image", [1]);
+    let made = unknown.node("Frobnicate", &[&image]);
+    unknown.output(&made);
+    assert!(refusal(unknown).contains("'Frobnicate_0' has the type 'Frobnicate'"));
+
+    let mut cyclic = ModelBuilder::new("cyclic");
+    cyclic.named_node("one", "Relu", &["b"], &["a"], Attributes::new());
+    cyclic.named_node("two", "Relu", &["a"], &["b"], Attributes::new());
+    cyclic.output("b");
+    assert!(refusal(cyclic).contains("cycle through the operators one, two"));
+
+    let mut dangling = ModelBuilder::new("dangling");
+    let made = dangling.node("Relu", &["nowhere"]);
+    dangling.output(&made);
+    assert!(refusal(dangling).contains("'nowhere' is read by operator 'Relu_0' but nothing makes it"));
+
+    let mut old = ModelBuilder::new("old").opset(6);
+    let image = old.input("image", [1]);
+    let made = old.node("Relu", &[&image]);
+    old.output(&made);
+    assert!(refusal(old).contains("operator set 6"));
+
+    let error = Model::from_bytes(Bytes::from_static(b"\x89PNG\r\n"), &ReadOptions::default()).unwrap_err();
+    assert!(matches!(error, OnnxError::Malformed { .. }));
+    let error = Model::from_bytes(Bytes::new(), &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("the file is empty"));
+    let missing = Model::read("/no/such/file.onnx".as_ref(), &ReadOptions::default()).unwrap_err();
+    assert!(missing.to_string().contains("/no/such/file.onnx"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// A model that is cut off or damaged anywhere is an error or another valid model, never a panic.
+    #[test]
+    fn damaged_models_do_not_panic(cut in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, any::<u8>()), 0..4)) {
+        let model = millstream_zoo_like();
+        let mut bytes = model.segment(model.graph().order(), WeightStorage::Inline).unwrap().bytes;
+        for (place, value) in flips {
+            let place = (place * bytes.len() as f64) as usize;
+            bytes[place] = value;
+        }
+        bytes.truncate((cut * bytes.len() as f64) as usize + 1);
+        if let Ok(model) = Model::from_bytes(bytes.into(), &ReadOptions::default()) {
+            let _ = model.segment(model.graph().order(), WeightStorage::External);
+        }
+    }
+
+    /// Strange attribute values are at worst an unknown shape.
+    #[test]
+    fn strange_windows_do_not_panic(
+        kernel in prop::collection::vec(-1_i64..9, 0..4),
+        strides in prop::collection::vec(-1_i64..4, 0..4),
+        pads in prop::collection::vec(-1_i64..5, 0..6),
+    ) {
+        let mut builder = ModelBuilder::new("strange");
+        let image = builder.input("image", [1, 3, 4, 4]);
+        let attributes = Attributes::new().ints("kernel_shape", &kernel).ints("strides", &strides).ints("pads", &pads);
+        let made = builder.node_with("MaxPool", &[&image], attributes);
+        builder.output(&made);
+        if let Ok(model) = builder.build() {
+            let shape = &model.graph().values()[1].shape;
+            prop_assert!(shape.as_ref().is_none_or(|shape: &Shape| shape.dimensions().len() == 4));
+        }
+    }
+}
