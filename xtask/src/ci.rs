@@ -25,7 +25,8 @@ pub(crate) fn lint() -> Result<(), Failure> {
 
 /// Every crate is on the README's map, and the map has no other.
 fn crate_map() -> Result<(), Failure> {
-    let readme = fs::read_to_string(root().join("README.md")).map_err(|error| Failure(format!("README.md: {error}")))?;
+    let readme =
+        fs::read_to_string(root().join("README.md")).map_err(|error| Failure(format!("README.md: {error}")))?;
     let folder = root().join("crates");
     let entries = fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
     let mut crates: Vec<String> =

@@ -68,7 +68,8 @@ pub(crate) fn pip_install(package: &str, folder: &Path) -> Result<(), Failure> {
 
 /// The wheel names the library with its version.
 fn find_library(folder: &Path) -> Result<PathBuf, Failure> {
-    let entries = fs::read_dir(folder).map_err(|error| Failure(format!("cannot read {}: {error}", folder.display())))?;
+    let entries =
+        fs::read_dir(folder).map_err(|error| Failure(format!("cannot read {}: {error}", folder.display())))?;
     let mut found = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let is_library = name.starts_with("libonnxruntime.") || name == "onnxruntime.dll";

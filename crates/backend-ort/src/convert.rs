@@ -15,18 +15,54 @@ use ort::value::{DynValue, PrimitiveTensorElementType, TensorElementType, Tensor
 macro_rules! with_element_type {
     ($data_type:expr, $T:ident => $body:expr, otherwise $other:expr) => {
         match $data_type {
-            DataType::F32 => { type $T = f32; $body }
-            DataType::F64 => { type $T = f64; $body }
-            DataType::F16 => { type $T = f16; $body }
-            DataType::Bf16 => { type $T = bf16; $body }
-            DataType::I8 => { type $T = i8; $body }
-            DataType::I16 => { type $T = i16; $body }
-            DataType::I32 => { type $T = i32; $body }
-            DataType::I64 => { type $T = i64; $body }
-            DataType::U8 => { type $T = u8; $body }
-            DataType::U16 => { type $T = u16; $body }
-            DataType::U32 => { type $T = u32; $body }
-            DataType::U64 => { type $T = u64; $body }
+            DataType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DataType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DataType::F16 => {
+                type $T = f16;
+                $body
+            }
+            DataType::Bf16 => {
+                type $T = bf16;
+                $body
+            }
+            DataType::I8 => {
+                type $T = i8;
+                $body
+            }
+            DataType::I16 => {
+                type $T = i16;
+                $body
+            }
+            DataType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DataType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DataType::U8 => {
+                type $T = u8;
+                $body
+            }
+            DataType::U16 => {
+                type $T = u16;
+                $body
+            }
+            DataType::U32 => {
+                type $T = u32;
+                $body
+            }
+            DataType::U64 => {
+                type $T = u64;
+                $body
+            }
             _ => $other,
         }
     };
@@ -84,7 +120,9 @@ where
     T: Pod + PrimitiveTensorElementType + std::fmt::Debug,
 {
     match bytemuck::try_cast_slice::<u8, T>(bytes) {
-        Ok(elements) => TensorRef::from_array_view((shape, elements)).map(Into::into).map_err(|error| error.to_string()),
+        Ok(elements) => {
+            TensorRef::from_array_view((shape, elements)).map(Into::into).map_err(|error| error.to_string())
+        }
         // Elements that are not aligned for their type have to move.
         Err(_) => owned::<T>(shape, bytes).map(Into::into),
     }
@@ -95,7 +133,9 @@ where
     T: Pod + PrimitiveTensorElementType + std::fmt::Debug,
 {
     let elements: Vec<T> = bytemuck::pod_collect_to_vec(bytes);
-    ort::value::Tensor::from_array((shape, elements)).map(ort::value::Value::into_dyn).map_err(|error| error.to_string())
+    ort::value::Tensor::from_array((shape, elements))
+        .map(ort::value::Value::into_dyn)
+        .map_err(|error| error.to_string())
 }
 
 /// A weight as a value of its own, which all sessions share.

@@ -45,7 +45,7 @@ impl PreparedSegment for OrtSegment {
         self.check(inputs)?;
         let inputs: Result<Vec<SessionInputValue<'_>>, String> = inputs.iter().map(convert::input).collect();
         let inputs = inputs.map_err(|detail| BackendError::Failed { detail })?;
-        let outputs = self.session.run(inputs.as_slice()).map_err(BackendError::failed)?;
+        let outputs = self.session.run(inputs.as_slice()).map_err(|error| BackendError::failed(error.to_string()))?;
         outputs
             .into_iter()
             .map(|(_, value)| convert::tensor(value).map_err(|detail| BackendError::Failed { detail }))

@@ -1,5 +1,7 @@
 //! Segments chained over ONNX Runtime give what the whole network gives, and misfits are refused.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use millstream_backend::{Backend, BackendError, Segment, Tensor};
@@ -67,7 +69,11 @@ fn operators_without_a_model_run_and_constants_are_folded() {
     let mut builder = ModelBuilder::new("odd");
     let input = builder.input("image", [2, 3, 4, 4]);
     // Not known to the cost models: runs as an opaque operator.
-    let shuffled = builder.node_with("ReverseSequence", &[&input, "lengths_0"], Attributes::new().int("batch_axis", 1).int("time_axis", 0));
+    let shuffled = builder.node_with(
+        "ReverseSequence",
+        &[&input, "lengths_0"],
+        Attributes::new().int("batch_axis", 1).int("time_axis", 0),
+    );
     assert_eq!(builder.weight("lengths", &Weight::from_i64([3], &[1, 2, 2])), "lengths_0");
     // A weight that is computed from another weight, and a reshape whose target is computed from a shape.
     let table = builder.weight("table", &Weight::from_f32([96], (0..96).map(|index| index as f32).collect()));

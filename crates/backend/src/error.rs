@@ -42,7 +42,7 @@ pub enum BackendError {
 
 impl BackendError {
     /// A failure while running.
-    pub fn failed(detail: impl ToString) -> Self {
-        Self::Failed { detail: detail.to_string() }
+    pub fn failed(detail: impl Into<String>) -> Self {
+        Self::Failed { detail: detail.into() }
     }
 }

@@ -113,7 +113,8 @@ fn read_cpu(root: &Path, id: CoreId) -> Cpu {
         (None, None) => hertz.into_iter().collect(),
     };
     let package = number(&folder.join("topology/physical_package_id")).unwrap_or(0);
-    let key = ClusterKey { package, hybrid_type, capacity: if hybrid_type.is_some() { None } else { capacity }, domain };
+    let key =
+        ClusterKey { package, hybrid_type, capacity: if hybrid_type.is_some() { None } else { capacity }, domain };
     Cpu { id, siblings, capacity, hertz, key }
 }
 

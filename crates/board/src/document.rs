@@ -90,7 +90,7 @@ impl TryFrom<BoardDocument> for Board {
             return invalid("clusters".into(), "is empty, a board needs a cluster".into());
         }
         let mut clusters = document.clusters;
-        clusters.sort_by(|left, right| right.capacity.cmp(&left.capacity));
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
         Ok(Self { name: document.name, clusters })
     }
 }

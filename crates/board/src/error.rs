@@ -44,7 +44,9 @@ pub enum BoardError {
         clusters: Vec<String>,
     },
     /// A core does not exist, belongs to another cluster, or may not be used by this process.
-    #[error("core {core} does not belong to cluster '{cluster}' of board '{board}', or this process may not use it; cluster '{cluster}' has the cores {cores:?}")]
+    #[error(
+        "core {core} does not belong to cluster '{cluster}' of board '{board}', or this process may not use it; cluster '{cluster}' has the cores {cores:?}"
+    )]
     UnknownCore {
         /// The board.
         board: String,

@@ -28,7 +28,7 @@ impl Board {
             board.clusters.push(own);
             board.clusters.retain(|cluster| !cluster.cores.is_empty());
         }
-        board.clusters.sort_by(|left, right| right.capacity.cmp(&left.capacity));
+        board.clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
         let labels = label::labels(board.clusters.len());
         for (cluster, label) in board.clusters.iter_mut().zip(labels) {
             cluster.label = label;

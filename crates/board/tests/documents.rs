@@ -1,5 +1,7 @@
 //! Board files: what is accepted, what is refused and why, and slowed cores.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use millstream_board::{Board, BoardError, CoreId};
 
 fn document(clusters: &str) -> String {
@@ -33,10 +35,7 @@ fn impossible_documents_name_the_field() {
             "operating_points.hertz",
         ),
         (r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "colour": "red"}]"#, "colour"),
-        (
-            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0, "emulated_slowdown": -1.0}]}]"#,
-            "emulated_slowdown",
-        ),
+        (r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0, "emulated_slowdown": -1.0}]}]"#, "emulated_slowdown"),
     ];
     for (clusters, expected) in cases {
         let message = Board::from_json(&document(clusters)).unwrap_err().to_string();

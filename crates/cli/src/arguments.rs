@@ -32,13 +32,17 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  cargo xtask profile --model resnet50.onnx --budget 30s -o profile.json")]
     Profile(ProfileCommand),
     /// Find the best pipeline for a network on this board
-    #[command(after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json")]
+    #[command(
+        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json"
+    )]
     Schedule(ScheduleCommand),
     /// Stream frames through a schedule and check the results
     #[command(after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json")]
     Run(RunCommand),
     /// Measure our schedules beside what one would use otherwise, in one interleaved run
-    #[command(after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3")]
+    #[command(
+        after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
+    )]
     Compare(CompareCommand),
     /// Write the JSON Schemas of all file formats into a folder
     #[command(hide = true)]
@@ -135,6 +139,10 @@ pub(crate) struct RunCommand {
     /// Frames to stream
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) frames: u64,
+    /// Frames between the first stage's start and the last one's end: more for throughput, fewer for latency
+    /// [default: workers + hand-overs]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) in_flight: Option<u32>,
     /// Write a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,

@@ -33,7 +33,9 @@ impl BusyLoops {
                     }
                 };
                 let name = format!("busy {}.{index}", slow.core);
-                loops.threads.push(std::thread::Builder::new().name(name).spawn(body).context("cannot start a busy loop")?);
+                loops
+                    .threads
+                    .push(std::thread::Builder::new().name(name).spawn(body).context("cannot start a busy loop")?);
                 if !pinned.recv().unwrap_or(false) {
                     bail!("the system refused to pin a busy loop to core {}", slow.core);
                 }

@@ -13,6 +13,7 @@ use millstream_pipeline::{Objective, Plan, Problem};
 use millstream_runtime::{Engine, EngineOptions};
 
 use crate::model::Network;
+use crate::steady;
 
 /// One way to run a network.
 pub(crate) struct Contender {
@@ -26,7 +27,7 @@ pub(crate) struct Contender {
 }
 
 enum Runner {
-    Engine(Engine),
+    Engine(Box<Engine>),
     Sessions(Sessions),
 }
 
@@ -57,7 +58,7 @@ impl Contender {
             configuration: schedule.to_string(),
             in_order: true,
             plan: Some(plan.clone()),
-            runner: Runner::Engine(engine),
+            runner: Runner::Engine(Box::new(engine)),
         })
     }
 
@@ -71,7 +72,11 @@ impl Contender {
     }
 
     /// One session pinned to the fastest cluster.
-    pub(crate) fn session_on_fastest_cluster(network: &Network, board: &Board, backend: &Arc<dyn Backend>) -> Result<Self> {
+    pub(crate) fn session_on_fastest_cluster(
+        network: &Network,
+        board: &Board,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Self> {
         let cluster = board.clusters().first().context("the board has no cluster")?;
         let cores = cluster.cores.iter().map(|core| core.id).collect();
         let processor = Processor { cluster: cluster.label.clone(), cores };
@@ -86,7 +91,8 @@ impl Contender {
             .clusters()
             .iter()
             .flat_map(|cluster| {
-                let single = |core: &millstream_board::Core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
+                let single =
+                    |core: &millstream_board::Core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
                 cluster.cores.iter().map(single)
             })
             .collect();
@@ -114,23 +120,27 @@ fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<M
     let begin = Instant::now();
     let frames = std::iter::from_fn(|| (begin.elapsed() < time).then(|| frame.to_vec()));
     let mut latencies = Vec::new();
-    let mut end = begin;
+    let mut ends = Vec::new();
     for result in engine.run(frames) {
         latencies.push(result.latency().as_secs_f64());
-        end = result.spans.last().map_or(end, |span| end.max(span.end));
+        ends.extend(result.spans.last().map(|span| span.end));
         result.outcome?;
     }
     let slowest = |stage: millstream_runtime::StageMetrics| {
         stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)
     };
-    let stage_seconds = engine.metrics().into_iter().map(slowest).sum();
-    measurement(&latencies, end.duration_since(begin), Some(stage_seconds))
+    let metrics = engine.metrics();
+    let depth: usize = metrics.iter().map(|stage| stage.replicas.len()).sum();
+    let stage_seconds = metrics.into_iter().map(slowest).sum();
+    let interval = steady::interval(ends, depth, begin + time);
+    let frames_per_second = interval.map_or(0.0, |interval| 1.0 / interval.as_secs_f64());
+    measurement(&latencies, frames_per_second, Some(stage_seconds))
 }
 
-fn measurement(latencies: &[f64], time: Duration, stage_seconds: Option<f64>) -> Result<Measurement> {
+fn measurement(latencies: &[f64], frames_per_second: f64, stage_seconds: Option<f64>) -> Result<Measurement> {
     let statistics = Statistics::of(latencies).context("no frame was finished")?;
     Ok(Measurement {
-        frames_per_second: latencies.len() as f64 / time.as_secs_f64(),
+        frames_per_second,
         median_frame_seconds: statistics.median_seconds,
         worst_frame_seconds: latencies.iter().copied().fold(0.0, f64::max),
         stage_seconds,
@@ -222,7 +232,7 @@ impl Sessions {
             frames_per_second += times.len() as f64 / end.duration_since(begin).as_secs_f64();
             latencies.extend(times);
         }
-        Ok(Measurement { frames_per_second, ..measurement(&latencies, time, None)? })
+        measurement(&latencies, frames_per_second, None)
     }
 }
 

@@ -39,7 +39,10 @@ mod tests {
     #[test]
     fn budgets_parse() {
         let seconds = |text: &str| text.parse::<Budget>().map(|budget| budget.0.as_secs_f64());
-        assert_eq!((seconds("500ms"), seconds("30s"), seconds("2m"), seconds("7")), (Ok(0.5), Ok(30.0), Ok(120.0), Ok(7.0)));
+        assert_eq!(
+            (seconds("500ms"), seconds("30s"), seconds("2m"), seconds("7")),
+            (Ok(0.5), Ok(30.0), Ok(120.0), Ok(7.0))
+        );
         for wrong in ["", "s", "-1s", "0s", "3 weeks", "1e30s", "NaNs"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }

@@ -15,6 +15,7 @@ mod output;
 mod planning;
 mod profiling;
 mod progress;
+mod steady;
 mod trial;
 
 use clap::Parser;

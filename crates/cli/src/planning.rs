@@ -15,28 +15,35 @@ use crate::progress::Steps;
 use crate::{interrupt, profiling, trial};
 
 /// Plans that are tried out at the most for one objective.
-const MOST_TRIALS: usize = 6;
+const MOST_TRIALS: usize = 8;
+/// Gains below this, in terms of [`Objective::score`], are not worth a trial.
+const NOISE: f64 = 0.005;
 
 /// The search's result for a network on a board.
 pub(crate) struct Plans {
     pub(crate) problem: Problem,
     pub(crate) front: Vec<Plan>,
+    /// Plans that were tried, with the numbers that they were seen to have.
+    tried: Vec<Plan>,
     /// Shortest period of any pipeline under the costs at hand, in seconds.
     pub(crate) lower_bound_seconds: f64,
 }
 
 impl Plans {
-    /// Searches on the costs that the profile gives.
-    pub(crate) fn search(network: &Network, board: &Board, profile: &Profile) -> Result<Self> {
+    /// Searches on the costs that the profile gives. Plans that were tried have the numbers that they were seen to have.
+    pub(crate) fn search(network: &Network, board: &Board, profile: &Profile, tried: &[Plan]) -> Result<Self> {
         let graph: &Graph = network.model.graph();
         let table = fit(profile, board, network.model.digest(), graph, &network.chain)?;
         let problem = Problem::new(graph, &network.chain, board, &table)?;
         let lower_bound_seconds = best_period(&problem)?.period.seconds();
-        Ok(Self { front: pareto_front(&problem)?, problem, lower_bound_seconds })
+        let mut plans = pareto_front(&problem)?;
+        plans.retain(|plan| !tried.iter().any(|other| other.is_same_pipeline(plan)));
+        plans.extend_from_slice(tried);
+        Ok(Self { front: Plan::undominated(plans), tried: tried.to_vec(), problem, lower_bound_seconds })
     }
 
-    /// As [`Plans::search`], but tries out what it would choose and learns from it, until the choice has been tried.
-    /// What was measured is added to the profile.
+    /// As [`Plans::search`], but tries out what it would choose and learns from it, until nothing promises to be better
+    /// than what was tried. What was measured is added to the profile.
     pub(crate) fn refine(
         network: &Network,
         board: &Board,
@@ -44,34 +51,47 @@ impl Plans {
         profile: &mut Profile,
         objectives: &[Objective],
     ) -> Result<Self> {
-        let mut plans = Self::search(network, board, profile)?;
-        let mut tried: Vec<Plan> = Vec::new();
-        let mut steps = Steps::new(format!("trying out schedules of {}", network.name()), MOST_TRIALS * objectives.len());
+        let mut plans = Self::search(network, board, profile, &[])?;
+        let most = MOST_TRIALS * objectives.len();
+        let mut steps = Steps::new(format!("trying out schedules of {}", network.name()), most);
         for &objective in objectives {
             for _ in 0..MOST_TRIALS {
-                let plan = plans.chosen(objective)?.clone();
-                if tried.iter().any(|other| other.stages == plan.stages) {
-                    break;
-                }
-                let samples = trial::run(network, board, backend, &plans.problem, &plan)?;
-                let configuration = plans.problem.schedule(&plan).to_string();
-                let found: Vec<f64> = samples.iter().map(|sample| sample.time.median_seconds * 1e3).collect();
-                tracing::info!(%objective, configuration, period = %plan.period, latency = %plan.latency, ?found, "trial");
+                let Some(plan) = plans.worth_trying(objective).cloned() else { break };
+                let trial = trial::run(network, board, backend, &plans.problem, &plan)?;
                 if interrupt::requested() {
                     bail!("interrupted; nothing was written");
                 }
-                replace_samples(profile, network, samples);
-                tried.push(plan);
-                steps.set(tried.len(), MOST_TRIALS * objectives.len());
-                plans = Self::search(network, board, profile)?;
+                let configuration = plans.problem.schedule(&plan).to_string();
+                let (period, found) = (plan.period, trial.measured.period);
+                tracing::info!(%objective, configuration, %period, %found, latency = %trial.measured.latency, "trial");
+                replace_samples(profile, network, trial.samples);
+                let mut tried = std::mem::take(&mut plans.tried);
+                tried.push(trial.measured);
+                steps.set(tried.len(), most);
+                plans = Self::search(network, board, profile, &tried)?;
             }
         }
         Ok(plans)
     }
 
-    /// The plan for an objective.
+    /// The untried plan that a trial should go to; `None` if no plan promises a gain above the noise.
+    fn worth_trying(&self, objective: Objective) -> Option<&Plan> {
+        let is_tried = |plan: &&Plan| self.tried.iter().any(|other| other.is_same_pipeline(plan));
+        // What counts as near the best throughput depends on what the best really is.
+        let shortest = self.front.last().filter(|_| objective == Objective::Throughput);
+        if let Some(plan) = shortest.filter(|plan| !is_tried(plan)) {
+            return Some(plan);
+        }
+        let candidate = choose(&self.front, objective).and_then(|index| self.front.get(index))?;
+        let known = choose(&self.tried, objective).and_then(|index| self.tried.get(index));
+        let gain = known.map_or(f64::INFINITY, |known| objective.score(known) - objective.score(candidate));
+        (gain > NOISE && !is_tried(&candidate)).then_some(candidate)
+    }
+
+    /// The plan for an objective: among those that were tried, if any were.
     pub(crate) fn chosen(&self, objective: Objective) -> Result<&Plan> {
-        match choose(&self.front, objective).and_then(|index| self.front.get(index)) {
+        let plans = if self.tried.is_empty() { &self.front } else { &self.tried };
+        match choose(plans, objective).and_then(|index| plans.get(index)) {
             Some(plan) => Ok(plan),
             None => bail!("there is no plan to choose from"),
         }
@@ -87,9 +107,7 @@ impl Plans {
     ) -> (Schedule, ScheduleDocument) {
         let schedule = self.problem.schedule(plan);
         let graph = network.model.graph();
-        let replica_seconds = plan.stages.iter().map(|stage| {
-            stage.replicas.iter().map(|class| self.problem.stage_time(&stage.blocks, class).seconds()).collect()
-        });
+        let replica_seconds = plan.stages.iter().map(|stage| stage.times.iter().map(|time| time.seconds()).collect());
         let document = ScheduleDocument {
             format: SCHEDULE_FORMAT.to_owned(),
             version: SCHEDULE_VERSION,
@@ -102,7 +120,7 @@ impl Plans {
             predicted: Prediction {
                 period_seconds: plan.period.seconds(),
                 latency_seconds: plan.latency.seconds(),
-                lower_bound_period_seconds: self.lower_bound_seconds,
+                lower_bound_period_seconds: self.lower_bound_seconds.min(plan.period.seconds()),
                 replica_seconds: replica_seconds.collect(),
             },
             stages: schedule.to_stages(graph),
@@ -115,9 +133,8 @@ impl Plans {
 fn replace_samples(profile: &mut Profile, network: &Network, samples: Vec<SegmentSample>) {
     let digest = network.model.digest();
     if let Some(measured) = profile.networks.iter_mut().find(|measured| measured.digest == digest) {
-        let is_same = |a: &SegmentSample, b: &SegmentSample| {
-            a.processor == b.processor && a.start == b.start && a.end == b.end
-        };
+        let is_same =
+            |a: &SegmentSample, b: &SegmentSample| a.processor == b.processor && a.start == b.start && a.end == b.end;
         measured.samples.retain(|old| !samples.iter().any(|new| is_same(old, new)));
         measured.samples.extend(samples);
     }

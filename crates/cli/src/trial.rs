@@ -7,27 +7,38 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use millstream_backend::{Backend, Tensor};
 use millstream_board::Board;
-use millstream_cost::SegmentSample;
+use millstream_cost::{Nanoseconds, SegmentSample};
 use millstream_pipeline::{Plan, Problem};
 use millstream_profile::{BatchedTimes, sample_frame};
 use millstream_runtime::{Engine, EngineOptions};
 
-use crate::interrupt;
 use crate::model::Network;
+use crate::{interrupt, steady};
 
 /// A trial streams frames for this long, not counting the time to fill the pipeline.
-const TRIAL: Duration = Duration::from_millis(1500);
+const TRIAL: Duration = Duration::from_millis(2000);
 /// And at least this many frames.
 const FEWEST_FRAMES: usize = 10;
 
-/// One sample per stage and processor class of the plan, measured while all its stages work.
+/// A stage that works for less than this fraction of the period is idle at times.
+const BUSY: f64 = 0.9;
+
+/// What a trial found.
+pub(crate) struct Trial {
+    /// One sample per stage and processor class, measured while all stages work.
+    pub(crate) samples: Vec<SegmentSample>,
+    /// The plan with the times and the period that it really has.
+    pub(crate) measured: Plan,
+}
+
+/// Runs the plan.
 pub(crate) fn run(
     network: &Network,
     board: &Board,
     backend: &Arc<dyn Backend>,
     problem: &Problem,
     plan: &Plan,
-) -> Result<Vec<SegmentSample>> {
+) -> Result<Trial> {
     let graph = network.model.graph();
     let schedule = problem.schedule(plan);
     let engine = Engine::new(graph, &schedule, std::slice::from_ref(backend), &EngineOptions::default())?;
@@ -39,17 +50,22 @@ pub(crate) fn run(
     let mut times = BTreeMap::new();
     let warm_up = 2 * engine_depth(plan);
     let mut begin = None;
+    let mut stop = Instant::now();
     let mut submitted = 0;
     let frames = std::iter::from_fn(|| {
         submitted += 1;
         if submitted == warm_up {
             begin = Some(Instant::now());
         }
-        let is_over = begin.is_some_and(|begin: Instant| begin.elapsed() > TRIAL) && submitted > warm_up + FEWEST_FRAMES;
+        let is_over =
+            begin.is_some_and(|begin: Instant| begin.elapsed() > TRIAL) && submitted > warm_up + FEWEST_FRAMES;
+        stop = Instant::now();
         (!is_over && !interrupt::requested()).then(|| frame.clone())
     });
+    let mut ends = Vec::new();
     for (index, result) in engine.run(frames).enumerate() {
         let _: Vec<Tensor> = result.outcome?;
+        ends.extend(result.spans.last().filter(|_| index >= warm_up).map(|span| span.end));
         for span in result.spans.iter().filter(|_| index >= warm_up) {
             let stage = &plan.stages[span.stage];
             let class = stage.replicas[span.replica].clone();
@@ -59,19 +75,35 @@ pub(crate) fn run(
         }
     }
     let bytes = network.chain.input_bytes(graph);
-    let concurrent = plan.stages.iter().map(|stage| stage.replicas.len()).sum();
-    let sample = |((stage, processor), times): ((usize, _), BatchedTimes)| {
+    let workers = plan.stages.iter().map(|stage| stage.replicas.len()).sum();
+    let period = steady::interval(ends, workers, stop).map_or(plan.period, Nanoseconds::from);
+    let mut samples = Vec::with_capacity(times.len());
+    let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(|stage| stage.times.clone()).collect();
+    for ((stage, processor), times) in times {
+        let Some(time) = times.statistics() else { continue };
         let blocks = plan.stages[stage].blocks.clone();
-        Some(SegmentSample {
+        for (replica, own) in plan.stages[stage].replicas.iter().zip(&mut measured[stage]) {
+            if *replica == processor {
+                *own = Nanoseconds::from_seconds(time.median_seconds);
+            }
+        }
+        // A stage that sleeps between frames gets more than its share of a shared core, as long as it goes on sleeping: its
+        // time says nothing about what it could do with more work.
+        let is_idle = time.median_seconds < BUSY * period.seconds() * plan.stages[stage].replicas.len() as f64;
+        if is_idle && is_slowed(board, &processor.cluster) {
+            continue;
+        }
+        let input_bytes = bytes.of(blocks.clone());
+        samples.push(SegmentSample {
             processor,
             start: blocks.start,
             end: blocks.end,
-            input_bytes: bytes.of(blocks),
-            concurrent,
-            time: times.statistics()?,
-        })
-    };
-    Ok(times.into_iter().filter_map(sample).collect())
+            input_bytes,
+            concurrent: workers,
+            time,
+        });
+    }
+    Ok(Trial { samples, measured: plan.clone().with_measured(measured, period) })
 }
 
 fn engine_depth(plan: &Plan) -> usize {

@@ -1,5 +1,7 @@
 //! Bad input: a clear message, a failure, and nothing half-written.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::fs;
@@ -94,8 +96,15 @@ fn schedules_of_another_model_or_board() {
     workplace.write("elsewhere.json", board);
     let message = workplace.fail(&["run", "--board", "elsewhere.json"]);
     assert!(message.contains("not for 'elsewhere'") && message.contains("schedule again"), "{message}");
-    let message =
-        workplace.fail(&["schedule", "--model", "small.onnx", "--profile", "profile.json", "--board", "elsewhere.json"]);
+    let message = workplace.fail(&[
+        "schedule",
+        "--model",
+        "small.onnx",
+        "--profile",
+        "profile.json",
+        "--board",
+        "elsewhere.json",
+    ]);
     assert!(message.contains("profile.json: the profile is of board"), "{message}");
 
     let schedule = text(&workplace.path("schedule.json"));
@@ -158,16 +167,9 @@ fn a_full_disk_leaves_nothing_half_written() {
     // A file system that runs full in the middle of the file, as the limit on file sizes imitates it: the old file stays.
     workplace.write("old.json", "as it was");
     let binary = assert_cmd::cargo::cargo_bin("millstream");
-    let script = format!(
-        "trap '' XFSZ; ulimit -f 1; exec {} {} -o old.json",
-        binary.display(),
-        schedule.join(" ")
-    );
-    let output = std::process::Command::new("bash")
-        .args(["-c", &script])
-        .current_dir(workplace.path(""))
-        .output()
-        .unwrap();
+    let script = format!("trap '' XFSZ; ulimit -f 1; exec {} {} -o old.json", binary.display(), schedule.join(" "));
+    let output =
+        std::process::Command::new("bash").args(["-c", &script]).current_dir(workplace.path("")).output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && message.contains("cannot write old.json"), "{message}");
     assert_eq!(text(&workplace.path("old.json")), "as it was");

@@ -1,5 +1,7 @@
 //! The user's path on a small model: profile, schedule, run.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod support;
 
 use serde_json::Value;
@@ -38,7 +40,16 @@ fn profile_to_schedule_to_run_through_files() {
     workplace.succeed(&profile);
     for objective in ["throughput", "latency", "balanced"] {
         let arguments = [
-            "schedule", "--model", "small.onnx", "--profile", "p.json", "--objective", objective, "--json", "-o", "s.json",
+            "schedule",
+            "--model",
+            "small.onnx",
+            "--profile",
+            "p.json",
+            "--objective",
+            objective,
+            "--json",
+            "-o",
+            "s.json",
         ];
         let report = json(&workplace.succeed(&arguments));
         assert_eq!(report["schedule"]["objective"], objective);

@@ -1,5 +1,7 @@
 //! What the help says.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod support;
 
 use support::Workplace;

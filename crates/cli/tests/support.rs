@@ -1,5 +1,6 @@
 //! Running the command and making small models for it.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::fs;
@@ -41,7 +42,11 @@ impl Workplace {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::cargo_bin("millstream").unwrap();
-        command.current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.path("cache")).args(arguments);
+        command
+            .current_dir(self.folder.path())
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env_remove("COLUMNS")
+            .args(arguments);
         command
     }
 

@@ -54,18 +54,14 @@ pub(crate) fn estimate(prior: &[f64], samples: &[&SegmentSample]) -> InContext {
     let block_seconds =
         solution.iter().zip(prior).map(|(&seconds, &prior)| seconds.max(SMALLEST_FRACTION * prior)).collect();
     let term = |index: usize| solution.get(index).map_or(0.0, |&seconds| seconds.max(0.0));
-    InContext {
-        block_seconds,
-        hand_over: HandOver { seconds: term(blocks), seconds_per_byte: term(blocks + 1) },
-    }
+    InContext { block_seconds, hand_over: HandOver { seconds: term(blocks), seconds_per_byte: term(blocks + 1) } }
 }
 
 /// Solves the normal equations in units of the prior means, which differ by ten orders of magnitude.
 fn solve_scaled(precision: &DMatrix<f64>, moment: &DVector<f64>, means: impl Iterator<Item = f64>) -> Vec<f64> {
     let units: Vec<f64> = means.map(|mean| mean.max(1e-12)).collect();
-    let scaled = DMatrix::from_fn(units.len(), units.len(), |row, column| {
-        precision[(row, column)] * units[row] * units[column]
-    });
+    let scaled =
+        DMatrix::from_fn(units.len(), units.len(), |row, column| precision[(row, column)] * units[row] * units[column]);
     let right = DVector::from_fn(units.len(), |row, _| moment[row] * units[row]);
     match Cholesky::new(scaled) {
         Some(factors) => factors.solve(&right).iter().zip(&units).map(|(value, unit)| value * unit).collect(),

@@ -20,7 +20,9 @@ pub enum CostError {
         detail: String,
     },
     /// The profile was taken on another board.
-    #[error("the profile is of board '{profile}' (fingerprint {profile_fingerprint}), not of '{board}' (fingerprint {board_fingerprint}); profile this board, or pass the board that it belongs to")]
+    #[error(
+        "the profile is of board '{profile}' (fingerprint {profile_fingerprint}), not of '{board}' (fingerprint {board_fingerprint}); profile this board, or pass the board that it belongs to"
+    )]
     OtherBoard {
         /// Board of the profile.
         profile: String,

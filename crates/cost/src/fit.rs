@@ -5,7 +5,7 @@ use millstream_partition::Chain;
 use crate::context::{InContext, estimate};
 use crate::linear::Observation;
 use crate::profile::{OperatorRecord, SegmentSample, records};
-use crate::{CostError, CostTable, HandOver, LinearModel, Nanoseconds, Origin, Profile, ProcessorIndex};
+use crate::{CostError, CostTable, HandOver, LinearModel, Nanoseconds, Origin, ProcessorIndex, Profile};
 
 /// A hand-over where no sample of the network shows what one costs.
 const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
@@ -17,7 +17,13 @@ const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 
 ///
 /// # Errors
 /// [`CostError::OtherBoard`] if the profile is of another board, [`CostError::MissingProcessor`] if it lacks a processor.
-pub fn fit(profile: &Profile, board: &Board, digest: &str, graph: &Graph, chain: &Chain) -> Result<CostTable, CostError> {
+pub fn fit(
+    profile: &Profile,
+    board: &Board,
+    digest: &str,
+    graph: &Graph,
+    chain: &Chain,
+) -> Result<CostTable, CostError> {
     profile.check_board(board)?;
     let blocks = records(graph, chain);
     let measured = profile.network(digest).filter(|network| network.blocks == blocks);

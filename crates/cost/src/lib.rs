@@ -1,11 +1,11 @@
 //! What running an operator costs.
 //!
-//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit`] turns
+//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit()`] turns
 //! them into a [`CostTable`], the one interface that every search and every evaluation reads: operators x processor classes
 //! to [`Nanoseconds`], and what a hand-over between stages costs.
 //!
 //! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
-//! Samples are therefore of whole segments at several scales, and [`fit`] estimates the times that operators have in
+//! Samples are therefore of whole segments at several scales, and [`fit()`] estimates the times that operators have in
 //! context: a Gaussian least-squares problem whose prior is a linear model in multiply-accumulates and bytes.
 //!
 //! ```

@@ -1,5 +1,7 @@
 //! Profiles: what is refused, and what fits recover from samples with known truth.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::ops::Range;
 
 use millstream_board::{Board, ProcessorClass};

@@ -156,9 +156,9 @@ fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Option<Vec<Opera
 }
 
 fn cycle(dependencies: &DiGraph<OperatorId, ValueId>, operators: &[Operator]) -> GraphError {
-    let component = tarjan_scc(dependencies).into_iter().find(|component| {
-        component.len() > 1 || component.iter().any(|&node| dependencies.contains_edge(node, node))
-    });
+    let component = tarjan_scc(dependencies)
+        .into_iter()
+        .find(|component| component.len() > 1 || component.iter().any(|&node| dependencies.contains_edge(node, node)));
     let mut members: Vec<usize> = component.into_iter().flatten().map(NodeIndex::index).collect();
     members.sort_unstable();
     GraphError::Cycle { operators: members.into_iter().map(|index| operators[index].name.clone()).collect() }

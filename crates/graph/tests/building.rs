@@ -1,5 +1,7 @@
 //! What a graph accepts, what it refuses, and the order it fixes.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use millstream_graph::{DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorKind, Shape};
 use proptest::prelude::*;
 

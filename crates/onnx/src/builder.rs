@@ -1,7 +1,7 @@
 use crate::model::ReadOptions;
 use crate::proto::{
-    AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
-    TensorTypeProto, TypeProto, ValueInfoProto,
+    AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 use crate::{Model, OnnxError, Weight, read};
 

@@ -19,7 +19,8 @@ pub(crate) struct Output {
 
 pub(crate) fn describe(node: &NodeProto, inputs: &[Input], outputs: &[Output]) -> (OperatorKind, Work) {
     let kind = kind(node, inputs);
-    let sum = |constant: bool| inputs.iter().filter(|input| input.is_constant == constant).map(|input| input.bytes).sum();
+    let sum =
+        |constant: bool| inputs.iter().filter(|input| input.is_constant == constant).map(|input| input.bytes).sum();
     let mut work = Work {
         macs: 0,
         input_bytes: sum(false),
@@ -69,20 +70,26 @@ fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
         }
         "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" | "ReduceMean" => {
             let input = inputs.first().and_then(|input| input.shape.as_ref());
-            let kernel: Vec<usize> = input.map_or(Vec::new(), |shape| shape.dimensions().iter().skip(2).copied().collect());
+            let kernel: Vec<usize> =
+                input.map_or(Vec::new(), |shape| shape.dimensions().iter().skip(2).copied().collect());
             OperatorKind::Pool(Pool { strides: vec![1; kernel.len()], kernel })
         }
-        "Relu" | "LeakyRelu" | "Clip" | "Sigmoid" | "HardSigmoid" | "HardSwish" | "Tanh" | "Elu" | "Selu" | "Celu" | "Erf"
-        | "Gelu" | "Mish" | "Swish" | "Softplus" | "Softsign" | "PRelu" | "ThresholdedRelu" | "Exp" | "Sqrt" | "Abs"
-        | "Neg" | "Log" | "Reciprocal" | "Ceil" | "Floor" | "Round" => OperatorKind::Activation,
-        "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Sum" | "Max" | "Min" | "Mean" | "Where" | "Equal" | "Greater" | "Less"
-        | "And" | "Or" | "Not" => OperatorKind::Elementwise,
-        "BatchNormalization" | "InstanceNormalization" | "LayerNormalization" | "GroupNormalization" | "LRN"
-        | "LpNormalization" | "RMSNormalization" => OperatorKind::Normalization,
+        "Relu" | "LeakyRelu" | "Clip" | "Sigmoid" | "HardSigmoid" | "HardSwish" | "Tanh" | "Elu" | "Selu" | "Celu"
+        | "Erf" | "Gelu" | "Mish" | "Swish" | "Softplus" | "Softsign" | "PRelu" | "ThresholdedRelu" | "Exp"
+        | "Sqrt" | "Abs" | "Neg" | "Log" | "Reciprocal" | "Ceil" | "Floor" | "Round" => OperatorKind::Activation,
+        "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Sum" | "Max" | "Min" | "Mean" | "Where" | "Equal" | "Greater"
+        | "Less" | "And" | "Or" | "Not" => OperatorKind::Elementwise,
+        "BatchNormalization"
+        | "InstanceNormalization"
+        | "LayerNormalization"
+        | "GroupNormalization"
+        | "LRN"
+        | "LpNormalization"
+        | "RMSNormalization" => OperatorKind::Normalization,
         "Concat" => OperatorKind::Concat,
         "Softmax" | "LogSoftmax" | "Hardmax" => OperatorKind::Softmax,
-        "Reshape" | "Transpose" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" | "Dropout" | "Slice" | "Split" | "Pad"
-        | "Resize" | "Upsample" | "Gather" | "Expand" | "Tile" | "DepthToSpace" | "SpaceToDepth" | "Cast" => {
+        "Reshape" | "Transpose" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" | "Dropout" | "Slice" | "Split"
+        | "Pad" | "Resize" | "Upsample" | "Gather" | "Expand" | "Tile" | "DepthToSpace" | "SpaceToDepth" | "Cast" => {
             OperatorKind::DataMovement
         }
         _ => OperatorKind::Opaque,

@@ -22,7 +22,11 @@ pub enum OnnxError {
         detail: String,
     },
     /// The model needs an operator set that ONNX Runtime does not run.
-    #[error("the model uses operator set {version} of the default domain; versions {} to {} are read: convert it with onnx.version_converter", crate::OLDEST_OPSET, crate::NEWEST_OPSET)]
+    #[error(
+        "the model uses operator set {version} of the default domain; versions {} to {} are read: convert it with onnx.version_converter",
+        crate::OLDEST_OPSET,
+        crate::NEWEST_OPSET
+    )]
     Opset {
         /// The version it asks for.
         version: i64,

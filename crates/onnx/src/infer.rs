@@ -115,7 +115,10 @@ fn vector(values: &[i64]) -> SymTensor {
 
 fn float_scales(node: &NodeProto) -> Option<SymTensor> {
     let floats = &node.attribute("scales")?.floats;
-    floats.iter().all(|scale| scale.fract() == 0.0).then(|| vector(&floats.iter().map(|&s| s as i64).collect::<Vec<_>>()))
+    floats
+        .iter()
+        .all(|scale| scale.fract() == 0.0)
+        .then(|| vector(&floats.iter().map(|&s| s as i64).collect::<Vec<_>>()))
 }
 
 /// Applies the rule for the node's type; `None` where there is no rule or it does not apply.
@@ -165,13 +168,10 @@ fn shapes(node: &NodeProto, mut inputs: Vec<Option<SymTensor>>, opset: i64) -> O
         _ => {}
     }
     let axis_sizes = |name: &str| node.ints(name).map(|axes| axes.iter().map(|&axis| axis as i32).collect::<Vec<_>>());
-    let apply = |rule: &dyn InferShapes| {
-        rule.infer_shapes(InferShapesContext::new(&inputs), &mut SymbolGen::new()).ok()
-    };
+    let apply =
+        |rule: &dyn InferShapes| rule.infer_shapes(InferShapesContext::new(&inputs), &mut SymbolGen::new()).ok();
     match node.op() {
-        "Conv" | "ConvInteger" => {
-            apply(&ops::Conv { dilations: &dilations, padding: padding(), strides: &strides })
-        }
+        "Conv" | "ConvInteger" => apply(&ops::Conv { dilations: &dilations, padding: padding(), strides: &strides }),
         "ConvTranspose" if node.attribute("output_shape").is_none() => apply(&ops::ConvTranspose {
             groups: usize::try_from(node.int("group").unwrap_or(1)).ok()?,
             padding: padding(),
@@ -187,9 +187,7 @@ fn shapes(node: &NodeProto, mut inputs: Vec<Option<SymTensor>>, opset: i64) -> O
             ceil_mode: int("ceil_mode", 0) != 0,
         }),
         "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => apply(&ops::GlobalPool),
-        "Gemm" => {
-            apply(&ops::Gemm { transpose_a: int("transA", 0) != 0, transpose_b: int("transB", 0) != 0 })
-        }
+        "Gemm" => apply(&ops::Gemm { transpose_a: int("transA", 0) != 0, transpose_b: int("transB", 0) != 0 }),
         "MatMul" | "MatMulInteger" => apply(&ops::MatMul),
         "Concat" => apply(&ops::Concat { axis: int("axis", 0) }),
         "Flatten" => apply(&ops::Flatten { axis: int("axis", 1) }),
@@ -262,12 +260,65 @@ fn even_split(node: &NodeProto, data: &SymTensor) -> Option<SymTensor> {
 fn is_same_shape(op: &str) -> bool {
     matches!(
         op,
-        "Abs" | "Acos" | "Acosh" | "Asin" | "Asinh" | "Atan" | "Atanh" | "BatchNormalization" | "Ceil" | "Celu" | "Clip"
-            | "Cos" | "Cosh" | "CumSum" | "DequantizeLinear" | "Elu" | "Erf" | "Exp" | "Floor" | "Gelu"
-            | "GroupNormalization" | "HardSigmoid" | "HardSwish" | "Hardmax" | "InstanceNormalization" | "IsInf" | "IsNaN"
-            | "LRN" | "LayerNormalization" | "LeakyRelu" | "Log" | "LogSoftmax" | "LpNormalization"
-            | "MeanVarianceNormalization" | "Mish" | "Not" | "QuantizeLinear" | "RMSNormalization" | "Reciprocal" | "Relu"
-            | "Round" | "ReverseSequence" | "Scatter" | "ScatterElements" | "ScatterND" | "Selu" | "Shrink" | "Sigmoid" | "Sign" | "Sin" | "Sinh" | "Softmax"
-            | "Softplus" | "Softsign" | "Sqrt" | "Swish" | "Tan" | "Tanh" | "ThresholdedRelu" | "Trilu"
+        "Abs"
+            | "Acos"
+            | "Acosh"
+            | "Asin"
+            | "Asinh"
+            | "Atan"
+            | "Atanh"
+            | "BatchNormalization"
+            | "Ceil"
+            | "Celu"
+            | "Clip"
+            | "Cos"
+            | "Cosh"
+            | "CumSum"
+            | "DequantizeLinear"
+            | "Elu"
+            | "Erf"
+            | "Exp"
+            | "Floor"
+            | "Gelu"
+            | "GroupNormalization"
+            | "HardSigmoid"
+            | "HardSwish"
+            | "Hardmax"
+            | "InstanceNormalization"
+            | "IsInf"
+            | "IsNaN"
+            | "LRN"
+            | "LayerNormalization"
+            | "LeakyRelu"
+            | "Log"
+            | "LogSoftmax"
+            | "LpNormalization"
+            | "MeanVarianceNormalization"
+            | "Mish"
+            | "Not"
+            | "QuantizeLinear"
+            | "RMSNormalization"
+            | "Reciprocal"
+            | "Relu"
+            | "Round"
+            | "ReverseSequence"
+            | "Scatter"
+            | "ScatterElements"
+            | "ScatterND"
+            | "Selu"
+            | "Shrink"
+            | "Sigmoid"
+            | "Sign"
+            | "Sin"
+            | "Sinh"
+            | "Softmax"
+            | "Softplus"
+            | "Softsign"
+            | "Sqrt"
+            | "Swish"
+            | "Tan"
+            | "Tanh"
+            | "ThresholdedRelu"
+            | "Trilu"
     )
 }

@@ -14,9 +14,8 @@ use crate::{Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, c
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {
     let opset = default_opset(&proto)?;
-    let mut graph = proto
-        .graph
-        .ok_or_else(|| OnnxError::Malformed { detail: "the file contains no graph".to_owned() })?;
+    let mut graph =
+        proto.graph.ok_or_else(|| OnnxError::Malformed { detail: "the file contains no graph".to_owned() })?;
     if !graph.sparse_initializer.is_empty() {
         let what = "a sparse initializer".to_owned();
         return Err(OnnxError::Unsupported { what, remedy: ": store the weight densely".to_owned() });
@@ -64,7 +63,8 @@ fn default_opset(proto: &ModelProto) -> Result<i64, OnnxError> {
 fn name_nodes(nodes: &mut [NodeProto]) {
     let mut taken = HashSet::new();
     for (index, node) in nodes.iter_mut().enumerate() {
-        let base = node.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{}_{index}", node.op()));
+        let base =
+            node.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{}_{index}", node.op()));
         let name = if taken.contains(&base) { format!("{base}_{index}") } else { base };
         taken.insert(name.clone());
         node.name = Some(name);
@@ -195,13 +195,7 @@ fn declared_values(graph: &GraphProto) -> HashMap<String, Knowledge> {
 }
 
 /// The final graph, with types, shapes and descriptors.
-fn build(
-    name: &str,
-    inputs: &[String],
-    outputs: &[&str],
-    folded: Folded,
-    header: Header,
-) -> Result<Model, OnnxError> {
+fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header: Header) -> Result<Model, OnnxError> {
     let Folded { nodes, constant_nodes, weights, known } = folded;
     let mut builder = GraphBuilder::new(name);
     let add = |builder: &mut GraphBuilder, name: &str| -> Result<ValueId, GraphError> {
@@ -256,4 +250,3 @@ fn build(
     let graph: Graph = builder.build()?;
     Ok(Model::assemble(graph, nodes, constant_nodes, weights, header))
 }
-

@@ -90,7 +90,12 @@ impl Model {
             }),
             ..ModelProto::default()
         };
-        Ok(SubModel { bytes: proto.encode_to_vec(), inputs: boundary.inputs, outputs: boundary.outputs, external_weights })
+        Ok(SubModel {
+            bytes: proto.encode_to_vec(),
+            inputs: boundary.inputs,
+            outputs: boundary.outputs,
+            external_weights,
+        })
     }
 
     fn include_constant<'a>(

@@ -55,12 +55,8 @@ impl Weight {
 
     fn first_nan(&self) -> Option<usize> {
         match self.data_type {
-            DataType::F32 => {
-                self.data.as_chunks().0.iter().position(|&bytes| f32::from_le_bytes(bytes).is_nan())
-            }
-            DataType::F64 => {
-                self.data.as_chunks().0.iter().position(|&bytes| f64::from_le_bytes(bytes).is_nan())
-            }
+            DataType::F32 => self.data.as_chunks().0.iter().position(|&bytes| f32::from_le_bytes(bytes).is_nan()),
+            DataType::F64 => self.data.as_chunks().0.iter().position(|&bytes| f64::from_le_bytes(bytes).is_nan()),
             DataType::F16 => self.data.as_chunks().0.iter().position(|&bytes| f16::from_le_bytes(bytes).is_nan()),
             DataType::Bf16 => self.data.as_chunks().0.iter().position(|&bytes| bf16::from_le_bytes(bytes).is_nan()),
             _ => None,
@@ -105,9 +101,8 @@ fn to_little_endian(elements: Vec<f32>) -> Vec<f32> {
 /// Loads one initializer; `folder` is where external data files are looked for.
 pub(crate) fn load(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<Weight, OnnxError> {
     let wrong = |detail: String| OnnxError::Weight { weight: name.to_owned(), detail };
-    let data_type = from_onnx(proto.data_type.unwrap_or_default()).ok_or_else(|| {
-        wrong(format!("element type {} is not supported", proto.data_type.unwrap_or_default()))
-    })?;
+    let data_type = from_onnx(proto.data_type.unwrap_or_default())
+        .ok_or_else(|| wrong(format!("element type {} is not supported", proto.data_type.unwrap_or_default())))?;
     let dimensions: Option<Vec<usize>> = proto.dims.iter().map(|&size| usize::try_from(size).ok()).collect();
     let dimensions = dimensions.ok_or_else(|| wrong(format!("negative dimension in {:?}", proto.dims)))?;
     let element_bytes = data_type.bytes().ok_or_else(|| wrong("string weights are not supported".to_owned()))?;
@@ -160,7 +155,8 @@ fn read_external(name: &str, proto: &TensorProto, folder: Option<&Path>, expecte
         Some(text) => text.parse::<u64>().map(Some).map_err(|_| wrong(format!("external {key} '{text}' is no number"))),
     };
     let location = entry("location").ok_or_else(|| wrong("names no external file".to_owned()))?;
-    let folder = folder.ok_or_else(|| wrong(format!("its data is in the file '{location}', read the model from disk")))?;
+    let folder =
+        folder.ok_or_else(|| wrong(format!("its data is in the file '{location}', read the model from disk")))?;
     let relative = PathBuf::from(location);
     if !relative.components().all(|component| matches!(component, Component::Normal(_) | Component::CurDir)) {
         return Err(wrong(format!("its data file '{location}' is outside the model's folder, which is not allowed")));

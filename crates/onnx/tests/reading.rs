@@ -1,5 +1,7 @@
 //! Reading models as exporters write them, and refusing what is not one.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 

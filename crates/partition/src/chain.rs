@@ -68,8 +68,9 @@ impl Chain {
         for id in graph.value_ids().filter(|&id| graph.value(id).data_type.is_none()) {
             let Some(producer) = graph.producer(id) else { continue };
             let last = graph.readers(id).iter().map(|reader| place[reader.index()]).max().unwrap_or(0);
-            for cut in place[producer.index()] + 1..=last {
-                is_open[cut] = false;
+            let first = place[producer.index()] + 1;
+            if first <= last {
+                is_open[first..=last].fill(false);
             }
         }
         let mut joined: Vec<Block> = Vec::new();

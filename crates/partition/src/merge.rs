@@ -35,7 +35,9 @@ pub(crate) fn groups(graph: &Graph) -> Vec<usize> {
 
 /// Whether everything that `producer` makes is read by `reader` alone.
 fn feeds_only(graph: &Graph, producer: OperatorId, reader: OperatorId) -> bool {
-    graph.operator(producer).outputs.iter().all(|&value| {
-        graph.readers(value).iter().all(|&other| other == reader) && !graph.outputs().contains(&value)
-    })
+    graph
+        .operator(producer)
+        .outputs
+        .iter()
+        .all(|&value| graph.readers(value).iter().all(|&other| other == reader) && !graph.outputs().contains(&value))
 }

@@ -18,6 +18,8 @@ pub enum PipelineError {
         operator: String,
     },
     /// Each operator runs somewhere, but no assignment of the board's cores to stages runs them all.
-    #[error("the board has too few processors that support this network: no division into stages can run all its operators")]
+    #[error(
+        "the board has too few processors that support this network: no division into stages can run all its operators"
+    )]
     Infeasible,
 }

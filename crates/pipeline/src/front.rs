@@ -137,9 +137,9 @@ fn lowest_latency(problem: &Problem, options: &StageOptions, bound: u64) -> Opti
     best[0] = (0, 0);
     for end in 1..=blocks {
         for start in 0..end {
-            for size in 1..states {
+            for (size, room) in room.iter().enumerate().skip(1) {
                 let Some(option) = options.fastest(start, end, size, bound) else { continue };
-                for &used in &room[size] {
+                for &used in room {
                     let (latency, period) = best[start * states + used];
                     if latency == u64::MAX {
                         continue;

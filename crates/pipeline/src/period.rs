@@ -28,12 +28,12 @@ pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
             rates.compute(problem, start, end);
             let (before, after) = best.split_at_mut(end * states);
             let before = &before[start * states..(start + 1) * states];
-            for size in 1..states {
+            for (size, room) in room.iter().enumerate().skip(1) {
                 let rate = rates.of_size[size];
                 if rate < floor {
                     continue;
                 }
-                for &used in &room[size] {
+                for &used in room {
                     let candidate = before[used].min(rate);
                     let state = used + size;
                     if candidate > after[state] {

@@ -21,4 +21,40 @@ pub struct PlannedStage {
     pub blocks: Range<usize>,
     /// Its replicas, fastest cluster first.
     pub replicas: Vec<ProcessorClass>,
+    /// Time of each replica for a frame, hand-over included.
+    pub times: Vec<Nanoseconds>,
+}
+
+impl Plan {
+    /// Whether two plans have the same stages on the same processors, whatever their times.
+    pub fn is_same_pipeline(&self, other: &Self) -> bool {
+        let shape = |plan: &Self| -> Vec<(Range<usize>, Vec<ProcessorClass>)> {
+            plan.stages.iter().map(|stage| (stage.blocks.clone(), stage.replicas.clone())).collect()
+        };
+        shape(self) == shape(other)
+    }
+
+    /// The same pipeline with times as they were measured: per stage one per replica, and the period of the whole.
+    #[must_use]
+    pub fn with_measured(mut self, times: Vec<Vec<Nanoseconds>>, period: Nanoseconds) -> Self {
+        for (stage, times) in self.stages.iter_mut().zip(times) {
+            stage.times = times;
+        }
+        self.latency = self.stages.iter().filter_map(|stage| stage.times.iter().max()).copied().sum();
+        self.period = period;
+        self
+    }
+
+    /// Only the plans that no other plan beats in period without losing in latency, from the lowest latency to the
+    /// shortest period.
+    pub fn undominated(mut plans: Vec<Self>) -> Vec<Self> {
+        plans.sort_by_key(|plan| (plan.latency, plan.period));
+        let mut shortest = Nanoseconds(u64::MAX);
+        plans.retain(|plan| {
+            let keep = plan.period < shortest;
+            shortest = shortest.min(plan.period);
+            keep
+        });
+        plans
+    }
 }

@@ -83,29 +83,19 @@ impl Problem {
         self.times[class][(end - 1) * end / 2 + start]
     }
 
-    /// Time that a stage of these blocks takes on a processor class, hand-over included.
-    pub fn stage_time(&self, blocks: &Range<usize>, class: &ProcessorClass) -> Nanoseconds {
-        let class = self.classes.iter().position(|other| other == class);
-        let time = class.filter(|_| !blocks.is_empty() && blocks.end <= self.blocks());
-        time.map_or(Nanoseconds(UNSUPPORTED), |class| Nanoseconds(self.time(class, blocks.start, blocks.end)))
-    }
-
     /// A plan of these stages, with its period and latency.
     pub(crate) fn plan(&self, mut stages: Vec<(Range<usize>, Vec<usize>)>) -> Plan {
-        let mut period = Nanoseconds::ZERO;
-        let mut latency = Nanoseconds::ZERO;
+        let mut plan = Plan { stages: Vec::new(), period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO };
         for (blocks, classes) in &mut stages {
             classes.sort_unstable();
             let times: Vec<Nanoseconds> =
                 classes.iter().map(|&class| Nanoseconds(self.time(class, blocks.start, blocks.end))).collect();
-            period = period.max(replicated_period(&times));
-            latency += times.into_iter().max().unwrap_or_default();
+            plan.period = plan.period.max(replicated_period(&times));
+            plan.latency += times.iter().copied().max().unwrap_or_default();
+            let replicas = classes.iter().map(|&class| self.classes[class].clone()).collect();
+            plan.stages.push(PlannedStage { blocks: blocks.clone(), replicas, times });
         }
-        let stages = stages.into_iter().map(|(blocks, classes)| PlannedStage {
-            blocks,
-            replicas: classes.into_iter().map(|class| self.classes[class].clone()).collect(),
-        });
-        Plan { stages: stages.collect(), period, latency }
+        plan
     }
 
     /// Gives the plan's stages cores of their own, lowest numbers first.
@@ -144,8 +134,7 @@ fn stage_times(graph: &Graph, chain: &Chain, table: &CostTable, processors: &[Pr
         let mut times = Vec::with_capacity(blocks.len() * (blocks.len() + 1) / 2);
         for end in 1..=blocks.len() {
             for start in 0..end {
-                let hand_over =
-                    if start == 0 { 0 } else { table.hand_over(processor, bytes.of(start..end)).0 };
+                let hand_over = if start == 0 { 0 } else { table.hand_over(processor, bytes.of(start..end)).0 };
                 let time = sums[end] - sums[start] + hand_over;
                 times.push(if gaps[end] > gaps[start] { UNSUPPORTED } else { time.max(1) });
             }

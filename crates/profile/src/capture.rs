@@ -43,15 +43,10 @@ pub(crate) fn capture(
     processor: &Processor,
 ) -> Result<HashMap<ValueId, Tensor>, ProfileError> {
     let graph = workload.graph;
-    let mut values: HashMap<ValueId, Tensor> =
-        graph.inputs().iter().copied().zip(sample_frame(graph, 0)?).collect();
+    let mut values: HashMap<ValueId, Tensor> = graph.inputs().iter().copied().zip(sample_frame(graph, 0)?).collect();
     for range in ranges {
-        let failed = |source| ProfileError::Segment {
-            start: range.start,
-            end: range.end,
-            processor: processor.clone(),
-            source,
-        };
+        let failed =
+            |source| ProfileError::Segment { start: range.start, end: range.end, processor: processor.clone(), source };
         let segment = Segment::new(graph, workload.chain.operators(range.clone()));
         let mut prepared = workload.backend.prepare(&segment, processor).map_err(failed)?;
         let inputs: Vec<Tensor> =

@@ -1,6 +1,6 @@
 //! Measuring a network on the processors of a board.
 //!
-//! [`measure`] runs segments of a network - the whole, its halves, quarters and so on down to [`Settings::leaves`] pieces -
+//! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to [`Settings::leaves`] pieces -
 //! on every number of cores of every cluster, and returns one sample each. Processors that can work side by side are
 //! measured side by side, because that is how a pipeline will use them: what they cost each other is part of the sample.
 //! Times come in batches of several frames; a sample is the median of its batches, which continue until the relative
@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: backends are known only through their trait; measuring threads are pinned and joined before [`measure`]
+//! Invariants: backends are known only through their trait; measuring threads are pinned and joined before [`measure()`]
 //! returns; no file is read or written.
 
 mod batches;

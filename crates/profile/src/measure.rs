@@ -165,12 +165,8 @@ fn together(
     });
     let mut measured: BTreeMap<ProcessorClass, BatchedTimes> = BTreeMap::new();
     for (processor, outcome) in processors.iter().zip(outcomes) {
-        let failed = |source| ProfileError::Segment {
-            start: range.start,
-            end: range.end,
-            processor: processor.clone(),
-            source,
-        };
+        let failed =
+            |source| ProfileError::Segment { start: range.start, end: range.end, processor: processor.clone(), source };
         let times = outcome.map_err(|_| ProfileError::Panicked { processor: processor.clone() })?.map_err(failed)?;
         match measured.get_mut(&processor.class()) {
             Some(merged) => merged.merge(times),

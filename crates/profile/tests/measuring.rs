@@ -1,5 +1,7 @@
 //! Measuring through a backend with known times.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};

@@ -1,5 +1,7 @@
 //! What the tables and traces look like.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use millstream_board::Board;
 use millstream_report::{
     FrontRow, MeasuredStage, StageRow, TraceEvent, board_table, chrome_trace, front_table, stage_table,

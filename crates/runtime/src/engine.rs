@@ -69,10 +69,11 @@ impl Engine {
         let route = Route::new(graph, schedule)?;
         let worker_count: usize = schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
         let in_flight = options.frames_in_flight.unwrap_or(worker_count + schedule.stages.len() - 1).max(1);
-        let outstanding = options.frames_outstanding.unwrap_or(worker_count * OUTSTANDING_PER_WORKER).max(in_flight);
-        let first_replicas = schedule.stages.first().map_or(1, |stage| stage.replicas.len());
-        // A frame for each replica of the first stage waits at the door, so that none waits for the caller.
-        let (entrance, mut incoming) = bounded(first_replicas);
+        let outstanding =
+            options.frames_outstanding.unwrap_or(worker_count * OUTSTANDING_PER_WORKER).max(2 * in_flight);
+        // As many frames wait at the door as may be inside, so that the first stage need not wait for a caller who submits
+        // whenever a result comes out.
+        let (entrance, mut incoming) = bounded(in_flight);
         // Holds one token per frame in flight.
         let tokens = bounded(in_flight);
         let (ready_sender, ready) = bounded::<Ready>(worker_count);

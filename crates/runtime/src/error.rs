@@ -10,7 +10,9 @@ pub enum RuntimeError {
     #[error("the schedule has no stages")]
     Empty,
     /// A replica has several processors.
-    #[error("stage {stage} works with {processors} processors on one frame, which this engine does not execute; give each replica one processor")]
+    #[error(
+        "stage {stage} works with {processors} processors on one frame, which this engine does not execute; give each replica one processor"
+    )]
     SeveralProcessors {
         /// Stage, counted from 1.
         stage: usize,

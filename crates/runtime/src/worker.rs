@@ -127,7 +127,9 @@ impl Worker {
         }
         drop(inputs);
         let end = Instant::now();
-        self.recorder.record(packet.queued, start, end, packet.failure.is_some());
+        // Waiting for admission is the caller's doing, not the pipeline's.
+        let queued = if self.starting.is_some() { start } else { packet.queued };
+        self.recorder.record(queued, start, end, packet.failure.is_some());
         packet.spans.push(StageSpan { stage: self.stage, replica: self.replica, start, end });
         lost
     }

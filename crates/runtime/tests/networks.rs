@@ -1,5 +1,7 @@
 //! Every network of the zoo, cut into pipelines, gives what plain sequential inference gives.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use millstream_backend::{Backend, PreparedSegment, Segment, Tensor};

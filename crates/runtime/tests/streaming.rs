@@ -1,5 +1,7 @@
 //! Order, backpressure, failures, panics and shutdown of the engine.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::sync::Arc;

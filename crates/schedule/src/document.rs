@@ -170,9 +170,8 @@ impl Schedule {
             processor: assignment.processor.clone(),
             operators: assignment.operators.iter().map(|&id| graph.operator(id).name.clone()).collect(),
         };
-        let replica = |replica: &Replica| ReplicaDocument {
-            assignments: replica.assignments.iter().map(assignment).collect(),
-        };
+        let replica =
+            |replica: &Replica| ReplicaDocument { assignments: replica.assignments.iter().map(assignment).collect() };
         let stage = |stage: &Stage| StageDocument { replicas: stage.replicas.iter().map(replica).collect() };
         self.stages.iter().map(stage).collect()
     }

@@ -12,7 +12,9 @@ pub enum ScheduleError {
         detail: String,
     },
     /// The schedule belongs to another model.
-    #[error("the schedule is for the model '{schedule}' (digest {schedule_digest:.12}), not for '{model}' (digest {model_digest:.12}); schedule this model with `cargo xtask schedule --model`")]
+    #[error(
+        "the schedule is for the model '{schedule}' (digest {schedule_digest:.12}), not for '{model}' (digest {model_digest:.12}); schedule this model with `cargo xtask schedule --model`"
+    )]
     OtherModel {
         /// Model of the schedule.
         schedule: String,
@@ -24,7 +26,9 @@ pub enum ScheduleError {
         model_digest: String,
     },
     /// The schedule belongs to another board.
-    #[error("the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}); schedule again on this board")]
+    #[error(
+        "the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}); schedule again on this board"
+    )]
     OtherBoard {
         /// Board of the schedule.
         schedule: String,
@@ -80,7 +84,9 @@ pub enum ScheduleError {
         operator: String,
     },
     /// An operator runs before something that it needs.
-    #[error("operator '{operator}' of stage {stage} can never start: it needs the result of '{needs}', which runs later")]
+    #[error(
+        "operator '{operator}' of stage {stage} can never start: it needs the result of '{needs}', which runs later"
+    )]
     Order {
         /// The operator.
         operator: String,

@@ -96,9 +96,10 @@ fn replica_time(
             (None, Some(operator)) => return Err(unsupported(operator)),
             (None, None) => continue,
         };
-        let times = assignment.operators.iter().map(|&operator| {
-            table.time(processor, operator.index()).ok_or_else(|| unsupported(operator))
-        });
+        let times = assignment
+            .operators
+            .iter()
+            .map(|&operator| table.time(processor, operator.index()).ok_or_else(|| unsupported(operator)));
         processors.push(Track { processor, operators: &assignment.operators, times: times.collect::<Result<_, _>>()? });
         if stage > 0 {
             let received = received_bytes(&assignment.operators, &own, graph);
@@ -157,7 +158,8 @@ fn makespan(
         for (index, track) in tracks.iter().enumerate() {
             while let Some(&operator) = track.operators.get(next[index]) {
                 let inputs = graph.operator(operator).inputs.iter();
-                let arrivals: Option<Vec<Nanoseconds>> = inputs.map(|&value| arrival(value, index, &finished)).collect();
+                let arrivals: Option<Vec<Nanoseconds>> =
+                    inputs.map(|&value| arrival(value, index, &finished)).collect();
                 let Some(arrivals) = arrivals else { break };
                 let start = arrivals.into_iter().max().unwrap_or_default().max(free[index]);
                 free[index] = start + track.times[next[index]];

@@ -44,8 +44,8 @@ mod schedule;
 mod validate;
 
 pub use document::{
-    AssignmentDocument, ReplicaDocument,
-    BoardReference, ModelReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, ScheduleDocument, StageDocument,
+    AssignmentDocument, BoardReference, ModelReference, Prediction, ReplicaDocument, SCHEDULE_FORMAT, SCHEDULE_VERSION,
+    ScheduleDocument, StageDocument,
 };
 pub use error::ScheduleError;
 pub use evaluate::{Evaluation, StageEvaluation, replicated_period};

@@ -81,9 +81,9 @@ pub(crate) struct Layers {
 
 impl Layers {
     pub(crate) fn new(name: &str) -> Self {
-        let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let seed = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         Self { builder: ModelBuilder::new(name), random: ChaCha8Rng::seed_from_u64(seed) }
     }
 
@@ -133,9 +133,7 @@ impl Layers {
             name = self.batch_norm(&name, conv.filters);
         }
         name = self.activate(&name, conv.activation);
-        let size = [0, 1].map(|axis| {
-            (input.size[axis] + 2 * conv.padding[axis] - conv.kernel[axis]) / conv.stride + 1
-        });
+        let size = [0, 1].map(|axis| (input.size[axis] + 2 * conv.padding[axis] - conv.kernel[axis]) / conv.stride + 1);
         Map { name, channels: conv.filters, size }
     }
 
@@ -241,6 +239,9 @@ impl Layers {
     }
 
     pub(crate) fn softmax(&mut self, input: &Map) -> Map {
-        Map { name: self.builder.node_with("Softmax", &[&input.name], Attributes::new().int("axis", 1)), ..input.clone() }
+        Map {
+            name: self.builder.node_with("Softmax", &[&input.name], Attributes::new().int("axis", 1)),
+            ..input.clone()
+        }
     }
 }

@@ -83,8 +83,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// [`ZooError::Unknown`] if there is none.
 pub fn build(name: &str) -> Result<Model, ZooError> {
-    let network =
-        NETWORKS.iter().find(|network| network.name == name).ok_or_else(|| ZooError::Unknown { name: name.to_owned() })?;
+    let network = NETWORKS
+        .iter()
+        .find(|network| network.name == name)
+        .ok_or_else(|| ZooError::Unknown { name: name.to_owned() })?;
     let mut layers = Layers::new(network.name);
     (network.build)(&mut layers);
     Ok(layers.finish()?)

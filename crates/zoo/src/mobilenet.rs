@@ -19,7 +19,8 @@ pub(crate) fn v2(layers: &mut Layers) {
     let stem = Conv::new(32, 3).stride(2).batch_norm().activation(Activation::Relu6);
     let mut map = layers.conv(&image, stem);
     // Expansion factor, filters, repetitions, stride of the first (table 2 of the paper).
-    let groups = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)];
+    let groups =
+        [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)];
     for (expansion, filters, repetitions, stride) in groups {
         for repetition in 0..repetitions {
             map = inverted_residual(layers, &map, expansion, filters, if repetition == 0 { stride } else { 1 });

@@ -3,9 +3,8 @@
 use crate::layers::{Activation, Conv, Layers};
 
 pub(crate) fn build(layers: &mut Layers) {
-    let conv = |filters: usize, kernel: usize| {
-        Conv::new(filters, kernel).batch_norm().activation(Activation::LeakyRelu)
-    };
+    let conv =
+        |filters: usize, kernel: usize| Conv::new(filters, kernel).batch_norm().activation(Activation::LeakyRelu);
     let mut map = layers.image(3, 224);
     map = layers.conv(&map, conv(16, 3));
     map = layers.max_pool(&map, 2, 2, 0);

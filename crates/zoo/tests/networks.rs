@@ -1,5 +1,7 @@
 //! The networks are the published ones: multiply-accumulates, parameters and weighted layers.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use millstream_graph::{Graph, OperatorKind};
 
 /// Network, weighted layers, giga-MACs of convolutions and fully connected layers, million parameters.

@@ -20,7 +20,7 @@ use crate::progress::Steps;
 use crate::{interrupt, machine, output, profiling};
 
 /// How long a contender works in one round.
-const TURN: Duration = Duration::from_millis(1200);
+const TURN: Duration = Duration::from_millis(1500);
 
 #[derive(Serialize)]
 struct Report {
@@ -96,7 +96,12 @@ fn describe(slow: &SlowCore) -> String {
 }
 
 /// Lets all contenders take turns, round by round.
-fn compare(network: &Network, board: &Board, environment: &Environment, command: &CompareCommand) -> Result<NetworkReport> {
+fn compare(
+    network: &Network,
+    board: &Board,
+    environment: &Environment,
+    command: &CompareCommand,
+) -> Result<NetworkReport> {
     let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(environment, Arc::clone(&network.model)));
     let mut profile = match profiling::cached(network, board) {
         Some(profile) => profile,
@@ -106,11 +111,14 @@ fn compare(network: &Network, board: &Board, environment: &Environment, command:
     let plans = Plans::refine(network, board, &backend, &mut profile, &objectives)?;
     profiling::cache(&profile, network, board);
     let settings = SessionSettings { spinning: Spinning::Always, pinned: false };
-    let usual: Arc<dyn Backend> = Arc::new(OrtBackend::with_settings(environment, Arc::clone(&network.model), settings));
+    let usual: Arc<dyn Backend> =
+        Arc::new(OrtBackend::with_settings(environment, Arc::clone(&network.model), settings));
     let mut contenders: Vec<Contender> = Vec::new();
     for objective in objectives {
         let plan = plans.chosen(objective)?;
-        let same = contenders.iter_mut().find(|contender| contender.plan.as_ref() == Some(plan));
+        let same = contenders
+            .iter_mut()
+            .find(|contender| contender.plan.as_ref().is_some_and(|other| other.is_same_pipeline(plan)));
         match same {
             Some(contender) => contender.name = format!("{}, {objective}", contender.name),
             None => contenders.push(Contender::schedule(network, &plans.problem, plan, objective, &backend)?),
@@ -194,7 +202,6 @@ fn print(report: &NetworkReport, slow_cores: &[String]) {
     output::line(table);
     output::line("");
 }
-
 
 fn period_error(contender: &ContenderReport) -> Option<f64> {
     Some(contender.predicted_period_seconds? * contender.frames_per_second - 1.0)

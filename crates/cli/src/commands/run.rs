@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use millstream_backend::{Backend, Segment, Tensor};
@@ -16,7 +15,7 @@ use serde::Serialize;
 use crate::arguments::RunCommand;
 use crate::commands::schedule::stage_rows;
 use crate::model::Network;
-use crate::{files, interrupt, machine, output};
+use crate::{files, interrupt, machine, output, steady};
 
 /// Different frames that take turns.
 const DIFFERENT_FRAMES: u64 = 4;
@@ -31,7 +30,7 @@ struct Report {
     measured_period_seconds: Option<f64>,
     predicted_latency_seconds: f64,
     measured_latency_seconds: f64,
-    time_in_engine_seconds: f64,
+    latency_with_queues_seconds: f64,
     largest_difference: f32,
     checked_frames: usize,
     stages: Vec<StageReport>,
@@ -65,7 +64,9 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     machine::check_usable(&board)?;
     interrupt::listen();
     let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(&network.model)));
-    let stream = stream(&network, &schedule, &backend, command.frames)?;
+    let options =
+        EngineOptions { frames_in_flight: command.in_flight.map(|count| count as usize), ..EngineOptions::default() };
+    let stream = stream(&network, &schedule, &backend, command.frames, &options)?;
     let check = check(&network, &backend, &board, &stream)?;
     if let Some(path) = &command.trace {
         files::write(path, &trace(&schedule, &stream))?;
@@ -96,10 +97,16 @@ struct Stream {
     warnings: Vec<String>,
 }
 
-fn stream(network: &Network, schedule: &Schedule, backend: &Arc<dyn Backend>, count: u64) -> Result<Stream> {
+fn stream(
+    network: &Network,
+    schedule: &Schedule,
+    backend: &Arc<dyn Backend>,
+    count: u64,
+    options: &EngineOptions,
+) -> Result<Stream> {
     let graph = network.model.graph();
     let frames = (0..DIFFERENT_FRAMES).map(|seed| sample_frame(graph, seed)).collect::<Result<Vec<_>, _>>()?;
-    let engine = Engine::new(graph, schedule, std::slice::from_ref(backend), &EngineOptions::default())?;
+    let engine = Engine::new(graph, schedule, std::slice::from_ref(backend), options)?;
     // Fills every worker's caches and memory pools.
     let warm_up = 2 * schedule.processors().count() + 2;
     for result in engine.run(std::iter::repeat_n(frames[0].clone(), warm_up)) {
@@ -137,7 +144,8 @@ fn check(network: &Network, backend: &Arc<dyn Backend>, board: &Board, stream: &
     for (&seed, made) in &stream.outputs {
         let expected = whole.run(&stream.frames[seed as usize])?;
         for (position, tensor) in made.iter().enumerate() {
-            let reference = order.get(position).and_then(|&place| expected.get(place)).context("an output is missing")?;
+            let reference =
+                order.get(position).and_then(|&place| expected.get(place)).context("an output is missing")?;
             check.largest_difference = check.largest_difference.max(difference(tensor, reference)?);
         }
         check.frames += 1;
@@ -161,7 +169,8 @@ fn difference(tensor: &Tensor, reference: &Tensor) -> Result<f32> {
         (Some(left), Some(right)) => {
             let scale = right.iter().fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
             // NaN in one and not in the other must not be lost in a maximum.
-            let differs = |(left, right): (&f32, &f32)| if left.is_nan() == right.is_nan() { 0.0 } else { f32::INFINITY };
+            let differs =
+                |(left, right): (&f32, &f32)| if left.is_nan() == right.is_nan() { 0.0 } else { f32::INFINITY };
             let apart = |(left, right): (&f32, &f32)| ((left - right).abs() / scale).max(0.0);
             Ok(left.iter().zip(right).map(|pair| apart(pair).max(differs(pair))).fold(0.0, f32::max))
         }
@@ -190,15 +199,15 @@ fn report(
     let slowest = |stage: &millstream_runtime::StageMetrics| {
         stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)
     };
-    let times: Vec<f64> = stream.results.iter().map(|result| result.time_in_engine().as_secs_f64()).collect();
+    let times: Vec<f64> = stream.results.iter().map(|result| result.latency().as_secs_f64()).collect();
     Report {
         configuration: document.configuration.clone(),
         frames: stream.results.len(),
         predicted_period_seconds: document.predicted.period_seconds,
-        measured_period_seconds: measured_period(&stream.results),
+        measured_period_seconds: measured_period(&stream.results, schedule.processors().count()),
         predicted_latency_seconds: document.predicted.latency_seconds,
         measured_latency_seconds: stream.metrics.iter().map(slowest).sum(),
-        time_in_engine_seconds: Statistics::of(&times).map_or(0.0, |statistics| statistics.median_seconds),
+        latency_with_queues_seconds: Statistics::of(&times).map_or(0.0, |statistics| statistics.median_seconds),
         largest_difference: check.largest_difference,
         checked_frames: check.frames,
         stages: stages.collect(),
@@ -206,12 +215,11 @@ fn report(
     }
 }
 
-/// Mean time between the ends of consecutive frames; `None` for fewer than three frames.
-fn measured_period(results: &[FrameResult]) -> Option<f64> {
-    let mut ends: Vec<Instant> = results.iter().filter_map(|result| result.spans.last()).map(|span| span.end).collect();
-    ends.sort_unstable();
-    let (first, last) = (ends.first()?, ends.last()?);
-    (ends.len() > 2).then(|| last.duration_since(*first).as_secs_f64() / (ends.len() - 1) as f64)
+/// Mean time between the ends of frames while they flow.
+fn measured_period(results: &[FrameResult], workers: usize) -> Option<f64> {
+    let ends = results.iter().filter_map(|result| result.spans.last()).map(|span| span.end).collect();
+    let stop = results.last()?.submitted;
+    steady::interval(ends, workers, stop).map(|time| time.as_secs_f64())
 }
 
 fn print(document: &ScheduleDocument, schedule: &Schedule, network: &Network, report: &Report) {
@@ -235,11 +243,11 @@ fn print(document: &ScheduleDocument, schedule: &Schedule, network: &Network, re
         ));
     }
     output::line(format!(
-        "Latency:    {} ms measured, {} predicted ({}); {} ms in the engine, queues included",
+        "Latency:    {} ms measured, {} predicted ({}); {} ms with queues and order",
         milliseconds(report.measured_latency_seconds),
         milliseconds(report.predicted_latency_seconds),
         percent(report.predicted_latency_seconds / report.measured_latency_seconds - 1.0),
-        milliseconds(report.time_in_engine_seconds)
+        milliseconds(report.latency_with_queues_seconds)
     ));
     output::line(format!(
         "Results:    {} frames checked against sequential inference, largest difference {:.1e} of the largest element",

@@ -40,7 +40,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let plans = match &command.profile {
         Some(path) => {
             let profile = Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
-            Plans::search(&network, &board, &profile).with_context(|| path.display().to_string())?
+            Plans::search(&network, &board, &profile, &[]).with_context(|| path.display().to_string())?
         }
         None => measured_plans(&network, &board, command)?,
     };
@@ -79,15 +79,27 @@ fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -
     Ok(plans)
 }
 
+/// The front, and what is best for each objective even where something untried is predicted to be better still.
 fn front_rows(plans: &Plans) -> Result<Vec<FrontRow>> {
-    let mut rows: Vec<FrontRow> = plans.front.iter().map(|plan| front_row(plans, plan)).collect();
+    let mut shown: Vec<&Plan> = plans.front.iter().collect();
+    let mut best_for: Vec<(&Plan, Objective)> = Vec::new();
     for objective in OBJECTIVES {
         let chosen = plans.chosen(objective)?;
-        if let Some(index) = plans.front.iter().position(|plan| plan == chosen) {
-            rows[index].chosen_for.push(objective.to_string());
+        best_for.push((chosen, objective));
+        if !shown.iter().any(|plan| plan.is_same_pipeline(chosen)) {
+            shown.push(chosen);
         }
     }
-    Ok(rows)
+    shown.sort_by_key(|plan| (plan.latency, std::cmp::Reverse(plan.period)));
+    let row = |plan: &Plan| FrontRow {
+        chosen_for: best_for
+            .iter()
+            .filter(|(chosen, _)| chosen.is_same_pipeline(plan))
+            .map(|(_, objective)| objective.to_string())
+            .collect(),
+        ..front_row(plans, plan)
+    };
+    Ok(shown.into_iter().map(row).collect())
 }
 
 fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
@@ -116,7 +128,7 @@ fn print(
         graph.macs() as f64 / 1e9
     ));
     let (table, left_out) = front_table(&front_rows(plans)?);
-    output::line("\nLatency/throughput front (predicted):\n");
+    output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
     output::line(table);
     if left_out > 0 {
         output::line(format!("and {left_out} points between them (all with --json)"));
