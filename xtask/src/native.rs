@@ -50,7 +50,7 @@ pub(crate) fn onnx_runtime() -> Result<PathBuf, Failure> {
 }
 
 /// Installs a Python package into a folder of ours, without its dependencies and without touching the system.
-pub(crate) fn pip_install(package: &str, folder: &Path) -> Result<(), Failure> {
+fn pip_install(package: &str, folder: &Path) -> Result<(), Failure> {
     let install = |python: &str| {
         let mut command = Command::new(python);
         command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);

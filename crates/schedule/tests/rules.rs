@@ -1,0 +1,198 @@
+//! What schedules are refused for, and what the execution semantics give on small cases worked out by hand.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, Processor};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, Provenance};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_schedule::{
+    Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
+    ScheduleDocument, ScheduleError, Stage, replicated_period,
+};
+
+/// A stem, two branches and a join; every value has 100 bytes.
+fn diamond() -> Graph {
+    let mut builder = GraphBuilder::new("diamond");
+    let mut value = |builder: &mut GraphBuilder, name: &str| {
+        builder.value(name, Some(DataType::F32), Some(Shape::from([25]))).unwrap()
+    };
+    let [input, a, b, c, d] = ["input", "a", "b", "c", "d"].map(|name| value(&mut builder, name));
+    builder.input(input);
+    let operator = |name: &str| NewOperator::new(name, "x", OperatorKind::Opaque);
+    builder.operator(operator("stem").reads([input]).makes([a])).unwrap();
+    builder.operator(operator("left").reads([a]).makes([b])).unwrap();
+    builder.operator(operator("right").reads([a]).makes([c])).unwrap();
+    builder.operator(operator("join").reads([b, c]).makes([d])).unwrap();
+    builder.output(d);
+    builder.build().unwrap()
+}
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "test", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]},
+        {"label": "s", "capacity": 500, "cores": [{"id": 2}, {"id": 3}]}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// Big cores take 10 ns for every operator, small ones 20; a hand-over takes 5 ns and 0.01 ns per byte.
+fn table(graph: &Graph) -> CostTable {
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    for processor in table.processors() {
+        let class = &table.classes()[processor.index()];
+        let time = if class.cluster == "B" { 10 } else { 20 } / class.count as u64;
+        for operator in 0..table.operators() {
+            table.set_time(processor, operator, Nanoseconds(time));
+        }
+        table.set_hand_over(processor, HandOver { seconds: 5e-9, seconds_per_byte: 1e-11 });
+    }
+    table
+}
+
+fn assignment(graph: &Graph, cluster: &str, core: u32, operators: &[&str]) -> Assignment {
+    let find = |name: &&str| graph.find_operator(name).unwrap();
+    Assignment { processor: Processor::new(cluster, [core]), operators: operators.iter().map(find).collect() }
+}
+
+fn stage(replicas: Vec<Vec<Assignment>>) -> Stage {
+    Stage { replicas: replicas.into_iter().map(|assignments| Replica { assignments }).collect() }
+}
+
+/// `stem left` on a big core, then `right join` on either of two small ones.
+fn pipeline(graph: &Graph) -> Schedule {
+    let second = |core| vec![assignment(graph, "s", core, &["right", "join"])];
+    Schedule {
+        stages: vec![
+            stage(vec![vec![assignment(graph, "B", 0, &["stem", "left"])]]),
+            stage(vec![second(2), second(3)]),
+        ],
+    }
+}
+
+#[test]
+fn a_pipeline_with_replicas() {
+    let graph = diamond();
+    let schedule = pipeline(&graph);
+    schedule.validate(&graph, &board()).unwrap();
+    assert_eq!(schedule.to_string(), "B1-(s1|s1)");
+    let evaluation = schedule.evaluate(&graph, &table(&graph)).unwrap();
+    // The second stage takes over a and b: 5 + 0.01 * 200 ns, then works for 40.
+    assert_eq!(evaluation.stages[1].replica_times, [Nanoseconds(47), Nanoseconds(47)]);
+    assert_eq!(evaluation.stages[1].period, Nanoseconds(24), "23.5 rounded");
+    assert_eq!((evaluation.period, evaluation.latency), (Nanoseconds(24), Nanoseconds(20 + 47)));
+    assert_eq!(evaluation.bottleneck(), Some(1));
+}
+
+#[test]
+fn branches_on_two_processors_of_one_stage() {
+    let graph = diamond();
+    let replica = vec![assignment(&graph, "B", 0, &["stem", "left", "join"]), assignment(&graph, "B", 1, &["right"])];
+    let schedule = Schedule { stages: vec![stage(vec![replica])] };
+    schedule.validate(&graph, &board()).unwrap();
+    assert_eq!(schedule.to_string(), "B1+B1");
+    // stem 0-10; left 10-20; right starts when a has crossed (16) and ends at 26; its result crosses until 32; join until 42.
+    assert_eq!(schedule.evaluate(&graph, &table(&graph)).unwrap().period, Nanoseconds(42));
+}
+
+#[test]
+fn replicas_share_the_work_by_their_speed() {
+    let nanoseconds = |times: &[u64]| replicated_period(&times.iter().map(|&time| Nanoseconds(time)).collect::<Vec<_>>());
+    assert_eq!(nanoseconds(&[30]), Nanoseconds(30));
+    assert_eq!(nanoseconds(&[30, 30]), Nanoseconds(15));
+    assert_eq!(nanoseconds(&[10, 30]), Nanoseconds(8), "7.5 rounded");
+}
+
+#[test]
+fn impossible_schedules_are_refused() {
+    type Damage = fn(&Graph, &mut Schedule);
+    let operators = |schedule: &mut Schedule, stage: usize| -> &mut Vec<OperatorId> {
+        &mut schedule.stages[stage].replicas[0].assignments[0].operators
+    };
+    let _ = operators;
+    let cases: [(Damage, &str); 9] = [
+        (|_, schedule| schedule.stages.clear(), "the schedule is empty"),
+        (|_, schedule| schedule.stages[1].replicas.clear(), "stage 2 is empty"),
+        (|_, schedule| schedule.stages[0].replicas[0].assignments[0].operators.clear(), "a processor of stage 1 is empty"),
+        (
+            |graph, schedule| {
+                schedule.stages[0].replicas[0].assignments[0] = assignment(graph, "B", 7, &["stem", "left"]);
+            },
+            "stage 1: core 7 does not belong to cluster 'B'",
+        ),
+        (
+            |graph, schedule| {
+                schedule.stages[0].replicas[0].assignments[0] = assignment(graph, "x", 0, &["stem", "left"]);
+            },
+            "no cluster 'x'; it has B, s",
+        ),
+        (
+            |graph, schedule| {
+                schedule.stages[1].replicas[1].assignments[0] = assignment(graph, "s", 2, &["right", "join"]);
+            },
+            "core 2 is used twice, the second time in stage 2",
+        ),
+        (
+            |graph, schedule| {
+                schedule.stages[1].replicas[1].assignments[0] = assignment(graph, "s", 3, &["right"]);
+            },
+            "'join' is scheduled in stage 2 and elsewhere, or not in all replicas",
+        ),
+        (|_, schedule| drop(schedule.stages.pop()), "no stage runs the operator 'right'"),
+        (
+            |_, schedule| schedule.stages[0].replicas[0].assignments[0].operators.reverse(),
+            "operator 'left' of stage 1 can never start: it needs the result of 'stem'",
+        ),
+    ];
+    let graph = diamond();
+    for (damage, expected) in cases {
+        let mut schedule = pipeline(&graph);
+        damage(&graph, &mut schedule);
+        let message = schedule.validate(&graph, &board()).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn unsupported_operators_and_waiting_in_a_circle_have_no_evaluation() {
+    let graph = diamond();
+    let empty = CostTable::new(graph.operators().len(), board().processor_classes());
+    assert!(matches!(pipeline(&graph).evaluate(&graph, &empty), Err(ScheduleError::Unsupported { .. })));
+    let replica = vec![assignment(&graph, "B", 0, &["join", "stem"]), assignment(&graph, "B", 1, &["left", "right"])];
+    let schedule = Schedule { stages: vec![stage(vec![replica])] };
+    assert!(matches!(schedule.evaluate(&graph, &table(&graph)), Err(ScheduleError::Order { .. })));
+    assert!(matches!(schedule.validate(&graph, &board()), Err(ScheduleError::Order { .. })));
+}
+
+#[test]
+fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
+    let graph = diamond();
+    let schedule = pipeline(&graph);
+    let evaluation = schedule.evaluate(&graph, &table(&graph)).unwrap();
+    let document = ScheduleDocument {
+        format: SCHEDULE_FORMAT.into(),
+        version: SCHEDULE_VERSION,
+        provenance: Provenance { tool_version: "0.1.0".into(), created: "2026-01-01T00:00:00Z".into() },
+        model: ModelReference {
+            name: "diamond".into(),
+            source: "diamond.onnx".into(),
+            digest: "d1".into(),
+            dimensions: vec![("height".into(), 224)],
+            batch: 1,
+        },
+        board: BoardReference { name: "test".into(), fingerprint: "a fingerprint".into() },
+        algorithm: "exact".into(),
+        objective: "throughput".into(),
+        configuration: schedule.to_string(),
+        predicted: Prediction::new(&evaluation, 20e-9),
+        stages: schedule.to_stages(&graph),
+    };
+    insta::assert_json_snapshot!(document);
+    let mut again = ScheduleDocument::from_json(&serde_json::to_string(&document).unwrap()).unwrap();
+    assert_eq!(again, document);
+    again.board.fingerprint = board().fingerprint();
+    assert_eq!(again.resolve(&graph, "d1", &board()).unwrap(), schedule);
+    assert!(matches!(again.resolve(&graph, "d2", &board()), Err(ScheduleError::OtherModel { .. })));
+    assert!(matches!(document.resolve(&graph, "d1", &board()), Err(ScheduleError::OtherBoard { .. })));
+    again.version = 2;
+    let newer = serde_json::to_string(&again).unwrap();
+    assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version is 2"));
+}
