@@ -91,3 +91,28 @@ fn the_published_schemas_are_up_to_date() {
         assert_eq!(text(&published.join(&file)), current, "run `cargo xtask snapshots`");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_finishes_the_frames_in_flight() {
+    use std::process::{Command, Stdio};
+
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "200ms"]);
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
+    let child = Command::new(assert_cmd::cargo::cargo_bin("millstream"))
+        .args(["run", "--frames", "1000000000", "--json"])
+        .current_dir(workplace.path(""))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let report = json(&String::from_utf8(output.stdout).unwrap());
+    let frames = report["frames"].as_u64().unwrap();
+    assert!((1..1_000_000_000).contains(&frames), "{frames}");
+    assert_eq!(report["checked_frames"], 4);
+}

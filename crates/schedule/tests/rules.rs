@@ -4,7 +4,7 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, Provenance};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
     ScheduleDocument, ScheduleError, Stage, replicated_period,
@@ -13,7 +13,7 @@ use millstream_schedule::{
 /// A stem, two branches and a join; every value has 100 bytes.
 fn diamond() -> Graph {
     let mut builder = GraphBuilder::new("diamond");
-    let mut value = |builder: &mut GraphBuilder, name: &str| {
+    let value = |builder: &mut GraphBuilder, name: &str| {
         builder.value(name, Some(DataType::F32), Some(Shape::from([25]))).unwrap()
     };
     let [input, a, b, c, d] = ["input", "a", "b", "c", "d"].map(|name| value(&mut builder, name));
@@ -95,7 +95,8 @@ fn branches_on_two_processors_of_one_stage() {
 
 #[test]
 fn replicas_share_the_work_by_their_speed() {
-    let nanoseconds = |times: &[u64]| replicated_period(&times.iter().map(|&time| Nanoseconds(time)).collect::<Vec<_>>());
+    let nanoseconds =
+        |times: &[u64]| replicated_period(&times.iter().map(|&time| Nanoseconds(time)).collect::<Vec<_>>());
     assert_eq!(nanoseconds(&[30]), Nanoseconds(30));
     assert_eq!(nanoseconds(&[30, 30]), Nanoseconds(15));
     assert_eq!(nanoseconds(&[10, 30]), Nanoseconds(8), "7.5 rounded");
@@ -104,14 +105,13 @@ fn replicas_share_the_work_by_their_speed() {
 #[test]
 fn impossible_schedules_are_refused() {
     type Damage = fn(&Graph, &mut Schedule);
-    let operators = |schedule: &mut Schedule, stage: usize| -> &mut Vec<OperatorId> {
-        &mut schedule.stages[stage].replicas[0].assignments[0].operators
-    };
-    let _ = operators;
     let cases: [(Damage, &str); 9] = [
         (|_, schedule| schedule.stages.clear(), "the schedule is empty"),
         (|_, schedule| schedule.stages[1].replicas.clear(), "stage 2 is empty"),
-        (|_, schedule| schedule.stages[0].replicas[0].assignments[0].operators.clear(), "a processor of stage 1 is empty"),
+        (
+            |_, schedule| schedule.stages[0].replicas[0].assignments[0].operators.clear(),
+            "a processor of stage 1 is empty",
+        ),
         (
             |graph, schedule| {
                 schedule.stages[0].replicas[0].assignments[0] = assignment(graph, "B", 7, &["stem", "left"]);
