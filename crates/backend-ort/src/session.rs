@@ -24,17 +24,11 @@ impl OrtSegment {
             return Err(BackendError::Failed { detail });
         }
         for (value, tensor) in self.inputs.iter().zip(inputs) {
-            let type_fits = value.data_type.is_none_or(|data_type| data_type == tensor.data_type());
-            let shape_fits = value.shape.as_ref().is_none_or(|shape| shape == tensor.shape());
-            if !(type_fits && shape_fits) {
-                let data_type = value.data_type.map_or("?".to_owned(), |data_type| data_type.to_string());
-                let shape = value.shape.as_ref().map_or("?".to_owned(), ToString::to_string);
-                return Err(BackendError::Input {
-                    value: value.name.clone(),
-                    expected: format!("{data_type} {shape}"),
-                    found: tensor.description(),
-                });
-            }
+            tensor.check_fits(value).map_err(|expected| BackendError::Input {
+                value: value.name.clone(),
+                expected,
+                found: tensor.description(),
+            })?;
         }
         Ok(())
     }

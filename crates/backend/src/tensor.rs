@@ -2,7 +2,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use millstream_graph::{DataType, Shape};
+use millstream_graph::{DataType, Shape, Value};
 
 /// Where a tensor's elements are.
 pub trait Storage: Send + Sync + 'static {
@@ -66,6 +66,21 @@ impl Tensor {
     /// Where the elements are.
     pub fn storage(&self) -> &dyn Storage {
         &*self.storage
+    }
+
+    /// Whether the tensor has the type and shape of a value, as far as they are known. The error says what they should be.
+    ///
+    /// # Errors
+    /// The expected type and shape as a text, such as `f32 [1, 3, 224, 224]`, with `?` for what is not known.
+    pub fn check_fits(&self, value: &Value) -> Result<(), String> {
+        let type_fits = value.data_type.is_none_or(|data_type| data_type == self.data_type);
+        let shape_fits = value.shape.as_ref().is_none_or(|shape| *shape == self.shape);
+        if type_fits && shape_fits {
+            return Ok(());
+        }
+        let unknown = || "?".to_owned();
+        let data_type = value.data_type.map_or_else(unknown, |data_type| data_type.to_string());
+        Err(format!("{data_type} {}", value.shape.as_ref().map_or_else(unknown, ToString::to_string)))
     }
 
     /// Type and shape in one text, such as `f32 [1, 3, 224, 224]`.

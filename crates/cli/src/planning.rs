@@ -82,7 +82,7 @@ impl Plans {
         if let Some(plan) = shortest.filter(|plan| !is_tried(plan)) {
             return Some(plan);
         }
-        let candidate = choose(&self.front, objective).and_then(|index| self.front.get(index))?;
+        let candidate = self.best_on_front(objective)?;
         let known = choose(&self.tried, objective).and_then(|index| self.tried.get(index));
         let gain = known.map_or(f64::INFINITY, |known| objective.score(known) - objective.score(candidate));
         (gain > NOISE && !is_tried(&candidate)).then_some(candidate)
@@ -95,6 +95,11 @@ impl Plans {
             Some(plan) => Ok(plan),
             None => bail!("there is no plan to choose from"),
         }
+    }
+
+    /// The plan on the front that is best for an objective, tried or not.
+    pub(crate) fn best_on_front(&self, objective: Objective) -> Option<&Plan> {
+        choose(&self.front, objective).and_then(|index| self.front.get(index))
     }
 
     /// The schedule file of a plan.

@@ -186,17 +186,9 @@ impl Engine {
         }
         inputs.iter().zip(frame).find_map(|(&id, tensor)| {
             let value = self.graph.value(id);
-            let type_fits = value.data_type.is_none_or(|data_type| data_type == tensor.data_type());
-            let shape_fits = value.shape.as_ref().is_none_or(|shape| shape == tensor.shape());
-            let expected = || {
-                let data_type = value.data_type.map_or("?".to_owned(), |data_type| data_type.to_string());
-                format!("{data_type} {}", value.shape.as_ref().map_or("?".to_owned(), ToString::to_string))
-            };
-            (!(type_fits && shape_fits)).then(|| FrameError::Input {
-                value: value.name.clone(),
-                expected: expected(),
-                found: tensor.description(),
-            })
+            let misfit =
+                |expected| FrameError::Input { value: value.name.clone(), expected, found: tensor.description() };
+            tensor.check_fits(value).err().map(misfit)
         })
     }
 
@@ -325,7 +317,12 @@ impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
                 return Some(result);
             }
             // Any frame that leaves the last stage makes room for another, even if it is not its turn yet.
-            self.engine.await_any(&mut reception)?;
+            if self.engine.await_any(&mut reception).is_none() {
+                self.held.as_ref()?;
+                // Nothing is in the engine and yet a frame found no room: another thread was submitting at that moment.
+                drop(reception);
+                std::thread::yield_now();
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let (schedule, document) = plans.document(plan, command.objective, &network, &board);
     files::write(&command.output, &serde_json::to_string_pretty(&document)?)?;
     if command.json {
-        let front = front_rows(&plans)?.into_iter().map(|row| Point {
+        let front = front_rows(&plans, plan, command.objective).into_iter().map(|row| Point {
             configuration: row.configuration,
             period_seconds: row.period_seconds,
             latency_seconds: row.latency_seconds,
@@ -56,7 +56,8 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         });
         output::json(&Report { front: front.collect(), schedule: &document })?;
     } else {
-        print(&network, &board, &plans, &schedule, &document)?;
+        let front = front_rows(&plans, plan, command.objective);
+        print(&network, &board, &front, &schedule, &document);
     }
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())
@@ -79,18 +80,18 @@ fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -
     Ok(plans)
 }
 
-/// The front, and what is best for each objective even where something untried is predicted to be better still.
-fn front_rows(plans: &Plans) -> Result<Vec<FrontRow>> {
+/// The front with what is best for each objective, and the chosen plan even where something untried is predicted to be
+/// better still.
+fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRow> {
     let mut shown: Vec<&Plan> = plans.front.iter().collect();
-    let mut best_for: Vec<(&Plan, Objective)> = Vec::new();
-    for objective in OBJECTIVES {
-        let chosen = plans.chosen(objective)?;
-        best_for.push((chosen, objective));
-        if !shown.iter().any(|plan| plan.is_same_pipeline(chosen)) {
-            shown.push(chosen);
-        }
+    if !shown.iter().any(|plan| plan.is_same_pipeline(chosen)) {
+        shown.push(chosen);
     }
     shown.sort_by_key(|plan| (plan.latency, std::cmp::Reverse(plan.period)));
+    let others = OBJECTIVES.into_iter().filter(|&other| other != objective);
+    let mut best_for: Vec<(&Plan, Objective)> =
+        others.filter_map(|other| Some((plans.best_on_front(other)?, other))).collect();
+    best_for.push((chosen, objective));
     let row = |plan: &Plan| FrontRow {
         chosen_for: best_for
             .iter()
@@ -99,7 +100,7 @@ fn front_rows(plans: &Plans) -> Result<Vec<FrontRow>> {
             .collect(),
         ..front_row(plans, plan)
     };
-    Ok(shown.into_iter().map(row).collect())
+    shown.into_iter().map(row).collect()
 }
 
 fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
@@ -111,13 +112,7 @@ fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
     }
 }
 
-fn print(
-    network: &Network,
-    board: &Board,
-    plans: &Plans,
-    schedule: &Schedule,
-    document: &ScheduleDocument,
-) -> Result<()> {
+fn print(network: &Network, board: &Board, front: &[FrontRow], schedule: &Schedule, document: &ScheduleDocument) {
     let graph = network.model.graph();
     output::line(format!(
         "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
@@ -127,7 +122,7 @@ fn print(
         network.chain.blocks().len(),
         graph.macs() as f64 / 1e9
     ));
-    let (table, left_out) = front_table(&front_rows(plans)?);
+    let (table, left_out) = front_table(front);
     output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
     output::line(table);
     if left_out > 0 {
@@ -143,7 +138,6 @@ fn print(
         milliseconds(predicted.latency_seconds),
         milliseconds(predicted.lower_bound_period_seconds)
     ));
-    Ok(())
 }
 
 /// One row per replica, without measurements.
