@@ -69,8 +69,14 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
 /// Builds the `millstream` command and runs it in the caller's folder.
 fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     let library = native::onnx_runtime()?;
-    run(cargo().args(["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
     let binary = native::target_folder().join("release").join(format!("millstream{}", std::env::consts::EXE_SUFFIX));
+    let mut build = cargo();
+    build.args(["build", "--release", "--package", "millstream-cli"]);
+    // The first build takes minutes and should be seen; later ones are over before anybody wonders.
+    if binary.is_file() {
+        build.arg("--quiet");
+    }
+    run(&mut build)?;
     let mut command = std::process::Command::new(binary);
     command.arg(verb).args(rest);
     // What the caller set wins; the value that cargo itself sets from its configuration is the same file.

@@ -20,11 +20,12 @@ pub(crate) fn target_folder() -> PathBuf {
 /// The ONNX Runtime library: what `ORT_DYLIB_PATH` names if the caller has set it, else our own copy, fetched when it is
 /// not there yet.
 pub(crate) fn onnx_runtime() -> Result<PathBuf, Failure> {
-    let own = root().join("target/millstream/onnxruntime");
-    let library = own.join("libonnxruntime.so");
+    const OWN: &str = "target/millstream/onnxruntime/libonnxruntime.so";
+    let library = root().join(OWN);
+    let own = library.parent().unwrap_or(&library).to_owned();
     // Cargo sets the variable to our copy, so a different value is the caller's choice.
     if let Some(chosen) = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from)
-        && chosen != library
+        && !chosen.ends_with(OWN)
     {
         return if chosen.is_file() {
             Ok(chosen)

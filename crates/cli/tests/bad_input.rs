@@ -132,6 +132,26 @@ fn cores_that_do_not_exist() {
     assert!(workplace.fail(&["board", "--board", "nonsense.json"]).contains("nonsense.json: not a board file"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn cores_outside_the_cpuset() {
+    let workplace = Workplace::new();
+    let board = r#"{"format": "millstream-board", "version": 1, "name": "both", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#;
+    workplace.write("both.json", board);
+    let output = std::process::Command::new("taskset")
+        .args(["-c", "0"])
+        .arg(assert_cmd::cargo::cargo_bin("millstream"))
+        .args(["profile", "--board", "both.json"])
+        .current_dir(workplace.path(""))
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && message.contains("core 1 of board 'both'"), "{message}");
+    assert!(message.contains("outside the cpuset") && message.contains("may use the cores 0;"), "{message}");
+    assert_eq!(workplace.files(), ["both.json"]);
+}
+
 #[test]
 fn impossible_arguments() {
     let workplace = Workplace::new();

@@ -10,6 +10,7 @@ use millstream_schedule::{Assignment, Schedule};
 
 use crate::metrics::{Recorder, StageMetrics};
 use crate::packet::{FrameResult, Packet};
+use crate::results::Results;
 use crate::route::Route;
 use crate::worker::{Ready, Worker};
 use crate::{FrameError, RuntimeError};
@@ -38,7 +39,7 @@ pub struct Engine {
     /// Holds one token per frame between submission and receipt.
     outstanding: (Sender<()>, Receiver<()>),
     submission: Mutex<u64>,
-    reception: Mutex<Reception>,
+    pub(crate) reception: Mutex<Reception>,
     recorders: Vec<Vec<Arc<Recorder>>>,
     workers: Vec<JoinHandle<()>>,
     warnings: Vec<String>,
@@ -46,7 +47,7 @@ pub struct Engine {
 
 /// Results that came before their turn.
 #[derive(Default)]
-struct Reception {
+pub(crate) struct Reception {
     next: u64,
     early: BTreeMap<u64, Packet>,
 }
@@ -109,6 +110,7 @@ impl Engine {
             recorders.push(own_recorders);
             incoming = next_incoming;
         }
+        drop(ready_sender);
         let mut warnings = Vec::new();
         for _ in 0..worker_count {
             // On an error the channels are dropped with this function, which ends the other workers.
@@ -204,7 +206,7 @@ impl Engine {
     }
 
     /// The result whose turn it is, if it is there.
-    fn take_ready(&self, reception: &mut Reception) -> Option<FrameResult> {
+    pub(crate) fn take_ready(&self, reception: &mut Reception) -> Option<FrameResult> {
         let packet = reception.early.remove(&reception.next)?;
         reception.next += 1;
         let _ = self.outstanding.1.try_recv();
@@ -212,7 +214,7 @@ impl Engine {
     }
 
     /// Waits until any frame leaves the last stage; `None` if there is none to wait for.
-    fn await_any(&self, reception: &mut Reception) -> Option<()> {
+    pub(crate) fn await_any(&self, reception: &mut Reception) -> Option<()> {
         // Tokens of outstanding frames are taken before frames enter, so this never misses one.
         if self.outstanding.0.len() <= reception.early.len() {
             return None;
@@ -238,7 +240,7 @@ impl Engine {
 
     /// Streams frames through the engine: submits while there is room and yields the results in order.
     pub fn run<I: IntoIterator<Item = Vec<Tensor>>>(&self, frames: I) -> Results<'_, I::IntoIter> {
-        Results { engine: self, frames: Some(frames.into_iter()), held: None }
+        Results::new(self, frames.into_iter())
     }
 
     /// How many frames are between submission and receipt.
@@ -295,51 +297,4 @@ fn select(
             processor: processor.clone(),
         }
     })
-}
-
-/// Results of [`Engine::run`], in the order of the frames.
-pub struct Results<'a, I> {
-    engine: &'a Engine,
-    /// `None` once the frames have ended.
-    frames: Option<I>,
-    /// A frame that found no room.
-    held: Option<Vec<Tensor>>,
-}
-
-impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
-    type Item = FrameResult;
-
-    fn next(&mut self) -> Option<FrameResult> {
-        loop {
-            self.submit_all();
-            let mut reception = self.engine.reception.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(result) = self.engine.take_ready(&mut reception) {
-                return Some(result);
-            }
-            // Any frame that leaves the last stage makes room for another, even if it is not its turn yet.
-            if self.engine.await_any(&mut reception).is_none() {
-                self.held.as_ref()?;
-                // Nothing is in the engine and yet a frame found no room: another thread was submitting at that moment.
-                drop(reception);
-                std::thread::yield_now();
-            }
-        }
-    }
-}
-
-impl<I: Iterator<Item = Vec<Tensor>>> Results<'_, I> {
-    /// Submits frames while there is room and there are any.
-    fn submit_all(&mut self) {
-        while let Some(frame) = self.held.take().or_else(|| self.frames.as_mut().and_then(Iterator::next)) {
-            match self.engine.try_submit(frame) {
-                Ok(Ok(_)) => {}
-                Ok(Err(frame)) => {
-                    self.held = Some(frame);
-                    return;
-                }
-                Err(_) => break,
-            }
-        }
-        self.frames = None;
-    }
 }

@@ -64,10 +64,12 @@ mod engine;
 mod error;
 mod metrics;
 mod packet;
+mod results;
 mod route;
 mod worker;
 
-pub use engine::{Engine, EngineOptions, Results};
+pub use engine::{Engine, EngineOptions};
 pub use error::{FrameError, RuntimeError};
 pub use metrics::{ReplicaMetrics, StageMetrics};
 pub use packet::{FrameResult, StageSpan};
+pub use results::Results;

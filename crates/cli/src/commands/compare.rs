@@ -19,8 +19,10 @@ use crate::planning::Plans;
 use crate::progress::Steps;
 use crate::{interrupt, machine, output, profiling};
 
-/// How long a contender works in one round.
+/// How long a contender works in one round at least.
 const TURN: Duration = Duration::from_millis(1500);
+/// And at least so many times as long as a frame takes in our slowest pipeline.
+const TURN_FRAMES: u32 = 8;
 
 #[derive(Serialize)]
 struct Report {
@@ -107,12 +109,23 @@ fn compare(
         Some(profile) => profile,
         None => profiling::make(network, board, &*backend, command.budget.0)?,
     };
-    let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
-    let plans = Plans::refine(network, board, &backend, &mut profile, &objectives)?;
-    profiling::cache(&profile, network, board);
+    let frame = sample_frame(network.model.graph(), 0)?;
     let settings = SessionSettings { spinning: Spinning::Always, pinned: false };
     let usual: Arc<dyn Backend> =
         Arc::new(OrtBackend::with_settings(environment, Arc::clone(&network.model), settings));
+    let rivals = [
+        Contender::session_over_all_cores(network, board, &usual)?,
+        Contender::session_on_fastest_cluster(network, board, &backend)?,
+        Contender::instance_per_core(network, board, &backend)?,
+    ];
+    // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
+    // something, multi-threaded ones most, and everybody should be chosen and measured under the same conditions.
+    for rival in &rivals {
+        rival.measure(&frame, TURN / 4)?;
+    }
+    let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
+    let plans = Plans::refine(network, board, &backend, &mut profile, &objectives)?;
+    profiling::cache(&profile, network, board);
     let mut contenders: Vec<Contender> = Vec::new();
     for objective in objectives {
         let plan = plans.chosen(objective)?;
@@ -124,18 +137,17 @@ fn compare(
             None => contenders.push(Contender::schedule(network, &plans.problem, plan, objective, &backend)?),
         }
     }
-    contenders.push(Contender::session_over_all_cores(network, board, &usual)?);
-    contenders.push(Contender::session_on_fastest_cluster(network, board, &backend)?);
-    contenders.push(Contender::instance_per_core(network, board, &backend)?);
-    let frame = sample_frame(network.model.graph(), 0)?;
+    contenders.extend(rivals);
+    let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.latency.seconds()));
+    let turn = TURN.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
     let mut steps = Steps::new(format!("comparing on {}", network.name()), command.rounds as usize);
     let mut measurements: Vec<Vec<Measurement>> = vec![Vec::new(); contenders.len()];
     for contender in &contenders {
-        contender.measure(&frame, TURN / 4)?;
+        contender.measure(&frame, turn / 4)?;
     }
     for round in 0..command.rounds as usize {
         for (contender, measurements) in contenders.iter().zip(&mut measurements) {
-            measurements.push(contender.measure(&frame, TURN)?);
+            measurements.push(contender.measure(&frame, turn)?);
         }
         steps.set(round + 1, command.rounds as usize);
         if interrupt::requested() {
