@@ -17,8 +17,8 @@ use crate::{interrupt, steady};
 
 /// A trial streams frames for this long, not counting the time to fill the pipeline.
 const TRIAL: Duration = Duration::from_millis(2000);
-/// And at least this many frames.
-const FEWEST_FRAMES: usize = 10;
+/// And at least this many frames per worker, so that the slowest replica works on several.
+const FEWEST_FRAMES: usize = 12;
 
 /// A stage that works for less than this fraction of the period is idle at times.
 const BUSY: f64 = 0.9;
@@ -49,6 +49,8 @@ pub(crate) fn run(
     let frame = sample_frame(graph, 0)?;
     let mut times = BTreeMap::new();
     let warm_up = 2 * engine_depth(plan);
+    let workers = plan.stages.iter().map(|stage| stage.replicas.len()).sum();
+    let fewest = FEWEST_FRAMES * workers;
     let mut begin = None;
     let mut stop = Instant::now();
     let mut submitted = 0;
@@ -57,8 +59,7 @@ pub(crate) fn run(
         if submitted == warm_up {
             begin = Some(Instant::now());
         }
-        let is_over =
-            begin.is_some_and(|begin: Instant| begin.elapsed() > TRIAL) && submitted > warm_up + FEWEST_FRAMES;
+        let is_over = begin.is_some_and(|begin: Instant| begin.elapsed() > TRIAL) && submitted > warm_up + fewest;
         stop = Instant::now();
         (!is_over && !interrupt::requested()).then(|| frame.clone())
     });
@@ -75,7 +76,6 @@ pub(crate) fn run(
         }
     }
     let bytes = network.chain.input_bytes(graph);
-    let workers = plan.stages.iter().map(|stage| stage.replicas.len()).sum();
     let period = steady::interval(ends, workers, stop).map_or(plan.period, Nanoseconds::from);
     let mut samples = Vec::with_capacity(times.len());
     let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(|stage| stage.times.clone()).collect();
