@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Board, BoardError, Cache, Cluster, Core, CoreId, OperatingPoint, label, parse_cpu_list};
+use crate::{Board, BoardError, Cache, Cluster, Core, CoreId, OperatingPoint, label, parse_cpu_list, usable_cores};
 
 impl Board {
     /// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask).
@@ -12,8 +12,7 @@ impl Board {
     /// # Errors
     /// [`BoardError::NoAffinity`] or [`BoardError::NoCores`].
     pub fn detect() -> Result<Self, BoardError> {
-        let allowed = core_affinity::get_core_ids().ok_or(BoardError::NoAffinity)?;
-        let allowed: Vec<CoreId> = allowed.into_iter().map(|core| CoreId(core.id as u32)).collect();
+        let allowed = usable_cores().ok_or(BoardError::NoAffinity)?;
         match detect_at(Path::new("/sys"), Some(&allowed)) {
             Err(BoardError::NoCores { .. }) if !allowed.is_empty() => Ok(plain(&allowed)),
             result => result,

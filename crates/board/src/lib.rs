@@ -24,6 +24,7 @@
 //! Invariants: a [`Board`] has at least one core, no core belongs to two clusters, and clusters are sorted from the fastest
 //! to the slowest. Nothing here measures speed or runs anything.
 
+mod affinity;
 mod board;
 mod cpu_list;
 mod detect;
@@ -33,6 +34,7 @@ mod label;
 mod processor;
 mod slowdown;
 
+pub use affinity::usable_cores;
 pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint};
 pub use cpu_list::parse_cpu_list;
 pub use detect::detect_at;

@@ -21,10 +21,10 @@ impl BusyLoops {
         for slow in slow_cores {
             for index in 1..slow.factor {
                 let stop = Arc::clone(&loops.stop);
-                let core = core_affinity::CoreId { id: slow.core.0 as usize };
+                let core = slow.core;
                 let (report, pinned) = std::sync::mpsc::channel();
                 let body = move || {
-                    let is_pinned = core_affinity::set_for_current(core);
+                    let is_pinned = core.pin_current_thread();
                     if report.send(is_pinned).is_err() || !is_pinned {
                         return;
                     }

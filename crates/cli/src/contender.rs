@@ -126,12 +126,9 @@ fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<M
         ends.extend(result.spans.last().map(|span| span.end));
         result.outcome?;
     }
-    let slowest = |stage: millstream_runtime::StageMetrics| {
-        stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)
-    };
     let metrics = engine.metrics();
     let depth: usize = metrics.iter().map(|stage| stage.replicas.len()).sum();
-    let stage_seconds = metrics.into_iter().map(slowest).sum();
+    let stage_seconds = metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum();
     let interval = steady::interval(ends, depth, begin + time);
     let frames_per_second = interval.map_or(0.0, |interval| 1.0 / interval.as_secs_f64());
     measurement(&latencies, frames_per_second, Some(stage_seconds))
@@ -173,7 +170,7 @@ impl Sessions {
             let (segment, backend, failure) = (segment.clone(), Arc::clone(backend), Arc::clone(&failure));
             let body = move || {
                 if pinned && let Some(core) = processor.cores.first() {
-                    core_affinity::set_for_current(core_affinity::CoreId { id: core.0 as usize });
+                    let _ = core.pin_current_thread();
                 }
                 match backend.prepare(&segment, &processor) {
                     Ok(mut prepared) => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use millstream_board::{Board, CoreId};
+use millstream_board::{Board, usable_cores};
 
 use crate::files;
 
@@ -17,8 +17,7 @@ pub(crate) fn board(file: Option<&Path>) -> Result<Board> {
 
 /// Whether this process may run on all the board's cores; measuring and running need that.
 pub(crate) fn check_usable(board: &Board) -> Result<()> {
-    let allowed = core_affinity::get_core_ids().unwrap_or_default();
-    let allowed: Vec<CoreId> = allowed.into_iter().map(|core| CoreId(core.id as u32)).collect();
+    let allowed = usable_cores().unwrap_or_default();
     if let Some(core) = board.cores().find(|core| !allowed.contains(&core.id)) {
         let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
         bail!(

@@ -186,7 +186,7 @@ fn is_shared(board: &Board, processor: &Processor) -> bool {
 /// Pins the calling thread to the processor's first core; where the system refuses, the times are what they are.
 fn pin(processor: &Processor) {
     if let Some(core) = processor.cores.first()
-        && !core_affinity::set_for_current(core_affinity::CoreId { id: core.0 as usize })
+        && !core.pin_current_thread()
     {
         tracing::warn!(%core, "the system refused to pin a measuring thread");
     }

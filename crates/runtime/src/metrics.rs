@@ -27,6 +27,13 @@ pub struct ReplicaMetrics {
     pub active: Duration,
 }
 
+impl StageMetrics {
+    /// Mean time of a frame in the slowest replica.
+    pub fn slowest_mean(&self) -> Duration {
+        self.replicas.iter().map(ReplicaMetrics::mean).max().unwrap_or_default()
+    }
+}
+
 impl ReplicaMetrics {
     /// Median time of a frame.
     pub fn median(&self) -> Duration {

@@ -90,7 +90,7 @@ impl Worker {
 
     fn pin(&self) -> Option<String> {
         let core = self.processor.cores.first()?;
-        let pinned = core_affinity::set_for_current(core_affinity::CoreId { id: core.0 as usize });
+        let pinned = core.pin_current_thread();
         let warning = || format!("stage {}: the system refused to pin a thread to core {core}", self.stage + 1);
         (!pinned).then(warning)
     }

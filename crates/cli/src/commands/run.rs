@@ -196,9 +196,6 @@ fn report(
         queue_wait_seconds: metrics.mean_queue_wait().as_secs_f64(),
         utilisation: metrics.utilisation(),
     });
-    let slowest = |stage: &millstream_runtime::StageMetrics| {
-        stage.replicas.iter().map(|replica| replica.mean().as_secs_f64()).fold(0.0, f64::max)
-    };
     let times: Vec<f64> = stream.results.iter().map(|result| result.latency().as_secs_f64()).collect();
     Report {
         configuration: document.configuration.clone(),
@@ -206,7 +203,7 @@ fn report(
         predicted_period_seconds: document.predicted.period_seconds,
         measured_period_seconds: measured_period(&stream.results, schedule.processors().count()),
         predicted_latency_seconds: document.predicted.latency_seconds,
-        measured_latency_seconds: stream.metrics.iter().map(slowest).sum(),
+        measured_latency_seconds: stream.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
         latency_with_queues_seconds: Statistics::of(&times).map_or(0.0, |statistics| statistics.median_seconds),
         largest_difference: check.largest_difference,
         checked_frames: check.frames,
