@@ -50,7 +50,10 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
     command.arg("bench");
     match arguments.first() {
         Some(name) => command.arg("--package").arg(format!("millstream-{name}")).args(&arguments[1..]),
-        None => command.args(["--package", "millstream-pipeline", "--package", "millstream-runtime"]),
+        None => {
+            let crates = ["millstream-cost", "millstream-pipeline", "millstream-runtime"];
+            command.args(crates.iter().flat_map(|name| ["--package", name]))
+        }
     };
     run(&mut command)
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
-//! Verbs of the `millstream` command (`board`, `profile`, `schedule`, `run`, `compare`) are forwarded to it, built with
-//! optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run here. This crate has
-//! no dependencies, so that it compiles in a second.
+//! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `compare`, `reproduce`) are forwarded to
+//! it, built with optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run here. This
+//! crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -15,16 +15,18 @@ use std::process::ExitCode;
 
 use command::{Failure, cargo, run, run_forwarding};
 
-const FORWARDED: &[&str] = &["board", "profile", "schedule", "run", "compare", "schemas"];
+const FORWARDED: &[&str] = &["board", "profile", "fit", "schedule", "run", "compare", "reproduce", "schemas"];
 
 const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 
 Use Millstream (all take --help):
   board       show what was detected of this machine
-  profile     measure a network on every number of cores of every cluster
+  profile     measure layers of many shapes, and networks, on every number of cores of every cluster
+  fit         fit cost models to a profile and show how well they predict
   schedule    find the best pipeline for a network on this board
   run         stream frames through a schedule and check the results
   compare     measure our schedules beside what one would use otherwise
+  reproduce   compute a paper's tables and figures beside the printed numbers
 
 Work on Millstream:
   setup       fetch ONNX Runtime (every other verb does it when needed)

@@ -1,7 +1,9 @@
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, BackendError, PreparedSegment, Segment};
+use millstream_backend::{Backend, BackendError, OperatorTimes, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_onnx::{Model, WeightStorage};
@@ -12,6 +14,10 @@ use ort::value::DynValue;
 use crate::Environment;
 use crate::convert::weight_value;
 use crate::session::OrtSegment;
+use crate::trace;
+
+/// Frames of a trace that only settle memory and caches.
+const WARM_UP_FRAMES: usize = 2;
 
 /// What a session's threads do while they wait for work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +81,13 @@ impl OrtBackend {
         Ok(value)
     }
 
-    fn session(&self, segment: &Segment, processor: &Processor) -> Result<Session, String> {
+    /// A session for the segment, which writes a profile into `profile_folder` if there is one.
+    fn session(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        profile_folder: Option<&Path>,
+    ) -> Result<Session, String> {
         let sub_model =
             self.model.segment(&segment.operators, WeightStorage::External).map_err(|error| error.to_string())?;
         let text = |error: ort::Error<SessionBuilder>| error.to_string();
@@ -89,6 +101,9 @@ impl OrtBackend {
         }
         if let Some(affinities) = self.affinities(processor) {
             builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;
+        }
+        if let Some(folder) = profile_folder {
+            builder = builder.with_profiling(folder.join("trace")).map_err(text)?;
         }
         for name in &sub_model.external_weights {
             builder = builder.with_external_initializer(name, self.weight(name)?).map_err(text)?;
@@ -113,14 +128,45 @@ impl Backend for OrtBackend {
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
-        let graph = self.model.graph();
-        let name = |id: Option<&OperatorId>| id.map_or(String::new(), |&id| graph.operator(id).name.clone());
-        let session = self.session(segment, processor).map_err(|detail| BackendError::Prepare {
-            first: name(segment.operators.first()),
-            last: name(segment.operators.last()),
-            detail,
-        })?;
-        let inputs = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
+        let session = self.session(segment, processor, None).map_err(|detail| self.prepare_error(segment, detail))?;
+        let inputs = segment.boundary.inputs.iter().map(|&value| self.model.graph().value(value).clone()).collect();
         Ok(Box::new(OrtSegment::new(session, inputs)))
+    }
+
+    fn trace(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        inputs: &[Tensor],
+        go_on: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<OperatorTimes>, BackendError> {
+        let graph = self.model.graph();
+        let failed = |error: std::io::Error| BackendError::failed(format!("a folder for the profile: {error}"));
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let session = self.session(segment, processor, Some(folder.path()));
+        let session = session.map_err(|detail| self.prepare_error(segment, detail))?;
+        let values = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
+        let mut prepared = OrtSegment::new(session, values);
+        for _ in 0..WARM_UP_FRAMES {
+            prepared.run(inputs)?;
+        }
+        loop {
+            let start = Instant::now();
+            prepared.run(inputs)?;
+            if !go_on(start.elapsed()) {
+                break;
+            }
+        }
+        let profile = prepared.end_profiling()?;
+        trace::operator_times(&profile, graph, &segment.operators, WARM_UP_FRAMES).map_err(BackendError::failed)
+    }
+}
+
+impl OrtBackend {
+    fn prepare_error(&self, segment: &Segment, detail: String) -> BackendError {
+        let name =
+            |id: Option<&OperatorId>| id.map_or(String::new(), |&id| self.model.graph().operator(id).name.clone());
+        let operators = &segment.operators;
+        BackendError::Prepare { first: name(operators.first()), last: name(operators.last()), detail }
     }
 }

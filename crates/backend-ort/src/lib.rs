@@ -27,6 +27,7 @@ mod backend;
 mod convert;
 mod environment;
 mod session;
+mod trace;
 
 pub use backend::{OrtBackend, SessionSettings, Spinning};
 pub use environment::Environment;

@@ -18,6 +18,12 @@ impl OrtSegment {
         Self { session, inputs }
     }
 
+    /// Ends a profile that was asked for when the session was made, and returns it.
+    pub(crate) fn end_profiling(&mut self) -> Result<String, BackendError> {
+        let file = self.session.end_profiling().map_err(|error| BackendError::failed(error.to_string()))?;
+        std::fs::read_to_string(&file).map_err(|error| BackendError::failed(format!("{file}: {error}")))
+    }
+
     fn check(&self, inputs: &[Tensor]) -> Result<(), BackendError> {
         if inputs.len() != self.inputs.len() {
             let detail = format!("{} inputs were given, {} are needed", inputs.len(), self.inputs.len());

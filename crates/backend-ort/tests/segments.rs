@@ -92,3 +92,28 @@ fn operators_without_a_model_run_and_constants_are_folded() {
     let expected: Vec<f32> = (0..96).map(|index| 2.0 * index as f32).collect();
     assert_eq!(outputs[0].as_f32(), Some(&expected[..]));
 }
+
+#[test]
+fn a_trace_covers_every_operator_and_adds_up_to_the_frame() {
+    let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+    let graph = model.graph();
+    let mut frames = Vec::new();
+    let times = backend(&model)
+        .trace(&Segment::whole(graph), &Processor::new("B", [0]), &[image(graph)], &mut |time| {
+            frames.push(time.as_secs_f64());
+            frames.len() < 5
+        })
+        .unwrap();
+    let mut operators: Vec<_> = times.iter().flat_map(|times| times.operators.iter().copied()).collect();
+    operators.sort_unstable();
+    assert_eq!(operators, graph.operator_ids().collect::<Vec<_>>());
+    assert!(times.iter().all(|times| times.seconds.len() == 5));
+    for (frame, &whole) in frames.iter().enumerate() {
+        let sum: f64 = times.iter().map(|times| times.seconds[frame]).sum();
+        assert!(sum <= whole && sum > 0.0, "{sum} {whole}");
+    }
+    // A convolution runs with its activation.
+    let activation = graph.find_operator("Relu_1").unwrap();
+    let group = times.iter().find(|times| times.operators.contains(&activation)).unwrap();
+    assert!(group.operators.contains(&graph.find_operator("Conv_0").unwrap()));
+}

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use millstream_board::Processor;
 use millstream_graph::{Boundary, Graph, OperatorId};
 
@@ -39,6 +41,32 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`BackendError::Unavailable`] or [`BackendError::Prepare`].
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError>;
+
+    /// Runs a segment frame by frame as [`Backend::prepare`] would have it run, and tells how long its operators took in
+    /// it. `go_on` is given the time of each frame and says whether another one should follow. Threads are as for
+    /// [`Backend::prepare`]. A backend that can't tell the times of operators apart runs nothing and returns no times.
+    ///
+    /// # Errors
+    /// As [`Backend::prepare`] and [`PreparedSegment::run`].
+    fn trace(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        inputs: &[Tensor],
+        go_on: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<OperatorTimes>, BackendError> {
+        let _ = (segment, processor, inputs, go_on);
+        Ok(Vec::new())
+    }
+}
+
+/// How long one or several operators took that a backend ran as one, in context.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorTimes {
+    /// The operators. Every operator of the segment is in one such group.
+    pub operators: Vec<OperatorId>,
+    /// One time per frame.
+    pub seconds: Vec<f64>,
 }
 
 /// A segment that is ready to run.

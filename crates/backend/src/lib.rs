@@ -27,6 +27,6 @@ mod backend;
 mod error;
 mod tensor;
 
-pub use backend::{Backend, PreparedSegment, Segment};
+pub use backend::{Backend, OperatorTimes, PreparedSegment, Segment};
 pub use error::BackendError;
 pub use tensor::{Storage, Tensor};

@@ -43,6 +43,19 @@ pub struct Cluster {
     /// Caches, from the innermost to the outermost; instruction caches left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Cache>,
+    /// What its power depends on, where that is known; machines without power sensors rely on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerCoefficients>,
+}
+
+/// Coefficients of a cluster's power (Para-Pipe, equation 8): `capacitance * volts^2 * utilisation * hertz + leakage * volts`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerCoefficients {
+    /// Switched capacitance of the cluster.
+    pub capacitance_farads: f64,
+    /// Leakage current.
+    pub leakage_amperes: f64,
 }
 
 /// One core.

@@ -30,6 +30,7 @@ fn plain(allowed: &[CoreId]) -> Board {
         cores,
         operating_points: Vec::new(),
         caches: Vec::new(),
+        power: None,
     };
     Board { name: "this machine".to_owned(), clusters: vec![cluster] }
 }
@@ -149,6 +150,7 @@ fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
             .collect(),
         operating_points: frequencies.into_iter().map(|hertz| OperatingPoint { hertz, volts: None }).collect(),
         caches: caches(&folder),
+        power: None,
     }
 }
 

@@ -11,7 +11,7 @@ pub const BOARD_FORMAT: &str = "millstream-board";
 pub const BOARD_VERSION: u32 = 1;
 
 /// A board as it stands in a file.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardDocument {
     /// Always `millstream-board`.
@@ -81,6 +81,10 @@ impl TryFrom<BoardDocument> for Board {
                 if core.emulated_slowdown.is_some_and(|factor| !(factor.is_finite() && factor >= 1.0)) {
                     return invalid(field("cores.emulated_slowdown"), "must be a number from 1".into());
                 }
+            }
+            let power = cluster.power.map_or([0.0; 2], |power| [power.capacitance_farads, power.leakage_amperes]);
+            if power.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
+                return invalid(field("power"), "must consist of numbers from 0".into());
             }
             if cluster.operating_points.iter().any(|point| point.hertz == 0) {
                 return invalid(field("operating_points.hertz"), "is 0, must be positive".into());

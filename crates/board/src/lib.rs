@@ -35,7 +35,7 @@ mod processor;
 mod slowdown;
 
 pub use affinity::usable_cores;
-pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint};
+pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint, PowerCoefficients};
 pub use cpu_list::parse_cpu_list;
 pub use detect::detect_at;
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use millstream_board::CoreId;
 use millstream_pipeline::Objective;
+use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
 
@@ -28,9 +29,12 @@ pub(crate) enum Command {
     /// Show what was detected of this machine, or what a board file says
     #[command(after_help = "Example:\n  cargo xtask board --json > board.json")]
     Board(BoardCommand),
-    /// Measure a network on every number of cores of every cluster
+    /// Measure layers of many shapes, and networks, on every number of cores of every cluster
     #[command(after_help = "Example:\n  cargo xtask profile --model resnet50.onnx --budget 30s -o profile.json")]
     Profile(ProfileCommand),
+    /// Fit cost models to a profile and show how well they predict
+    #[command(after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json")]
+    Fit(FitCommand),
     /// Find the best pipeline for a network on this board
     #[command(
         after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json"
@@ -44,6 +48,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
     )]
     Compare(CompareCommand),
+    /// Compute a paper's tables and figures beside the printed numbers
+    #[command(after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures")]
+    Reproduce(ReproduceCommand),
     /// Write the JSON Schemas of all file formats into a folder
     #[command(hide = true)]
     Schemas(SchemasCommand),
@@ -89,17 +96,48 @@ pub(crate) struct BoardCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileCommand {
+    /// A network to measure beside the sweep: an ONNX file, zoo:NAME, or zoo:all; may be repeated
+    #[arg(long = "model", value_name = "FILE|zoo:NAME")]
+    pub(crate) models: Vec<String>,
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
-    /// Time for measuring, such as 30s or 2m
+    /// Time for measuring, such as 30s or 2m, shared equally by the sweep and the models
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: Budget,
+    /// Measure only the models given, not the sweep that costs of other networks are fitted to
+    #[arg(long)]
+    pub(crate) no_sweep: bool,
+    /// Go on with what the output file has already
+    #[arg(long)]
+    pub(crate) resume: bool,
     /// Where to write the profile
     #[arg(short, long, value_name = "FILE", default_value = "profile.json")]
     pub(crate) output: PathBuf,
     /// Print the profile to standard output as well
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FitCommand {
+    /// The profile to learn from
+    #[arg(long, value_name = "FILE", default_value = "profile.json")]
+    pub(crate) profile: PathBuf,
+    /// Where to write the models
+    #[arg(short, long, value_name = "FILE", default_value = "cost.json")]
+    pub(crate) output: PathBuf,
+    /// Where to draw predicted against measured times, as SVG [default: beside the models]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Compare the published models with ours, by cross-validation over networks
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// A second profile of the board: predict its networks, of which the models know nothing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test: Option<PathBuf>,
+    /// Print the models as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -113,8 +151,11 @@ pub(crate) struct ScheduleCommand {
     /// A profile of the board; without it, a cached one is used or a new one is made
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
+    /// Cost models of the board, as `fit` writes them: predict the network instead of measuring it
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
     /// Measure anew even if there is a cached profile
-    #[arg(long, conflicts_with = "profile")]
+    #[arg(long, conflicts_with_all = ["profile", "cost"])]
     pub(crate) fresh: bool,
     /// What the schedule should be best at: throughput, latency or balanced
     #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
@@ -170,6 +211,18 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub(crate) budget: Budget,
     /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceCommand {
+    /// Which paper: co-scheduling, granularity or pipe-it
+    pub(crate) paper: Paper,
+    /// A folder to draw the figures into, as SVG
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figures: Option<PathBuf>,
+    /// Print the numbers that are held to the paper's as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

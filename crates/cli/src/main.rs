@@ -16,6 +16,7 @@ mod planning;
 mod profiling;
 mod progress;
 mod steady;
+mod sweeping;
 mod trial;
 
 use clap::Parser;
@@ -28,9 +29,11 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Board(command) => commands::board::run(command),
         Command::Profile(command) => commands::profile::run(command),
+        Command::Fit(command) => commands::fit::run(command),
         Command::Schedule(command) => commands::schedule::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Compare(command) => commands::compare::run(command),
+        Command::Reproduce(command) => commands::reproduce::run(command),
         Command::Schemas(command) => commands::schemas::run(command),
     };
     match result {

@@ -57,3 +57,14 @@ impl Network {
         }
     }
 }
+
+/// The models that were asked for: `zoo:all` stands for the whole zoo.
+pub(crate) fn sources(models: &[String]) -> Vec<String> {
+    models
+        .iter()
+        .flat_map(|model| match model.as_str() {
+            "zoo:all" => millstream_zoo::names().map(|name| format!("zoo:{name}")).collect(),
+            other => vec![other.to_owned()],
+        })
+        .collect()
+}

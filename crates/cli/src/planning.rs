@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use millstream_backend::Backend;
 use millstream_board::Board;
-use millstream_cost::{Profile, SegmentSample, fit};
+use millstream_cost::{CostTable, Profile, SegmentSample, fit};
 use millstream_graph::Graph;
 use millstream_pipeline::{Objective, Plan, Problem, best_period, choose, pareto_front};
 use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
@@ -34,7 +34,13 @@ impl Plans {
     pub(crate) fn search(network: &Network, board: &Board, profile: &Profile, tried: &[Plan]) -> Result<Self> {
         let graph: &Graph = network.model.graph();
         let table = fit(profile, board, network.model.digest(), graph, &network.chain)?;
-        let problem = Problem::new(graph, &network.chain, board, &table)?;
+        Self::search_table(network, board, &table, tried)
+    }
+
+    /// Searches on given costs.
+    pub(crate) fn search_table(network: &Network, board: &Board, table: &CostTable, tried: &[Plan]) -> Result<Self> {
+        let graph: &Graph = network.model.graph();
+        let problem = Problem::new(graph, &network.chain, board, table)?;
         let lower_bound_seconds = best_period(&problem)?.period.seconds();
         let mut plans = pareto_front(&problem)?;
         plans.retain(|plan| !tried.iter().any(|other| other.is_same_pipeline(plan)));

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::Backend;
 use millstream_board::Board;
 use millstream_cost::{NetworkProfile, Profile, Provenance};
-use millstream_profile::{ProfileError, Settings, Workload, measure};
+use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators};
 
 use crate::model::Network;
 use crate::progress::Steps;
@@ -19,26 +19,59 @@ pub(crate) fn provenance() -> Provenance {
     Provenance { tool_version: env!("CARGO_PKG_VERSION").to_owned(), created }
 }
 
-/// Measures a network on a board.
+/// Part of a network's time that goes to its operators in context; the rest goes to its segments.
+const OPERATORS_SHARE: f64 = 0.2;
+
+/// Measures a network on a board, for a profile of nothing else.
 pub(crate) fn make(network: &Network, board: &Board, backend: &dyn Backend, budget: Duration) -> Result<Profile> {
-    interrupt::listen();
-    let workload = Workload { graph: network.model.graph(), chain: &network.chain, backend };
-    let settings = Settings { budget, ..Settings::default() };
-    let mut steps = Steps::new(format!("measuring {} on {}", network.name(), board.name()), 1);
-    let samples = measure(&workload, board, &settings, &mut |progress| {
-        steps.set(progress.done, progress.total);
-        !interrupt::requested()
-    });
-    drop(steps);
-    let samples = match samples {
-        Err(ProfileError::Interrupted) => bail!("interrupted; nothing was written"),
-        samples => samples?,
-    };
     let mut profile = Profile::new(board, provenance());
-    let mut measured = NetworkProfile::new(network.model.digest(), network.model.graph(), &network.chain);
-    measured.samples = samples;
-    profile.networks.push(measured);
-    Ok(profile)
+    if add_network(&mut profile, network, board, backend, budget)? {
+        return Ok(profile);
+    }
+    bail!("interrupted; nothing was written")
+}
+
+/// Measures what the profile does not know yet of a network. Returns whether it now knows everything: if not, somebody
+/// asked to stop.
+pub(crate) fn add_network(
+    profile: &mut Profile,
+    network: &Network,
+    board: &Board,
+    backend: &dyn Backend,
+    budget: Duration,
+) -> Result<bool> {
+    interrupt::listen();
+    let (digest, graph) = (network.model.digest(), network.model.graph());
+    let workload = Workload { graph, chain: &network.chain, backend };
+    let fresh = NetworkProfile::new(digest, graph, &network.chain);
+    // A profile of the same model in other blocks is of no use.
+    profile.networks.retain(|known| known.digest != digest || known.blocks == fresh.blocks);
+    let index = profile.networks.iter().position(|known| known.digest == digest).unwrap_or_else(|| {
+        profile.networks.push(fresh);
+        profile.networks.len() - 1
+    });
+    let Some(known) = profile.networks.get_mut(index) else { bail!("the profile lost a network") };
+    let mut is_stopped = false;
+    if known.operator_samples.is_empty() {
+        let settings = OperatorSettings { budget: budget.mul_f64(OPERATORS_SHARE), ..OperatorSettings::default() };
+        let samples = measure_operators(&workload, board, &settings, &mut |_| {
+            is_stopped = interrupt::requested();
+            !is_stopped
+        })?;
+        if is_stopped {
+            return Ok(false);
+        }
+        known.operator_samples = samples;
+    }
+    let settings = Settings { budget: budget.mul_f64(1.0 - OPERATORS_SHARE), ..Settings::default() };
+    let mut steps = Steps::new(format!("measuring {} on {}", network.name(), board.name()), 1);
+    let samples = measure(&workload, board, &settings, &known.samples, &mut |progress| {
+        steps.set(progress.done, progress.total);
+        is_stopped = interrupt::requested() && progress.done < progress.total;
+        !is_stopped
+    })?;
+    known.samples.extend(samples);
+    Ok(!is_stopped)
 }
 
 /// Where the profile of a network on a board is cached; `None` on systems without a place for caches.
@@ -63,6 +96,13 @@ pub(crate) fn cache(profile: &Profile, network: &Network, board: &Board) {
     if let Err(error) = written {
         tracing::warn!("the profile is not cached: {error:#}");
     }
+}
+
+/// What a profile says of one network.
+pub(crate) fn only(profile: &Profile, network: &Network) -> Profile {
+    let mut own = profile.clone();
+    own.networks.retain(|known| known.digest == network.model.digest());
+    own
 }
 
 /// A profile as it stands in a file.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use millstream_backend::{Backend, Tensor};
 use millstream_board::Board;
-use millstream_cost::{Nanoseconds, SegmentSample};
+use millstream_cost::{Conditions, Nanoseconds, SegmentSample};
 use millstream_pipeline::{Plan, Problem};
 use millstream_profile::{BatchedTimes, sample_frame};
 use millstream_runtime::{Engine, EngineOptions};
@@ -101,6 +101,7 @@ pub(crate) fn run(
             input_bytes,
             concurrent: workers,
             time,
+            conditions: Conditions::default(),
         });
     }
     Ok(Trial { samples, measured: plan.clone().with_measured(measured, period) })

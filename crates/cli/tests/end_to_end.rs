@@ -85,7 +85,7 @@ fn the_published_schemas_are_up_to_date() {
     let workplace = Workplace::new();
     workplace.succeed(&["schemas", "schemas"]);
     let published = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/schemas");
-    for name in ["board", "profile", "schedule"] {
+    for name in ["board", "cost", "profile", "schedule"] {
         let file = format!("{name}.schema.json");
         let current = text(&workplace.path("schemas").join(&file));
         assert_eq!(text(&published.join(&file)), current, "run `cargo xtask snapshots`");

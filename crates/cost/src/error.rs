@@ -39,4 +39,46 @@ pub enum CostError {
         /// The processor class.
         class: ProcessorClass,
     },
+    /// There are too few samples to fit a model.
+    #[error(
+        "too few samples of {what}: there are {found} samples of different shape and {needed} are needed; profile more with `cargo xtask profile` (a longer --budget, without --no-sweep)"
+    )]
+    TooFewSamples {
+        /// What was sampled.
+        what: String,
+        /// How many there are.
+        found: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// The samples do not vary enough to fit a model.
+    #[error(
+        "the samples of {what} can't determine a model: {detail}; profile layers of other shapes with `cargo xtask profile` (without --no-sweep)"
+    )]
+    Degenerate {
+        /// What was sampled.
+        what: String,
+        /// What is missing.
+        detail: String,
+    },
+    /// A document of fitted models is not readable.
+    #[error("not a file of cost models: {detail}; make a new one with `cargo xtask fit`")]
+    MalformedModels {
+        /// What is wrong, with line and column where known.
+        detail: String,
+    },
+    /// A document of fitted models says something impossible.
+    #[error("the cost models' {field} {detail}; make a new file with `cargo xtask fit`")]
+    InvalidModels {
+        /// The field, as a path into the document.
+        field: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The fitted models lack a processor of the board.
+    #[error("there is no cost model for {class}; profile this board again and run `cargo xtask fit`")]
+    MissingModel {
+        /// The processor class.
+        class: ProcessorClass,
+    },
 }

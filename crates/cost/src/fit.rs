@@ -1,19 +1,33 @@
 use millstream_board::Board;
 use millstream_graph::Graph;
-use millstream_partition::Chain;
+use millstream_partition::{Block, Chain};
 
-use crate::context::{InContext, estimate};
-use crate::linear::Observation;
-use crate::profile::{OperatorRecord, SegmentSample, records};
-use crate::{CostError, CostTable, HandOver, LinearModel, Nanoseconds, Origin, ProcessorIndex, Profile};
+use crate::context::{BlockPrior, InContext, estimate};
+use crate::linear::{LinearModel, SegmentWork};
+use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
+use crate::models::{add_board_costs, predict_block};
+use crate::power::fit_power;
+use crate::profile::records;
+use crate::transfer::fit_transfers;
+use crate::{
+    CostError, CostTable, Entry, HandOver, Nanoseconds, NetworkProfile, OperatorRecord, OperatorSample, Origin,
+    ProcessorIndex, Profile, SegmentSample,
+};
 
 /// A hand-over where no sample of the network shows what one costs.
 const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
+/// How far a block may be from the sum of what its operators took in a trace, relative to it.
+const TRACE_DEVIATION: f64 = 0.15;
+/// How far it may be from what a model predicts.
+const MODEL_DEVIATION: f64 = 0.5;
+/// Standard deviations within which nine in ten values lie.
+const NINE_IN_TEN: f64 = 1.645;
 
 /// Costs of a network on all processor classes of a board, from a profile of that board.
 ///
-/// Where the profile has samples of this network (same `digest`), the times are those that its operators have in context;
-/// otherwise they are predicted by the [`LinearModel`] fitted to what the profile has.
+/// Where the profile has samples of this network (same `digest`), the times are those that its operators have in context:
+/// operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they are predicted
+/// by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`].
 ///
 /// # Errors
 /// [`CostError::OtherBoard`] if the profile is of another board, [`CostError::MissingProcessor`] if it lacks a processor.
@@ -27,71 +41,156 @@ pub fn fit(
     profile.check_board(board)?;
     let blocks = records(graph, chain);
     let measured = profile.network(digest).filter(|network| network.blocks == blocks);
+    let fusion = Fusion::new(&Fusion::rules(profile));
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
-        let observations = observations(profile, |sample| sample.processor == class);
-        if observations.is_empty() {
-            return Err(CostError::MissingProcessor { class });
-        }
-        let model = LinearModel::fit(&observations);
-        let prior: Vec<f64> = blocks.iter().map(|block| block_seconds(&model, block)).collect();
-        let samples = measured.map(|network| network.samples.iter().filter(|sample| sample.processor == class));
-        let samples: Vec<&SegmentSample> = samples.into_iter().flatten().collect();
-        let (origin, times) = if samples.is_empty() {
-            (Origin::Model, InContext { block_seconds: prior, hand_over: ASSUMED_HAND_OVER })
-        } else {
-            (Origin::Measured, estimate(&prior, &samples))
+        let segments: Vec<&SegmentSample> =
+            measured.iter().flat_map(|network| &network.samples).filter(|sample| sample.processor == class).collect();
+        let traced: Vec<&OperatorSample> = measured
+            .iter()
+            .flat_map(|network| &network.operator_samples)
+            .filter(|sample| sample.processor == class)
+            .collect();
+        let model = Model::fit(profile, board, &class)?;
+        let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
+            Some(network) => traced_shares(network, &traced),
+            None => blocks.iter().map(|block| model.block(&fusion, block)).collect(),
         };
-        table.set_origin(processor, origin);
-        table.set_hand_over(processor, times.hand_over);
-        for ((block, records), &seconds) in chain.blocks().iter().zip(&blocks).zip(&times.block_seconds) {
-            let operators: Vec<usize> = block.operators.iter().map(|operator| operator.index()).collect();
-            distribute(&mut table, processor, &operators, records, &model, seconds);
-        }
+        let deviation = if traced.is_empty() { MODEL_DEVIATION } else { TRACE_DEVIATION };
+        let sum = |shares: &[(f64, f64)]| shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
+        let hand_over = if segments.is_empty() {
+            let origin = if traced.is_empty() { Origin::Model } else { Origin::Measured };
+            for (block, shares) in chain.blocks().iter().zip(&shares) {
+                fill(&mut table, processor, block, shares, BlockTime::sum_of(shares, origin));
+            }
+            ASSUMED_HAND_OVER
+        } else {
+            let prior: Vec<BlockPrior> = shares
+                .iter()
+                .map(|shares| BlockPrior { seconds: sum(shares), relative_deviation: deviation })
+                .collect();
+            let InContext { block_seconds, block_deviations, hand_over } = estimate(&prior, &segments);
+            let times = block_seconds.into_iter().zip(block_deviations);
+            for ((block, shares), (seconds, deviation)) in chain.blocks().iter().zip(&shares).zip(times) {
+                let interval = NINE_IN_TEN * deviation / seconds;
+                fill(&mut table, processor, block, shares, BlockTime { seconds, interval, origin: Origin::Measured });
+            }
+            hand_over
+        };
+        table.set_hand_over(processor, hand_over);
     }
+    let transfers = fit_transfers(&profile.transfers)?;
+    add_board_costs(&mut table, board, &transfers, &fit_power(board, &profile.power));
     Ok(table)
 }
 
-fn observations(profile: &Profile, wanted: impl Fn(&SegmentSample) -> bool) -> Vec<Observation<'_>> {
-    let of_network = |network: &'_ crate::NetworkProfile| -> Vec<(usize, usize, f64)> {
-        let samples = network.samples.iter().filter(|sample| wanted(sample));
-        samples.map(|sample| (sample.start, sample.end, sample.time.median_seconds)).collect()
+/// What predicts the operators of a network that was not measured.
+enum Model {
+    Default(Box<Predictor>),
+    Linear(LinearModel),
+}
+
+impl Model {
+    fn fit(profile: &Profile, board: &Board, class: &millstream_board::ProcessorClass) -> Result<Self, CostError> {
+        let observations = Observation::all(profile, class);
+        if let Ok(model) = ProcessorModel::fit(class, board, &observations) {
+            return Ok(Self::Default(Box::new(model.predictor())));
+        }
+        let segments = segment_work(profile, class);
+        if segments.is_empty() {
+            return Err(CostError::MissingProcessor { class: class.clone() });
+        }
+        Ok(Self::Linear(LinearModel::fit(&segments)))
+    }
+
+    /// Time and interval of each of the block's operators.
+    fn block(&self, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<(f64, f64)> {
+        match self {
+            Self::Default(predictor) => predict_block(predictor, fusion, block),
+            Self::Linear(model) => {
+                block.iter().map(|operator| (model.seconds(operator), MODEL_DEVIATION * NINE_IN_TEN)).collect()
+            }
+        }
+    }
+}
+
+fn segment_work<'a>(profile: &'a Profile, class: &millstream_board::ProcessorClass) -> Vec<SegmentWork<'a>> {
+    let of_network = |network: &'a NetworkProfile| {
+        let own = network.samples.iter().filter(|sample| sample.processor == *class);
+        own.map(|sample| SegmentWork {
+            operators: network.blocks[sample.start..sample.end].iter().flatten().collect(),
+            seconds: sample.time.median_seconds,
+        })
     };
-    profile
-        .networks
+    profile.networks.iter().flat_map(of_network).collect()
+}
+
+/// What each operator of each block took in a trace: operators that ran as one have their time at the first of them.
+fn traced_shares(network: &NetworkProfile, traced: &[&OperatorSample]) -> Vec<Vec<(f64, f64)>> {
+    let mut times = vec![(0.0, 0.0); network.operators().count()];
+    for sample in traced {
+        let Some(&first) = sample.operators.iter().min() else { continue };
+        let seconds = sample.time.median_seconds;
+        times[first] = (seconds, NINE_IN_TEN * sample.time.standard_error_seconds() / seconds);
+    }
+    let mut rest = times.as_slice();
+    network
+        .blocks
         .iter()
-        .flat_map(|network| {
-            of_network(network).into_iter().map(|(start, end, seconds)| Observation {
-                operators: network.blocks[start..end].iter().flatten().collect(),
-                seconds,
-            })
+        .map(|block| {
+            let (own, others) = rest.split_at(block.len());
+            rest = others;
+            own.to_vec()
         })
         .collect()
 }
 
-fn block_seconds(model: &LinearModel, block: &[OperatorRecord]) -> f64 {
-    block.iter().map(|operator| model.seconds(operator)).sum::<f64>().max(1e-9)
+/// What is known of a block's time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockTime {
+    pub(crate) seconds: f64,
+    /// Nine in ten true times are within this, relative to the time.
+    pub(crate) interval: f64,
+    pub(crate) origin: Origin,
 }
 
-/// Spreads a block's time over its operators as the model would, so that the sum is exact in nanoseconds.
-fn distribute(
+impl BlockTime {
+    /// The sum of what the block's operators take; intervals add up as if errors were of one kind.
+    pub(crate) fn sum_of(shares: &[(f64, f64)], origin: Origin) -> Self {
+        let seconds = shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
+        let interval = shares.iter().map(|(seconds, interval)| seconds * interval).sum::<f64>() / seconds;
+        Self { seconds, interval, origin }
+    }
+}
+
+/// Spreads a block's time over its operators in the proportions of `shares`, so that the sum is exact in nanoseconds.
+pub(crate) fn fill(
     table: &mut CostTable,
     processor: ProcessorIndex,
-    operators: &[usize],
-    records: &[OperatorRecord],
-    model: &LinearModel,
-    seconds: f64,
+    block: &Block,
+    shares: &[(f64, f64)],
+    time: BlockTime,
 ) {
-    let expected = block_seconds(model, records);
-    let total = Nanoseconds::from_seconds(seconds).0.max(1);
+    let expected = shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-12);
+    let total = Nanoseconds::from_seconds(time.seconds).0.max(1);
     let mut given = 0;
-    for (&operator, record) in operators.iter().zip(records).skip(1) {
-        let share = Nanoseconds::from_seconds(seconds * model.seconds(record) / expected).0.min(total - given);
-        given += share;
-        table.set_time(processor, operator, Nanoseconds(share));
+    let mut set = |operator: usize, nanoseconds: u64| {
+        let bound = |factor: f64| Nanoseconds((nanoseconds as f64 * factor.max(0.0)).round() as u64);
+        let entry = Entry {
+            time: Nanoseconds(nanoseconds),
+            low: bound(1.0 - time.interval),
+            high: bound(1.0 + time.interval),
+            origin: time.origin,
+        };
+        table.set_entry(processor, operator, entry);
+    };
+    for (operator, (share, _)) in block.operators.iter().zip(shares).skip(1) {
+        let nanoseconds = Nanoseconds::from_seconds(time.seconds * share / expected).0.min(total - given);
+        given += nanoseconds;
+        set(operator.index(), nanoseconds);
     }
-    if let Some(&first) = operators.first() {
-        table.set_time(processor, first, Nanoseconds(total - given));
+    if let Some(first) = block.operators.first() {
+        set(first.index(), total - given);
     }
 }

@@ -25,22 +25,45 @@
 //! Invariants: this crate does no I/O and measures nothing; all times in a [`CostTable`] are whole nanoseconds, so that sums
 //! are exact in any order.
 
+mod comparison;
 mod context;
 mod error;
+mod evaluation;
 mod fit;
+mod line;
 mod linear;
+mod model;
+mod models;
 mod nanoseconds;
-mod nonnegative;
+mod power;
 mod profile;
+mod published;
+mod regression;
+mod samples;
 mod statistics;
 mod table;
+mod transfer;
 
+pub use comparison::{Comparison, compare};
 pub use error::CostError;
+pub use evaluation::{Evaluation, evaluate};
 pub use fit::fit;
+pub use line::{Line, Weighting};
 pub use linear::LinearModel;
-pub use nanoseconds::Nanoseconds;
-pub use profile::{
-    NetworkProfile, OperatorRecord, PROFILE_FORMAT, PROFILE_VERSION, Profile, Provenance, SegmentSample,
+pub use model::{
+    Accuracy, FamilyModel, FusionRule, ModelTerm, Observation, Prediction, Predictor, ProcessorModel, TrainingRange,
+    cross_validate,
 };
+pub use models::{COST_FORMAT, COST_VERSION, CostModels};
+pub use nanoseconds::Nanoseconds;
+pub use power::{ClusterPower, PowerModel, PowerOrigin};
+pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile, Provenance};
+pub use published::{
+    AcceleratorLatency, AcceleratorModel, AcceleratorSample, Buffering, Coherence, ConvolutionSize, CpuUnitModel,
+    FullyConnectedModel, GemmModel, Granularity, GranularityModel, GranularitySample, MulticoreModel, MulticoreSample,
+};
+pub use regression::{Regression, Term};
+pub use samples::{Conditions, OperatorRecord, OperatorSample, PowerSample, SegmentSample, TransferSample};
 pub use statistics::Statistics;
-pub use table::{CostTable, HandOver, Origin, ProcessorIndex};
+pub use table::{CostTable, Entry, HandOver, Origin, ProcessorIndex, ProcessorPower};
+pub use transfer::{ClusterTransfer, TransferModel};

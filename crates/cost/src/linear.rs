@@ -1,8 +1,8 @@
 use millstream_graph::Family;
 use nalgebra::{DMatrix, DVector};
 
-use crate::nonnegative::least_squares;
-use crate::profile::OperatorRecord;
+use crate::OperatorRecord;
+use crate::model::least_squares;
 
 /// Terms of the model.
 const TERMS: usize = 5;
@@ -15,14 +15,14 @@ pub struct LinearModel {
 }
 
 /// What a segment amounts to in terms of the model, and how long it takes.
-pub(crate) struct Observation<'a> {
+pub(crate) struct SegmentWork<'a> {
     pub(crate) operators: Vec<&'a OperatorRecord>,
     pub(crate) seconds: f64,
 }
 
 impl LinearModel {
     /// Fits the model; without observations every time is zero.
-    pub(crate) fn fit(observations: &[Observation<'_>]) -> Self {
+    pub(crate) fn fit(observations: &[SegmentWork<'_>]) -> Self {
         if observations.is_empty() {
             return Self { coefficients: [0.0; TERMS] };
         }
@@ -49,7 +49,7 @@ impl LinearModel {
 fn terms(operator: &OperatorRecord) -> [f64; TERMS] {
     let work = &operator.work;
     let macs = work.macs as f64;
-    let (dense, other) = match operator.family {
+    let (dense, other) = match operator.family() {
         Family::Convolution | Family::FullyConnected | Family::MatrixMultiplication => (macs, 0.0),
         _ => (0.0, macs),
     };

@@ -1,15 +1,17 @@
+use std::collections::HashSet;
+
 use millstream_board::{Board, BoardDocument, ProcessorClass};
-use millstream_graph::{Family, Graph, Work};
+use millstream_graph::Graph;
 use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CostError, Statistics};
+use crate::{CostError, OperatorRecord, OperatorSample, PowerSample, SegmentSample, Statistics, TransferSample};
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";
 /// The `version` of profile files that is written and read.
-pub const PROFILE_VERSION: u32 = 1;
+pub const PROFILE_VERSION: u32 = 2;
 
 /// Where a document comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +39,12 @@ pub struct Profile {
     pub board_fingerprint: String,
     /// What was measured, per network.
     pub networks: Vec<NetworkProfile>,
+    /// What handing data between clusters takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transfers: Vec<TransferSample>,
+    /// Power under load, where the machine has sensors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub power: Vec<PowerSample>,
 }
 
 /// Samples of one network.
@@ -49,38 +57,11 @@ pub struct NetworkProfile {
     pub digest: String,
     /// Its operators, block by block, in the order in which they run.
     pub blocks: Vec<Vec<OperatorRecord>>,
-    /// The measurements.
+    /// Times of segments.
     pub samples: Vec<SegmentSample>,
-}
-
-/// What a model can know of an operator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OperatorRecord {
-    /// Its name in the network.
-    pub name: String,
-    /// Which model applies.
-    pub family: Family,
-    /// How much it computes and moves.
-    pub work: Work,
-}
-
-/// The time of a contiguous range of blocks on one processor, run as one segment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SegmentSample {
-    /// What it ran on.
-    pub processor: ProcessorClass,
-    /// First block.
-    pub start: usize,
-    /// One past the last block.
-    pub end: usize,
-    /// Bytes that the segment receives from earlier blocks.
-    pub input_bytes: u64,
-    /// How many processors ran at the same time, this one included.
-    pub concurrent: usize,
-    /// The time of one run.
-    pub time: Statistics,
+    /// Times of operators in context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operator_samples: Vec<OperatorSample>,
 }
 
 impl Profile {
@@ -93,6 +74,8 @@ impl Profile {
             board: board.to_document(),
             board_fingerprint: board.fingerprint(),
             networks: Vec::new(),
+            transfers: Vec::new(),
+            power: Vec::new(),
         }
     }
 
@@ -116,18 +99,39 @@ impl Profile {
             return invalid("version".into(), format!("is {}, this tool reads {PROFILE_VERSION}", self.version));
         }
         for (network_index, network) in self.networks.iter().enumerate() {
+            let operators = network.operators().count();
             for (index, sample) in network.samples.iter().enumerate() {
                 let field = |name: &str| format!("networks[{network_index}].samples[{index}].{name}");
                 if sample.start >= sample.end || sample.end > network.blocks.len() {
                     return invalid(field("end"), format!("gives the range {}..{}", sample.start, sample.end));
                 }
-                let median = sample.time.median_seconds;
-                if !(median.is_finite() && median > 0.0) {
-                    return invalid(field("time.median_seconds"), format!("is {median}, must be positive"));
+                check_time(&sample.time, &field("time"))?;
+            }
+            for (index, sample) in network.operator_samples.iter().enumerate() {
+                let field = |name: &str| format!("networks[{network_index}].operator_samples[{index}].{name}");
+                if sample.operators.is_empty() || sample.operators.iter().any(|&operator| operator >= operators) {
+                    let detail = format!("must name operators below {operators}, but is {:?}", sample.operators);
+                    return invalid(field("operators"), detail);
                 }
-                if !(sample.time.mad_seconds.is_finite() && sample.time.mad_seconds >= 0.0) {
-                    return invalid(field("time.mad_seconds"), "must be a number from 0".into());
-                }
+                check_time(&sample.time, &field("time"))?;
+            }
+        }
+        for (index, sample) in self.transfers.iter().enumerate() {
+            let seconds = sample.time.median_seconds;
+            if !(seconds.is_finite() && seconds >= 0.0) {
+                let field = format!("transfers[{index}].time.median_seconds");
+                return invalid(field, format!("is {seconds}, must be a number from 0"));
+            }
+        }
+        for (index, sample) in self.power.iter().enumerate() {
+            let fields = [
+                ("volts", sample.volts),
+                ("hertz", sample.hertz),
+                ("utilisation", sample.utilisation),
+                ("watts", sample.watts),
+            ];
+            if let Some((name, value)) = fields.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+                return invalid(format!("power[{index}].{name}"), format!("is {value}, must be a number from 0"));
             }
         }
         Ok(())
@@ -138,16 +142,34 @@ impl Profile {
     /// # Errors
     /// [`CostError::OtherBoard`] if it is not.
     pub fn check_board(&self, board: &Board) -> Result<(), CostError> {
-        let board_fingerprint = board.fingerprint();
-        if self.board_fingerprint == board_fingerprint {
-            return Ok(());
+        check_board(&self.board.name, &self.board_fingerprint, board)
+    }
+
+    /// The board that was measured.
+    ///
+    /// # Errors
+    /// [`CostError::Invalid`] if the document says something impossible of it.
+    pub fn board(&self) -> Result<Board, CostError> {
+        let invalid = |detail: String| CostError::Invalid { field: "board".into(), detail };
+        let board = Board::try_from(self.board.clone()).map_err(|error| invalid(error.to_string()))?;
+        if board.fingerprint() == self.board_fingerprint {
+            return Ok(board);
         }
-        Err(CostError::OtherBoard {
-            profile: self.board.name.clone(),
-            profile_fingerprint: self.board_fingerprint.clone(),
-            board: board.name().to_owned(),
-            board_fingerprint,
-        })
+        Err(invalid(format!("has the fingerprint {}, not {}", board.fingerprint(), self.board_fingerprint)))
+    }
+
+    /// The processor classes that were measured, in the order of the board.
+    pub fn classes(&self) -> Vec<ProcessorClass> {
+        let of_network = |network: &NetworkProfile| {
+            let segments = network.samples.iter().map(|sample| sample.processor.clone());
+            segments.chain(network.operator_samples.iter().map(|sample| sample.processor.clone())).collect::<Vec<_>>()
+        };
+        let measured: HashSet<ProcessorClass> = self.networks.iter().flat_map(of_network).collect();
+        let place =
+            |class: &ProcessorClass| self.board.clusters.iter().position(|cluster| cluster.label == class.cluster);
+        let mut classes: Vec<ProcessorClass> = measured.into_iter().collect();
+        classes.sort_by_key(|class| (place(class), class.count));
+        classes
     }
 
     /// The samples of the model with this digest.
@@ -164,15 +186,57 @@ impl NetworkProfile {
             digest: digest.to_owned(),
             blocks: records(graph, chain),
             samples: Vec::new(),
+            operator_samples: Vec::new(),
         }
     }
+
+    /// The operators, block by block, as operator samples count them.
+    pub fn operators(&self) -> impl Iterator<Item = &OperatorRecord> {
+        self.blocks.iter().flatten()
+    }
+}
+
+/// Whether a document of the board of this name and fingerprint is of `board`.
+pub(crate) fn check_board(name: &str, fingerprint: &str, board: &Board) -> Result<(), CostError> {
+    let board_fingerprint = board.fingerprint();
+    if fingerprint == board_fingerprint {
+        return Ok(());
+    }
+    Err(CostError::OtherBoard {
+        profile: name.to_owned(),
+        profile_fingerprint: fingerprint.to_owned(),
+        board: board.name().to_owned(),
+        board_fingerprint,
+    })
+}
+
+fn check_time(time: &Statistics, field: &str) -> Result<(), CostError> {
+    let invalid = |field: String, detail: String| Err(CostError::Invalid { field, detail });
+    let median = time.median_seconds;
+    if !(median.is_finite() && median > 0.0) {
+        return invalid(format!("{field}.median_seconds"), format!("is {median}, must be positive"));
+    }
+    if !(time.mad_seconds.is_finite() && time.mad_seconds >= 0.0) {
+        return invalid(format!("{field}.mad_seconds"), "must be a number from 0".into());
+    }
+    Ok(())
 }
 
 /// The blocks of a chain as the profile records them.
 pub(crate) fn records(graph: &Graph, chain: &Chain) -> Vec<Vec<OperatorRecord>> {
     let record = |&id| {
         let operator = graph.operator(id);
-        OperatorRecord { name: operator.name.clone(), family: operator.kind.family(), work: operator.work }
+        OperatorRecord {
+            name: operator.name.clone(),
+            op_type: operator.op_type.clone(),
+            kind: operator.kind.clone(),
+            work: operator.work,
+            input_channels: operator
+                .inputs
+                .first()
+                .and_then(|&value| graph.value(value).shape.as_ref())
+                .and_then(|shape| shape.dimensions().get(1).map(|&channels| channels as u64)),
+        }
     };
     chain.blocks().iter().map(|block| block.operators.iter().map(record).collect()).collect()
 }

@@ -1,6 +1,6 @@
 use millstream_board::ProcessorClass;
 
-use crate::Nanoseconds;
+use crate::{Nanoseconds, PowerOrigin, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,10 +17,43 @@ impl ProcessorIndex {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// Segments of this very network were measured on this processor.
+    /// Runs of this very network were measured on this processor.
     Measured,
     /// A model fitted to other measurements predicts it.
     Model,
+    /// Whoever made the table said so.
+    Given,
+}
+
+/// Time of an operator on a processor, and how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The time.
+    pub time: Nanoseconds,
+    /// Nine in ten true times are at least this long,
+    pub low: Nanoseconds,
+    /// and nine in ten at most this long.
+    pub high: Nanoseconds,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Entry {
+    /// A time that is taken as given.
+    pub fn given(time: Nanoseconds) -> Self {
+        Self { time, low: time, high: time, origin: Origin::Given }
+    }
+}
+
+/// Power of a processor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProcessorPower {
+    /// While it works.
+    pub active_watts: f64,
+    /// While it waits.
+    pub idle_watts: f64,
+    /// Where this comes from.
+    pub origin: PowerOrigin,
 }
 
 /// What a stage pays to take over a frame's values from the stages before it.
@@ -39,9 +72,11 @@ pub struct CostTable {
     operators: usize,
     classes: Vec<ProcessorClass>,
     /// Row per class.
-    times: Vec<Option<Nanoseconds>>,
-    origins: Vec<Origin>,
+    entries: Vec<Option<Entry>>,
     hand_overs: Vec<HandOver>,
+    /// Row per sending class.
+    transfers: Vec<TransferModel>,
+    power: Vec<Option<ProcessorPower>>,
 }
 
 impl CostTable {
@@ -50,8 +85,9 @@ impl CostTable {
         let classes: Vec<ProcessorClass> = classes.into_iter().collect();
         Self {
             operators,
-            times: vec![None; operators * classes.len()],
-            origins: vec![Origin::Model; classes.len()],
+            entries: vec![None; operators * classes.len()],
+            transfers: vec![TransferModel::default(); classes.len() * classes.len()],
+            power: vec![None; classes.len()],
             hand_overs: vec![HandOver { seconds: 0.0, seconds_per_byte: 0.0 }; classes.len()],
             classes,
         }
@@ -79,12 +115,45 @@ impl CostTable {
 
     /// Time of an operator in context; `None` if the processor does not support it.
     pub fn time(&self, processor: ProcessorIndex, operator: usize) -> Option<Nanoseconds> {
-        self.times.get(processor.0 * self.operators + operator).copied().flatten()
+        self.entry(processor, operator).map(|entry| entry.time)
     }
 
-    /// Sets the time of an operator.
+    /// Time of an operator with its interval and origin; `None` if the processor does not support it.
+    pub fn entry(&self, processor: ProcessorIndex, operator: usize) -> Option<Entry> {
+        self.entries.get(processor.0 * self.operators + operator).copied().flatten()
+    }
+
+    /// Sets the time of an operator, as given.
     pub fn set_time(&mut self, processor: ProcessorIndex, operator: usize, time: Nanoseconds) {
-        self.times[processor.0 * self.operators + operator] = Some(time);
+        self.set_entry(processor, operator, Entry::given(time));
+    }
+
+    /// Sets what is known of an operator's time.
+    pub fn set_entry(&mut self, processor: ProcessorIndex, operator: usize, entry: Entry) {
+        self.entries[processor.0 * self.operators + operator] = Some(entry);
+    }
+
+    /// Time until a value made on `from` is there on `to`, where both may work at once; nothing within one processor.
+    pub fn transfer(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
+        if from == to {
+            return Nanoseconds(0);
+        }
+        Nanoseconds::from_seconds(self.transfers[from.0 * self.classes.len() + to.0].seconds(bytes))
+    }
+
+    /// Sets what a transfer takes.
+    pub fn set_transfer(&mut self, from: ProcessorIndex, to: ProcessorIndex, model: TransferModel) {
+        self.transfers[from.0 * self.classes.len() + to.0] = model;
+    }
+
+    /// Power of a processor; `None` if it is not known.
+    pub fn power(&self, processor: ProcessorIndex) -> Option<ProcessorPower> {
+        self.power.get(processor.0).copied().flatten()
+    }
+
+    /// Sets the power of a processor.
+    pub fn set_power(&mut self, processor: ProcessorIndex, power: ProcessorPower) {
+        self.power[processor.0] = Some(power);
     }
 
     /// What taking over `bytes` from the stages before costs a stage on this processor.
@@ -96,15 +165,5 @@ impl CostTable {
     /// Sets what a hand-over costs.
     pub fn set_hand_over(&mut self, processor: ProcessorIndex, hand_over: HandOver) {
         self.hand_overs[processor.0] = hand_over;
-    }
-
-    /// Where a processor's times come from.
-    pub fn origin(&self, processor: ProcessorIndex) -> Origin {
-        self.origins[processor.0]
-    }
-
-    /// Sets where a processor's times come from.
-    pub fn set_origin(&mut self, processor: ProcessorIndex, origin: Origin) {
-        self.origins[processor.0] = origin;
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{
-    CostError, CostTable, NetworkProfile, Origin, Profile, Provenance, SegmentSample, Statistics, fit,
+    Conditions, CostError, CostTable, NetworkProfile, Origin, Profile, Provenance, SegmentSample, Statistics, fit,
 };
 use millstream_graph::Graph;
 use millstream_onnx::Model;
@@ -54,6 +54,7 @@ fn profile(model: &Model, chain: &Chain) -> Profile {
                 input_bytes: bytes.of(range.clone()),
                 concurrent: 2,
                 time: Statistics { median_seconds: seconds, mad_seconds: 0.0, repetitions: 9 },
+                conditions: Conditions::default(),
             });
         }
     }
@@ -74,7 +75,8 @@ fn in_context_times_reproduce_the_samples() {
     let table = fit(&profile(&model, &chain), &board(), model.digest(), model.graph(), &chain).unwrap();
     for (label, slowness) in [("B", 1.0), ("s", 3.0)] {
         let processor = table.find(&ProcessorClass { cluster: label.into(), count: 1 }).unwrap();
-        assert_eq!(table.origin(processor), Origin::Measured);
+        let entries = (0..table.operators()).map(|operator| table.entry(processor, operator).unwrap());
+        assert!(entries.into_iter().all(|entry| entry.origin == Origin::Measured && entry.low <= entry.high));
         let hand_over = table.hand_over(processor, 0).seconds();
         assert!((hand_over / (HAND_OVER * slowness) - 1.0).abs() < 0.2, "{label}: hand-over {hand_over}");
         // Ranges that were never measured as such.
@@ -95,7 +97,11 @@ fn another_network_is_predicted_by_the_linear_model() {
     let table = fit(&profile, &board(), other.digest(), other.graph(), &chain).unwrap();
     let fast = range_seconds(&table, &chain, "B", 0..chain.blocks().len());
     let slow = range_seconds(&table, &chain, "s", 0..chain.blocks().len());
-    assert!(table.processors().all(|processor| table.origin(processor) == Origin::Model));
+    let entries = table.processors().flat_map(|processor| (0..table.operators()).map(move |index| (processor, index)));
+    for (processor, index) in entries {
+        let entry = table.entry(processor, index).unwrap();
+        assert!(entry.origin == Origin::Model && entry.low <= entry.time && entry.time <= entry.high, "{entry:?}");
+    }
     assert!((slow / fast - 3.0).abs() < 0.1, "{fast} {slow}");
 }
 
@@ -133,7 +139,7 @@ fn unusable_profiles_are_refused_with_the_reason() {
     let text = serde_json::to_string(&good).unwrap();
     assert!(Profile::from_json(&text).is_ok());
     let cases = [
-        (text.replace("\"version\":1,\"provenance\"", "\"version\":2,\"provenance\""), "version is 2"),
+        (text.replace("\"version\":2,\"provenance\"", "\"version\":9,\"provenance\""), "version is 9"),
         (text.replacen("\"median_seconds\":", "\"median_seconds\":-", 1), "samples[0].time.median_seconds"),
         (text.replacen("\"median_seconds\":", "\"mean_seconds\":", 1), "mean_seconds"),
         (text.replacen("\"end\":", "\"end\":9", 1), "samples[0].end"),

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +34,8 @@ pub struct Operator {
 }
 
 /// What an operator does, as far as scheduling needs to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OperatorKind {
     /// A convolution with constant weights.
@@ -60,7 +63,8 @@ pub enum OperatorKind {
 }
 
 /// Shape parameters of a convolution.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Convolution {
     /// Channels of the input.
     pub input_channels: usize,
@@ -77,7 +81,8 @@ pub struct Convolution {
 }
 
 /// Window parameters of a pooling operator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Window size per spatial dimension; the whole input for global pooling.
     pub kernel: Vec<usize>,
@@ -90,40 +95,91 @@ pub struct Pool {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Family {
-    /// Convolution with few groups: compute-bound.
+    /// Convolution in one group: compute-bound.
     Convolution,
+    /// Convolution in several groups of more than two input channels each.
+    GroupedConvolution,
     /// Convolution with one or two input channels per group: bound by memory traffic.
     DepthwiseConvolution,
     /// Matrix multiplication with constant weights: bound by reading the weights when the batch is small.
     FullyConnected,
-    /// Matrix multiplication of two values.
+    /// Matrix multiplication of two values, as in attention.
     MatrixMultiplication,
     /// Pooling.
     Pool,
-    /// Element-wise operators, activations, normalisation and softmax.
+    /// Element-wise operators and activations.
     Elementwise,
-    /// Concatenation, reshape, transpose, slice, pad, resize.
+    /// Batch, layer, instance and local response normalisation.
+    Normalization,
+    /// Softmax and its relatives.
+    Softmax,
+    /// Joining values.
+    Concat,
+    /// Reshape, transpose, slice, pad, resize.
     DataMovement,
     /// Anything else.
     Opaque,
+}
+
+impl Family {
+    /// All families.
+    pub const ALL: [Self; 12] = [
+        Self::Convolution,
+        Self::GroupedConvolution,
+        Self::DepthwiseConvolution,
+        Self::FullyConnected,
+        Self::MatrixMultiplication,
+        Self::Pool,
+        Self::Elementwise,
+        Self::Normalization,
+        Self::Softmax,
+        Self::Concat,
+        Self::DataMovement,
+        Self::Opaque,
+    ];
+
+    /// The name, as in files: `depthwise-convolution`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Convolution => "convolution",
+            Self::GroupedConvolution => "grouped-convolution",
+            Self::DepthwiseConvolution => "depthwise-convolution",
+            Self::FullyConnected => "fully-connected",
+            Self::MatrixMultiplication => "matrix-multiplication",
+            Self::Pool => "pool",
+            Self::Elementwise => "elementwise",
+            Self::Normalization => "normalization",
+            Self::Softmax => "softmax",
+            Self::Concat => "concat",
+            Self::DataMovement => "data-movement",
+            Self::Opaque => "opaque",
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
 }
 
 impl OperatorKind {
     /// The family whose cost model applies.
     pub fn family(&self) -> Family {
         match self {
-            Self::Convolution(convolution) => {
-                if convolution.groups > 1 && convolution.input_channels <= 2 * convolution.groups {
-                    Family::DepthwiseConvolution
-                } else {
-                    Family::Convolution
-                }
+            Self::Convolution(convolution) if convolution.groups <= 1 => Family::Convolution,
+            Self::Convolution(convolution) if convolution.input_channels <= 2 * convolution.groups => {
+                Family::DepthwiseConvolution
             }
+            Self::Convolution(_) => Family::GroupedConvolution,
             Self::FullyConnected => Family::FullyConnected,
             Self::MatrixMultiplication => Family::MatrixMultiplication,
             Self::Pool(_) => Family::Pool,
-            Self::Activation | Self::Elementwise | Self::Normalization | Self::Softmax => Family::Elementwise,
-            Self::Concat | Self::DataMovement => Family::DataMovement,
+            Self::Activation | Self::Elementwise => Family::Elementwise,
+            Self::Normalization => Family::Normalization,
+            Self::Softmax => Family::Softmax,
+            Self::Concat => Family::Concat,
+            Self::DataMovement => Family::DataMovement,
             Self::Opaque => Family::Opaque,
         }
     }

@@ -35,6 +35,7 @@
 //! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule.
 
 mod cores;
+mod design_space;
 mod error;
 mod front;
 mod objective;
@@ -42,6 +43,7 @@ mod period;
 mod plan;
 mod problem;
 
+pub use design_space::{design_points, pipelines};
 pub use error::PipelineError;
 pub use front::pareto_front;
 pub use objective::{Objective, choose};

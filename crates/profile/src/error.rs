@@ -32,7 +32,4 @@ pub enum ProfileError {
         /// The processor.
         processor: Processor,
     },
-    /// The caller asked to stop.
-    #[error("measuring was interrupted")]
-    Interrupted,
 }

@@ -3,7 +3,8 @@
 //! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to [`Settings::leaves`] pieces -
 //! on every number of cores of every cluster, and returns one sample each. Processors that can work side by side are
 //! measured side by side, because that is how a pipeline will use them: what they cost each other is part of the sample.
-//! Times come in batches of several frames; a sample is the median of its batches, which continue until the relative
+//! [`measure_operators()`] has the backend tell what each operator takes while the whole network runs.
+//! Times of segments come in batches of several frames; a sample is the median of its batches, which continue until the relative
 //! standard error is small or the time is used up.
 //!
 //! ```no_run
@@ -18,21 +19,31 @@
 //! let backend = OrtBackend::new(&Environment::load()?, Arc::clone(&model));
 //! let chain = Chain::of(model.graph());
 //! let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
-//! let samples = measure(&workload, &Board::detect()?, &Settings::default(), &mut |_| true)?;
+//! let samples = measure(&workload, &Board::detect()?, &Settings::default(), &[], &mut |_| true)?;
 //! println!("{} samples", samples.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Invariants: backends are known only through their trait; measuring threads are pinned and joined before [`measure()`]
-//! returns; no file is read or written.
+//! returns; no file is written, and none is read but the kernel's counters and sensors.
 
 mod batches;
 mod capture;
+mod conditions;
 mod error;
 mod measure;
+mod operators;
+mod power;
 mod rounds;
+mod sensors;
+mod side_by_side;
+mod transfers;
 
 pub use batches::BatchedTimes;
 pub use capture::sample_frame;
 pub use error::ProfileError;
 pub use measure::{Progress, Settings, Workload, measure};
+pub use operators::{OperatorSettings, measure_operators};
+pub use power::measure_power;
+pub use sensors::PowerSensors;
+pub use transfers::measure_transfers;

@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
+use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::{Board, Processor};
+use millstream_cost::SegmentSample;
 use millstream_graph::OperatorId;
 use millstream_partition::Chain;
-use millstream_profile::{ProfileError, Settings, Workload, measure};
+use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators, measure_transfers};
 
 /// Takes 20 microseconds per operator, busily, and makes empty outputs.
 struct Clockwork {
@@ -58,7 +62,7 @@ fn every_class_gets_samples_of_every_scale() {
     let settings = Settings { budget: Duration::from_millis(600), leaves: 8, accuracy: 0.5 };
     let board = Board::detect().unwrap();
     let mut steps = Vec::new();
-    let samples = measure(&workload, &board, &settings, &mut |progress| {
+    let samples = measure(&workload, &board, &settings, &[], &mut |progress| {
         steps.push(progress.done);
         true
     })
@@ -85,8 +89,59 @@ fn failures_and_interruptions_are_errors() {
         let backend = Clockwork { fails };
         let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
         let settings = Settings { budget: Duration::from_millis(50), leaves: 2, accuracy: 0.5 };
-        measure(&workload, &Board::detect().unwrap(), &settings, &mut |_| go_on)
+        measure(&workload, &Board::detect().unwrap(), &settings, &[], &mut |_| go_on)
     };
     assert!(measure(true, true).unwrap_err().to_string().contains("no such kernel"));
-    assert!(matches!(measure(false, false), Err(ProfileError::Interrupted)));
+    let interrupted = measure(false, false).unwrap();
+    assert_eq!(interrupted.len(), Board::detect().unwrap().clusters().len(), "what was measured is kept");
+}
+
+#[test]
+fn what_is_known_is_not_measured_again() {
+    let model = millstream_zoo::build("tiny-darknet").unwrap();
+    let chain = Chain::of(model.graph());
+    let backend = Clockwork { fails: false };
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+    let settings = Settings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
+    let board = Board::detect().unwrap();
+    let all = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
+    let rest = measure(&workload, &board, &settings, &all[1..], &mut |_| true).unwrap();
+    let key = |sample: &SegmentSample| (sample.processor.clone(), sample.start, sample.end);
+    assert_eq!(rest.iter().map(key).collect::<Vec<_>>(), [key(&all[0])]);
+}
+
+#[test]
+fn every_operator_is_timed_in_context_on_every_class() {
+    let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+    let chain = Chain::of(model.graph());
+    let backend = OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model));
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+    let settings = OperatorSettings { budget: Duration::from_millis(300), half_width: 0.5 };
+    let board = Board::detect().unwrap();
+    let samples = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
+    for class in board.processor_classes() {
+        let own: Vec<_> = samples.iter().filter(|sample| sample.processor == class).collect();
+        let covered: usize = own.iter().map(|sample| sample.operators.len()).sum();
+        assert_eq!(covered, model.graph().operators().len(), "{class}");
+        // 26 convolutions dominate, pooling and the rest hardly count.
+        let total: f64 = own.iter().map(|sample| sample.time.median_seconds).sum();
+        assert!(own.iter().all(|sample| sample.time.median_seconds < 0.5 * total), "{class}");
+        assert!(own.len() > 26 && own.iter().all(|sample| sample.conditions.steal_fraction <= 1.0));
+    }
+}
+
+#[test]
+fn every_pair_of_clusters_gets_transfers_of_several_sizes() {
+    let board = Board::detect().unwrap();
+    let samples = measure_transfers(&board).unwrap();
+    let pairs: HashSet<(String, String)> =
+        samples.iter().map(|sample| (sample.from.clone(), sample.to.clone())).collect();
+    let expected: usize = board
+        .clusters()
+        .iter()
+        .map(|from| board.clusters().iter().filter(|to| to.label != from.label || to.cores.len() > 1).count())
+        .sum();
+    assert_eq!(pairs.len(), expected);
+    assert_eq!(samples.len(), 4 * expected);
+    assert!(samples.iter().all(|sample| sample.time.median_seconds >= 0.0 && sample.time.repetitions >= 20));
 }

@@ -1,4 +1,4 @@
-//! What people read: terminal tables and traces.
+//! What people read: terminal tables, plots and traces.
 //!
 //! ```
 //! use millstream_report::{Align, Table};
@@ -10,16 +10,20 @@
 //!
 //! Invariants: everything here is a pure function from data to text; nothing is printed or written.
 
+mod bars;
 mod board;
 mod duration;
 mod plan;
+mod plot;
 mod stages;
 mod table;
 mod trace;
 
+pub use bars::BarChart;
 pub use board::board_table;
 pub use duration::{milliseconds, percent};
 pub use plan::{FrontRow, front_table};
+pub use plot::{Axis, Marks, Plot, PlotError, Series};
 pub use stages::{MeasuredStage, StageRow, stage_table};
 pub use table::{Align, Table};
 pub use trace::{TraceEvent, chrome_trace};

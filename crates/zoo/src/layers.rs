@@ -238,6 +238,62 @@ impl Layers {
         Map { name, channels: units, size: [1, 1] }
     }
 
+    /// The map times its own sigmoid.
+    pub(crate) fn swish(&mut self, input: &Map) -> Map {
+        let gate = self.builder.node("Sigmoid", &[&input.name]);
+        Map { name: self.builder.node("Mul", &[&input.name, &gate]), ..input.clone() }
+    }
+
+    /// Batch normalisation and ReLU that follow no convolution.
+    pub(crate) fn batch_norm_relu(&mut self, input: &Map) -> Map {
+        let name = self.batch_norm(&input.name, input.channels);
+        Map { name: self.builder.node("Relu", &[&name]), ..input.clone() }
+    }
+
+    /// Multi-head self-attention over the positions of a map, with layer normalisation before and a residual around it.
+    pub(crate) fn attention(&mut self, input: &Map, heads: usize) -> Map {
+        let (channels, tokens) = (input.channels, input.size[0] * input.size[1]);
+        let sizes = |sizes: &[usize]| sizes.iter().map(|&size| size as i64).collect::<Vec<i64>>();
+        let flat = self.reshape(&input.name, &sizes(&[1, channels, tokens]));
+        let sequence = self.transpose(&flat, &[0, 2, 1]);
+        let (scale, shift) = (self.constant("scale", channels, 1.0), self.constant("shift", channels, 0.0));
+        let attributes = Attributes::new().int("axis", -1).float("epsilon", 1e-5);
+        let normal = self.builder.node_with("LayerNormalization", &[&sequence, &scale, &shift], attributes);
+        let deviation = (channels as f32).sqrt().recip();
+        let project = |layers: &mut Self, source: &str, order: &[i64]| {
+            let matrix = layers.draw("projection", vec![channels, channels], deviation);
+            let projected = layers.builder.node("MatMul", &[source, &matrix]);
+            let split = layers.reshape(&projected, &sizes(&[1, tokens, heads, channels / heads]));
+            layers.transpose(&split, order)
+        };
+        let query = project(self, &normal, &[0, 2, 1, 3]);
+        let key = project(self, &normal, &[0, 2, 3, 1]);
+        let value = project(self, &normal, &[0, 2, 1, 3]);
+        let scores = self.builder.node("MatMul", &[&query, &key]);
+        let factor =
+            self.builder.weight("factor", &Weight::from_f32([], vec![((channels / heads) as f32).sqrt().recip()]));
+        let scaled = self.builder.node("Mul", &[&scores, &factor]);
+        let weights = self.builder.node_with("Softmax", &[&scaled], Attributes::new().int("axis", -1));
+        let mixed = self.builder.node("MatMul", &[&weights, &value]);
+        let joined = self.transpose(&mixed, &[0, 2, 1, 3]);
+        let joined = self.reshape(&joined, &sizes(&[1, tokens, channels]));
+        let matrix = self.draw("projection", vec![channels, channels], deviation);
+        let projected = self.builder.node("MatMul", &[&joined, &matrix]);
+        let sum = self.builder.node("Add", &[&sequence, &projected]);
+        let back = self.transpose(&sum, &[0, 2, 1]);
+        let name = self.reshape(&back, &sizes(&[1, channels, input.size[0], input.size[1]]));
+        Map { name, ..input.clone() }
+    }
+
+    fn reshape(&mut self, input: &str, shape: &[i64]) -> String {
+        let shape = self.builder.weight("shape", &Weight::from_i64([shape.len()], shape));
+        self.builder.node("Reshape", &[input, &shape])
+    }
+
+    fn transpose(&mut self, input: &str, order: &[i64]) -> String {
+        self.builder.node_with("Transpose", &[input], Attributes::new().ints("perm", order))
+    }
+
     pub(crate) fn softmax(&mut self, input: &Map) -> Map {
         Map {
             name: self.builder.node_with("Softmax", &[&input.name], Attributes::new().int("axis", 1)),

@@ -20,6 +20,7 @@ mod layers;
 mod mobilenet;
 mod resnet;
 mod squeezenet;
+mod sweep;
 mod tiny_darknet;
 mod vgg;
 mod yolo;
@@ -28,6 +29,8 @@ use millstream_onnx::{Model, OnnxError};
 use thiserror::Error;
 
 use crate::layers::Layers;
+
+pub use sweep::Sweep;
 
 /// Why a network could not be built.
 #[derive(Debug, Error)]

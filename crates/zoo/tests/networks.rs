@@ -56,3 +56,24 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     let message = millstream_zoo::build("lenet").unwrap_err().to_string();
     assert!(message.contains("'lenet'") && message.contains("squeezenet"), "{message}");
 }
+
+#[test]
+fn the_sweep_covers_every_family_and_is_reproducible() {
+    use millstream_graph::Family;
+    let models: Vec<_> = millstream_zoo::Sweep::new().take(10).map(|model| model.unwrap()).collect();
+    let operators = || models.iter().flat_map(|model| model.graph().operators());
+    for family in Family::ALL.into_iter().filter(|&family| family != Family::Opaque) {
+        let shapes: std::collections::HashSet<_> = operators()
+            .filter(|operator| operator.kind.family() == family)
+            .map(|operator| (operator.work.macs, operator.work.input_bytes, operator.work.output_bytes))
+            .collect();
+        assert!(shapes.len() >= 4, "{family}: {} shapes", shapes.len());
+    }
+    for model in &models {
+        let graph = model.graph();
+        assert!(graph.values().iter().all(|value| value.shape.is_some()), "{}", graph.name());
+        assert!(graph.macs() < 15_000_000_000, "{}: {}", graph.name(), graph.macs());
+    }
+    let again = millstream_zoo::Sweep::new().nth(3).unwrap().unwrap();
+    assert_eq!(again.digest(), models[3].digest());
+}

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::arguments::{CompareCommand, DEFAULT_MODEL, SlowCore};
 use crate::busy::BusyLoops;
 use crate::contender::{Contender, Measurement};
-use crate::model::Network;
+use crate::model::{Network, sources};
 use crate::planning::Plans;
 use crate::progress::Steps;
 use crate::{interrupt, machine, output, profiling};
@@ -58,13 +58,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     let slowed: Vec<(CoreId, f64)> =
         command.slow_cores.iter().map(|slow| (slow.core, f64::from(slow.factor))).collect();
     let board = plain.with_slowdown(&slowed)?;
-    let mut sources: Vec<String> = Vec::new();
-    for model in &command.models {
-        match model.as_str() {
-            "zoo:all" => sources.extend(millstream_zoo::names().map(|name| format!("zoo:{name}"))),
-            other => sources.push(other.to_owned()),
-        }
-    }
+    let mut sources = sources(&command.models);
     if sources.is_empty() {
         sources.push(DEFAULT_MODEL.to_owned());
     }

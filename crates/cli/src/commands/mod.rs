@@ -2,7 +2,9 @@
 
 pub(crate) mod board;
 pub(crate) mod compare;
+pub(crate) mod fit;
 pub(crate) mod profile;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod schemas;

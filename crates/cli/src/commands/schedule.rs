@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use millstream_backend::Backend;
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Board;
-use millstream_cost::Profile;
+use millstream_cost::{CostModels, Profile};
 use millstream_pipeline::{Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument};
@@ -37,12 +37,18 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     let board = machine::board(command.board.board.as_deref())?;
     let network = Network::load(command.model.model.as_deref().unwrap_or(DEFAULT_MODEL), &command.model.dimensions)?;
-    let plans = match &command.profile {
-        Some(path) => {
+    let plans = match (&command.cost, &command.profile) {
+        (Some(path), _) => {
+            let models = CostModels::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
+            let table = models.table(&board, network.model.graph(), &network.chain);
+            let table = table.with_context(|| path.display().to_string())?;
+            Plans::search_table(&network, &board, &table, &[])?
+        }
+        (None, Some(path)) => {
             let profile = Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
             Plans::search(&network, &board, &profile, &[]).with_context(|| path.display().to_string())?
         }
-        None => measured_plans(&network, &board, command)?,
+        (None, None) => measured_plans(&network, &board, command)?,
     };
     let plan = plans.chosen(command.objective)?;
     let (schedule, document) = plans.document(plan, command.objective, &network, &board);

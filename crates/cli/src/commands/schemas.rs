@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_board::BoardDocument;
-use millstream_cost::Profile;
+use millstream_cost::{CostModels, Profile};
 use millstream_schedule::ScheduleDocument;
 
 use crate::arguments::SchemasCommand;
@@ -10,6 +10,7 @@ pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
     std::fs::create_dir_all(&command.folder).with_context(|| format!("cannot make {}", command.folder.display()))?;
     let schemas = [
         ("board", schemars::schema_for!(BoardDocument)),
+        ("cost", schemars::schema_for!(CostModels)),
         ("profile", schemars::schema_for!(Profile)),
         ("schedule", schemars::schema_for!(ScheduleDocument)),
     ];

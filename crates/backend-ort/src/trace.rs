@@ -1,0 +1,234 @@
+//! Times of operators in context, from ONNX Runtime's own profile of a session.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use millstream_backend::OperatorTimes;
+use millstream_graph::{Graph, OperatorId};
+use serde::Deserialize;
+
+/// What ONNX Runtime appends to a node's name in its profile.
+const KERNEL_SUFFIX: &str = "_kernel_time";
+/// What it appends to the name of the value that a node makes when it gives the node a blocked layout.
+const BLOCKED_SUFFIX: &str = "_nchwc";
+
+/// One entry of the profile.
+#[derive(Debug, Deserialize)]
+struct Event {
+    #[serde(default)]
+    cat: String,
+    name: String,
+    /// Start, in microseconds.
+    ts: u64,
+    /// Duration, in microseconds.
+    dur: u64,
+    #[serde(default)]
+    args: Arguments,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    op_name: String,
+}
+
+/// A node as it ran: the operator that it is named after, and the type of what ran.
+struct Node {
+    operator: OperatorId,
+    op_name: String,
+}
+
+/// Reads a profile. The first `warm_up` frames are left out.
+pub(crate) fn operator_times(
+    profile: &str,
+    graph: &Graph,
+    segment: &[OperatorId],
+    warm_up: usize,
+) -> Result<Vec<OperatorTimes>, String> {
+    let mut events: Vec<Event> =
+        serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
+    events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
+    let mut frames: Vec<Vec<&Event>> = Vec::new();
+    let mut frame_end = 0;
+    let mut node_end = 0;
+    for event in &events {
+        if event.name == "model_run" {
+            frames.push(Vec::new());
+            (frame_end, node_end) = (event.ts + event.dur, 0);
+        } else if event.cat == "Node" && event.name.ends_with(KERNEL_SUFFIX) && event.ts <= frame_end {
+            // Nodes within nodes (the bodies of loops and branches) are part of the outer one's time.
+            if event.ts + event.dur > node_end || event.ts >= node_end {
+                node_end = event.ts + event.dur;
+                if let Some(frame) = frames.last_mut() {
+                    frame.push(event);
+                }
+            }
+        }
+    }
+    let names = Names::new(graph, segment);
+    let mut nodes: BTreeMap<OperatorId, Node> = BTreeMap::new();
+    let mut order: Vec<OperatorId> = Vec::new();
+    let mut seconds: HashMap<OperatorId, Vec<f64>> = HashMap::new();
+    for frame in frames.into_iter().skip(warm_up) {
+        let mut times: BTreeMap<OperatorId, f64> = BTreeMap::new();
+        let known: Vec<Option<OperatorId>> = frame.iter().map(|event| names.find(&event.name)).collect();
+        for (index, event) in frame.iter().enumerate() {
+            let before = || known[..index].iter().rev().find_map(|&operator| operator);
+            let after = || known[index + 1..].iter().find_map(|&operator| operator);
+            // Whoever does not work on the blocked layout causes the conversions around it.
+            let owner = match known[index] {
+                Some(operator) => Some(operator),
+                None if event.args.op_name == "ReorderInput" => before().or_else(after),
+                None => after().or_else(before),
+            };
+            let Some(owner) = owner else { continue };
+            *times.entry(owner).or_default() += event.dur as f64 * 1e-6;
+            if known[index].is_some() && !nodes.contains_key(&owner) {
+                order.push(owner);
+                nodes.insert(owner, Node { operator: owner, op_name: event.args.op_name.clone() });
+            }
+        }
+        for (operator, time) in times {
+            seconds.entry(operator).or_default().push(time);
+        }
+    }
+    let groups = cover(graph, segment, &order, &nodes);
+    let times = |operator: OperatorId| seconds.remove(&operator).unwrap_or_default();
+    let mut times = times;
+    Ok(order
+        .iter()
+        .zip(groups)
+        .map(|(&operator, operators)| OperatorTimes { operators, seconds: times(operator) })
+        .collect())
+}
+
+/// Finds operators by what ONNX Runtime calls its nodes.
+struct Names<'a> {
+    operators: HashMap<&'a str, OperatorId>,
+    values: HashMap<&'a str, OperatorId>,
+}
+
+impl<'a> Names<'a> {
+    fn new(graph: &'a Graph, segment: &[OperatorId]) -> Self {
+        let operators = segment.iter().map(|&id| (graph.operator(id).name.as_str(), id)).collect();
+        let outputs = |&id: &OperatorId| {
+            graph.operator(id).outputs.iter().map(move |&value| (graph.value(value).name.as_str(), id))
+        };
+        Self { operators, values: segment.iter().flat_map(outputs).collect() }
+    }
+
+    fn find(&self, event: &str) -> Option<OperatorId> {
+        let name = event.strip_suffix(KERNEL_SUFFIX).unwrap_or(event);
+        let name = name.strip_prefix("fused ").unwrap_or(name);
+        let plain = name.rsplit_once("_token_").map_or(name, |(plain, _)| plain);
+        let by_value = plain.strip_suffix(BLOCKED_SUFFIX).and_then(|value| self.values.get(value));
+        let by_name = || [name, plain].into_iter().find_map(|name| self.operators.get(name));
+        by_value.or_else(by_name).copied()
+    }
+}
+
+/// Assigns every operator of the segment to the node that ran it: fused operators run in the node of those that they were
+/// fused with, and eliminated ones count for whoever made their input.
+fn cover(
+    graph: &Graph,
+    segment: &[OperatorId],
+    order: &[OperatorId],
+    nodes: &BTreeMap<OperatorId, Node>,
+) -> Vec<Vec<OperatorId>> {
+    let place: HashMap<OperatorId, usize> = order.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+    let mut owner: HashMap<OperatorId, usize> = place.clone();
+    let members: HashSet<OperatorId> = segment.iter().copied().collect();
+    let producers = |id: OperatorId| {
+        let inputs = graph.operator(id).inputs.iter();
+        inputs.filter_map(|&value| graph.producer(value)).filter(|producer| members.contains(producer))
+    };
+    for node in nodes.values() {
+        let mut open = vec![node.operator];
+        while let Some(id) = open.pop() {
+            let op_type = graph.operator(id).op_type.as_str();
+            if node.op_name.ends_with(op_type) {
+                continue;
+            }
+            for producer in producers(id) {
+                if let std::collections::hash_map::Entry::Vacant(entry) = owner.entry(producer) {
+                    entry.insert(place[&node.operator]);
+                    open.push(producer);
+                }
+            }
+        }
+    }
+    for &id in segment {
+        if !owner.contains_key(&id)
+            && let Some(latest) = producers(id).filter_map(|producer| owner.get(&producer).copied()).max()
+        {
+            owner.insert(id, latest);
+        }
+    }
+    for &id in segment.iter().rev() {
+        if !owner.contains_key(&id) {
+            let readers = graph.operator(id).outputs.iter().flat_map(|&value| graph.readers(value));
+            let earliest = readers.filter_map(|reader| owner.get(reader).copied()).min();
+            owner.insert(id, earliest.unwrap_or(0));
+        }
+    }
+    let mut groups = vec![Vec::new(); order.len()];
+    for id in segment {
+        if let Some(group) = owner.get(id).and_then(|&index| groups.get_mut(index)) {
+            group.push(*id);
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_onnx::ModelBuilder;
+
+    use super::*;
+
+    fn event(name: &str, op: &str, ts: u64, dur: u64) -> String {
+        format!(r#"{{"cat":"Node","name":"{name}_kernel_time","ts":{ts},"dur":{dur},"args":{{"op_name":"{op}"}}}}"#)
+    }
+
+    /// Frames of 100 microseconds with these nodes.
+    fn profile(nodes: &[(&str, &str, u64)], frames: u64) -> String {
+        let mut events = Vec::new();
+        for frame in 0..frames {
+            let mut now = 1000 * frame;
+            events.push(format!(r#"{{"cat":"Session","name":"model_run","ts":{now},"dur":999}}"#));
+            for (name, op, dur) in nodes {
+                events.push(event(name, op, now, dur + frame));
+                now += dur + frame;
+            }
+        }
+        format!("[{}]", events.join(","))
+    }
+
+    #[test]
+    fn fused_and_eliminated_operators_belong_to_the_node_that_ran_them() {
+        let mut builder = ModelBuilder::new("chain");
+        let input = builder.input("x", [1, 4]);
+        let first = builder.node("Relu", &[&input]);
+        let second = builder.node("Sigmoid", &[&first]);
+        let third = builder.node("Mul", &[&first, &second]);
+        let last = builder.node("Identity", &[&third]);
+        builder.output(&last);
+        let model = builder.build().unwrap();
+        let graph = model.graph();
+        // Sigmoid and Mul run as one; Identity is gone; a conversion comes before the fused node.
+        let nodes = [("Relu_0", "Relu", 10), ("ReorderOutput", "ReorderOutput", 3), ("Mul_2", "QuickGelu", 20)];
+        let times = operator_times(&profile(&nodes, 3), graph, graph.order(), 1).unwrap();
+        let names: Vec<Vec<&str>> = times
+            .iter()
+            .map(|times| times.operators.iter().map(|&id| graph.operator(id).name.as_str()).collect())
+            .collect();
+        assert_eq!(names, [vec!["Relu_0"], vec!["Sigmoid_1", "Mul_2", "Identity_3"]]);
+        assert_eq!(times[0].seconds, [11e-6, 12e-6]);
+        assert!((times[1].seconds[0] - 25e-6).abs() < 1e-12, "{:?}", times[1].seconds);
+    }
+
+    #[test]
+    fn a_damaged_profile_is_an_error() {
+        let model = millstream_zoo::build("tiny-darknet").unwrap();
+        assert!(operator_times("[{", model.graph(), model.graph().order(), 0).is_err());
+    }
+}

@@ -1,0 +1,223 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use millstream_cost::{CostModels, Evaluation, Observation, PowerOrigin, ProcessorModel, Profile, compare, evaluate};
+use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
+
+use crate::arguments::FitCommand;
+use crate::{files, output, profiling};
+
+pub(crate) fn run(command: &FitCommand) -> Result<()> {
+    let plot = command.plot.clone().unwrap_or_else(|| command.output.with_extension("svg"));
+    files::check_writable(&command.output)?;
+    files::check_writable(&plot)?;
+    let profile = read(&command.profile)?;
+    let test = command.test.as_deref().map(read).transpose()?;
+    let named = || command.profile.display().to_string();
+    let models = CostModels::fit(&profile, profiling::provenance()).with_context(named)?;
+    let svg = scatter(&profile)?;
+    files::write(&command.output, &serde_json::to_string_pretty(&models)?)?;
+    files::write(&plot, &svg)?;
+    if command.json {
+        output::json(&models)?;
+    } else {
+        output::line(coefficient_table(&models));
+        output::line(format!("\n{}", family_table(&models)));
+        output::line(format!("\n{}", transfer_table(&models)));
+        output::line(format!("\n{}", power_lines(&models)));
+    }
+    if command.compare {
+        output::line(format!(
+            "\nConvolutions of networks that were left out of the fit:\n\n{}",
+            comparison_table(&profile)?
+        ));
+    }
+    if let Some(test) = &test {
+        let rows = evaluate(&models, &profile, test)?;
+        output::line(format!("\nNetworks that the models know nothing of:\n\n{}", evaluation_table(&rows)));
+    }
+    output::remark(format!("wrote {} and {}", command.output.display(), plot.display()));
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Profile> {
+    Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())
+}
+
+fn coefficient_table(models: &CostModels) -> Table {
+    let mut table = Table::new([
+        ("processor", Align::Left),
+        ("family", Align::Left),
+        ("seconds for each of", Align::Left),
+        ("coefficient", Align::Right),
+        ("standard error", Align::Right),
+    ]);
+    for processor in &models.processors {
+        for model in &processor.families {
+            for term in &model.terms {
+                table.row([
+                    processor.processor.to_string(),
+                    model.family.map_or("everything".to_owned(), |family| family.to_string()),
+                    term.name.clone(),
+                    format!("{:.3e}", term.seconds),
+                    term.standard_error_seconds.map_or("-".to_owned(), |error| format!("{error:.1e}")),
+                ]);
+            }
+        }
+    }
+    table
+}
+
+fn family_table(models: &CostModels) -> Table {
+    let mut table = Table::new([
+        ("processor", Align::Left),
+        ("family", Align::Left),
+        ("samples", Align::Right),
+        ("R2", Align::Right),
+        ("MAPE, networks left out", Align::Right),
+        ("weighted by time", Align::Right),
+        ("9 in 10 within", Align::Right),
+    ]);
+    for processor in &models.processors {
+        for model in processor.families.iter().chain([&processor.pooled]) {
+            let accuracy = |text: &dyn Fn(&millstream_cost::Accuracy) -> f64| {
+                model.cross_validated.as_ref().map_or("-".to_owned(), |accuracy| fraction(text(accuracy)))
+            };
+            table.row([
+                processor.processor.to_string(),
+                model.family.map_or("all together".to_owned(), |family| family.to_string()),
+                model.samples.to_string(),
+                format!("{:.3}", model.r_squared),
+                accuracy(&|accuracy| accuracy.mape),
+                accuracy(&|accuracy| accuracy.weighted_mape),
+                accuracy(&|accuracy| accuracy.interval),
+            ]);
+        }
+    }
+    table
+}
+
+fn transfer_table(models: &CostModels) -> Table {
+    let mut table =
+        Table::new([("from", Align::Left), ("to", Align::Left), ("latency us", Align::Right), ("GB/s", Align::Right)]);
+    for pair in &models.transfers {
+        let rate = pair.model.seconds_per_byte;
+        table.row([
+            pair.from.clone(),
+            pair.to.clone(),
+            format!("{:.1}", pair.model.latency_seconds * 1e6),
+            if rate > 0.0 { format!("{:.1}", 1e-9 / rate) } else { "not limited".to_owned() },
+        ]);
+    }
+    table
+}
+
+fn power_lines(models: &CostModels) -> String {
+    if models.power.is_empty() {
+        return "Power: this machine shows no power sensors, and the board file gives no coefficients (`power` of a cluster)."
+            .to_owned();
+    }
+    let line = |cluster: &millstream_cost::ClusterPower| {
+        let origin = match cluster.origin {
+            PowerOrigin::Measured => "measured",
+            PowerOrigin::BoardFile => "as the board file says",
+        };
+        format!(
+            "Power of {}: {:.3e} F x V^2 x utilisation x Hz + {:.3e} A x V ({origin})",
+            cluster.cluster, cluster.model.capacitance_farads, cluster.model.leakage_amperes
+        )
+    };
+    models.power.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn comparison_table(profile: &Profile) -> Result<Table> {
+    let mut table = Table::new([
+        ("processor", Align::Left),
+        ("model", Align::Left),
+        ("samples", Align::Right),
+        ("MAPE", Align::Right),
+        ("weighted by time", Align::Right),
+        ("sum of a network", Align::Right),
+    ]);
+    for row in compare(profile)? {
+        table.row([
+            row.processor.to_string(),
+            row.model.to_owned(),
+            row.accuracy.samples.to_string(),
+            fraction(row.accuracy.mape),
+            fraction(row.accuracy.weighted_mape),
+            fraction(row.network_error),
+        ]);
+    }
+    Ok(table)
+}
+
+fn evaluation_table(rows: &[Evaluation]) -> Table {
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("processor", Align::Left),
+        ("measured ms", Align::Right),
+        ("predicted ms", Align::Right),
+        ("error", Align::Right),
+        ("per operator", Align::Right),
+        ("convolutions", Align::Right),
+        ("by Pipe-it's eq. 5", Align::Right),
+    ]);
+    let weighted = |accuracy: Option<&millstream_cost::Accuracy>| {
+        accuracy.map_or("-".to_owned(), |accuracy| fraction(accuracy.weighted_mape))
+    };
+    for row in rows {
+        table.row([
+            row.network.clone(),
+            row.processor.to_string(),
+            milliseconds(row.measured_seconds),
+            milliseconds(row.predicted_seconds),
+            percent(row.predicted_seconds / row.measured_seconds - 1.0),
+            weighted(Some(&row.operators)),
+            weighted(row.convolutions.as_ref()),
+            weighted(row.convolutions_by_gemm.as_ref()),
+        ]);
+    }
+    table
+}
+
+fn fraction(value: f64) -> String {
+    format!("{:.1} %", 100.0 * value)
+}
+
+/// Every operator sample, with what models fitted to the other networks predict for it.
+fn scatter(profile: &Profile) -> Result<String> {
+    let board = profile.board()?;
+    let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for class in board.processor_classes() {
+        let observations = Observation::all(profile, &class);
+        let unseen = ProcessorModel::predict_unseen(&class, &board, &observations);
+        let predictions = match unseen {
+            Some(predictions) => predictions,
+            None => {
+                let predictor = ProcessorModel::fit(&class, &board, &observations)?.predictor();
+                observations.iter().map(|observation| Some(predictor.of(observation).seconds)).collect()
+            }
+        };
+        for (observation, predicted) in observations.iter().zip(predictions) {
+            if let Some(predicted) = predicted.filter(|seconds| *seconds > 0.0) {
+                let points = series.entry(format!("{} on {class}", group(observation))).or_default();
+                points.push((1e3 * observation.seconds, 1e3 * predicted));
+            }
+        }
+    }
+    let plot = Plot {
+        title: "Operators, predicted by models that do not know their network",
+        x: Axis { label: "measured ms", is_logarithmic: true },
+        y: Axis { label: "predicted ms", is_logarithmic: true },
+        marks: Marks::DotsAndDiagonal,
+        series: series.into_iter().map(|(name, points)| Series { name, points }).collect(),
+    };
+    Ok(plot.to_svg()?)
+}
+
+/// Families that the plot tells apart.
+fn group(observation: &Observation<'_>) -> &'static str {
+    if observation.main.work.gemm.is_some() { "convolutions and products" } else { "other operators" }
+}

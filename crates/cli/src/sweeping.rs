@@ -1,0 +1,75 @@
+//! Profiling the networks of the sweep, from which models for all other networks are fitted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use millstream_backend_ort::{Environment, OrtBackend};
+use millstream_board::Board;
+use millstream_cost::{NetworkProfile, Profile};
+use millstream_partition::Chain;
+use millstream_profile::{
+    OperatorSettings, PowerSensors, Workload, measure_operators, measure_power, measure_transfers,
+};
+use millstream_zoo::Sweep;
+
+use crate::interrupt;
+use crate::progress::Countdown;
+
+/// Time for one network of the sweep on all processors; preparing it comes on top.
+const NETWORK_BUDGET: Duration = Duration::from_secs(4);
+
+/// Measures hand-overs between clusters, their power where there are sensors, and networks of the sweep until the budget is spent, at least one network in any
+/// case. What the profile has already is not measured again. Returns whether it went on to the end: if not, somebody asked
+/// to stop.
+pub(crate) fn add_sweep(
+    profile: &mut Profile,
+    board: &Board,
+    environment: &Environment,
+    budget: Duration,
+) -> Result<bool> {
+    interrupt::listen();
+    let begin = Instant::now();
+    let mut countdown = Countdown::new(format!("sweeping layer shapes on {}", board.name()), budget);
+    if profile.transfers.is_empty() {
+        profile.transfers = measure_transfers(board)?;
+    }
+    if profile.power.is_empty()
+        && let Some(sensors) = PowerSensors::detect()
+    {
+        profile.power = measure_power(board, &sensors);
+    }
+    let mut measured = 0;
+    let mut longest = Duration::ZERO;
+    for model in Sweep::new() {
+        if measured > 0 && begin.elapsed() + longest > budget {
+            break;
+        }
+        let start = Instant::now();
+        let model = Arc::new(model.context("a network of the sweep")?);
+        let graph = model.graph();
+        if profile.network(model.digest()).is_some() {
+            continue;
+        }
+        let chain = Chain::of(graph);
+        let backend = OrtBackend::new(environment, Arc::clone(&model));
+        let workload = Workload { graph, chain: &chain, backend: &backend };
+        let settings = OperatorSettings { budget: NETWORK_BUDGET, ..OperatorSettings::default() };
+        let mut is_stopped = false;
+        let samples = measure_operators(&workload, board, &settings, &mut |_| {
+            countdown.tick();
+            is_stopped = interrupt::requested();
+            !is_stopped
+        })?;
+        if is_stopped {
+            return Ok(false);
+        }
+        let mut network = NetworkProfile::new(model.digest(), graph, &chain);
+        network.operator_samples = samples;
+        profile.networks.push(network);
+        measured += 1;
+        longest = longest.max(start.elapsed());
+        tracing::info!(network = graph.name(), seconds = start.elapsed().as_secs_f64(), "swept");
+    }
+    Ok(true)
+}

@@ -1,0 +1,103 @@
+//! From a sweep to cost models to a schedule of a network that was never measured.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use serde_json::Value;
+use support::{Workplace, small_model, text};
+
+fn json(workplace: &Workplace, name: &str) -> Value {
+    serde_json::from_str(&text(&workplace.path(name))).unwrap()
+}
+
+fn networks(workplace: &Workplace) -> Vec<String> {
+    let profile = json(workplace, "profile.json");
+    profile["networks"].as_array().unwrap().iter().map(|network| network["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn sweep_resume_fit_and_schedule() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--budget", "500ms"]);
+    assert_eq!(networks(&workplace), ["sweep-0"]);
+    workplace.succeed(&["profile", "--budget", "500ms", "--resume", "--model", "small.onnx"]);
+    assert_eq!(networks(&workplace), ["sweep-0", "small", "sweep-1"]);
+
+    let shown = workplace.succeed(&["fit", "--compare"]);
+    for expected in ["convolution", "Pipe-it, eq. 5", "co-scheduling, eq. 10-11", "R2", "GB/s", "Power"] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    assert!(text(&workplace.path("cost.svg")).contains("measured ms"));
+    assert_eq!(json(&workplace, "cost.json")["format"], "millstream-cost");
+
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--cost", "cost.json"]);
+    let predicted = json(&workplace, "schedule.json")["predicted"]["period_seconds"].as_f64().unwrap();
+    assert!(predicted > 0.0);
+
+    // The networks that were learned from are no test.
+    let message = workplace.fail(&["fit", "--test", "profile.json", "-o", "again.json"]);
+    assert!(message.contains("networks that the models were not fitted to"), "{message}");
+}
+
+#[test]
+fn profiles_that_can_not_be_fitted_are_refused_with_the_remedy() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    assert!(workplace.fail(&["fit"]).contains("cannot read profile.json"));
+    assert!(workplace.fail(&["profile", "--no-sweep"]).contains("nothing to measure"));
+    workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
+    let whole = text(&workplace.path("profile.json"));
+    let cases = [
+        (whole[..whole.len() / 2].to_owned(), "EOF while parsing"),
+        (whole.replacen("\"version\": 2", "\"version\": 3", 1), "version is 3"),
+        (whole.replacen("\"median_seconds\": ", "\"median_seconds\": -", 1), "median_seconds is -"),
+        (whole.replacen("\"median_seconds\": ", "\"median_seconds\": NaN, \"x\": ", 1), "expected value at line"),
+        (whole.replacen("\"board_fingerprint\": \"", "\"board_fingerprint\": \"0", 1), "board has the fingerprint"),
+    ];
+    for (damaged, expected) in cases {
+        workplace.write("damaged.json", &damaged);
+        let message = workplace.fail(&["fit", "--profile", "damaged.json"]);
+        assert!(message.contains("damaged.json") && message.contains(expected), "{expected}: {message}");
+        assert!(message.contains("cargo xtask profile"), "{message}");
+    }
+    workplace.write("damaged.json", "{}");
+    let message = workplace.fail(&["profile", "--resume", "-o", "damaged.json", "--budget", "200ms"]);
+    assert!(message.contains("can't resume from damaged.json"), "{message}");
+    assert_eq!(text(&workplace.path("damaged.json")), "{}", "what was there is not lost");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_profile_keeps_what_it_has() {
+    use std::process::{Command, Stdio};
+
+    let workplace = Workplace::new();
+    let child = Command::new(assert_cmd::cargo::cargo_bin("millstream"))
+        .args(["profile", "--budget", "10m"])
+        .current_dir(workplace.path(""))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("--resume goes on from there"), "{message}");
+    let before = networks(&workplace).len();
+    workplace.succeed(&["profile", "--budget", "100ms", "--resume"]);
+    assert_eq!(networks(&workplace).len(), before + 1);
+}
+
+#[test]
+fn papers_are_reproduced() {
+    let workplace = Workplace::new();
+    let shown = workplace.succeed(&["reproduce", "co-scheduling", "--figures", "figures"]);
+    assert!(shown.contains("Figure 10") && shown.contains("agree with it") && !shown.contains("Differs"), "{shown}");
+    assert!(text(&workplace.path("figures/co-scheduling-figure-10.svg")).contains("CPU + accelerator"));
+    let claims: Value = serde_json::from_str(&workplace.succeed(&["reproduce", "pipe-it", "--json"])).unwrap();
+    assert!(claims.as_array().unwrap().iter().all(|claim| claim["holds"] == true), "{claims}");
+    assert!(workplace.fail(&["reproduce", "dream"]).contains("there is no paper 'dream'"));
+}

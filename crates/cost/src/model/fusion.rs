@@ -1,0 +1,93 @@
+//! Which operators the runtime fuses, learned from traces.
+
+use std::collections::{BTreeMap, HashMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{NetworkProfile, OperatorRecord, Profile};
+
+/// Whether an operator of one type runs as a part of an operator of another type before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FusionRule {
+    /// Type of the operator that starts the group.
+    pub first: String,
+    /// Type of the operator after it.
+    pub second: String,
+    /// Times that they ran as one.
+    pub fused: usize,
+    /// Times that they did not.
+    pub separate: usize,
+}
+
+/// All that is known about fusion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Fusion {
+    is_fused: HashMap<String, HashMap<String, bool>>,
+}
+
+impl Fusion {
+    /// Counts what the traces of a profile show.
+    pub(crate) fn rules(profile: &Profile) -> Vec<FusionRule> {
+        let mut counts: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
+        for network in &profile.networks {
+            count(network, &mut counts);
+        }
+        let rule = |((first, second), (fused, separate)): ((&str, &str), (usize, usize))| FusionRule {
+            first: first.to_owned(),
+            second: second.to_owned(),
+            fused,
+            separate,
+        };
+        counts.into_iter().map(rule).collect()
+    }
+
+    pub(crate) fn new(rules: &[FusionRule]) -> Self {
+        let mut is_fused: HashMap<String, HashMap<String, bool>> = HashMap::new();
+        for rule in rules {
+            is_fused.entry(rule.first.clone()).or_default().insert(rule.second.clone(), rule.fused > rule.separate);
+        }
+        Self { is_fused }
+    }
+
+    /// Divides the operators of a block into those that will run as one.
+    pub(crate) fn groups<'a>(&self, block: &'a [OperatorRecord]) -> Vec<&'a [OperatorRecord]> {
+        let mut starts = vec![0];
+        for (index, operator) in block.iter().enumerate().skip(1) {
+            let start = starts.last().copied().unwrap_or(0);
+            let first = &block[start].op_type;
+            let is_fused = self.is_fused.get(first).and_then(|seconds| seconds.get(&operator.op_type)).copied();
+            if !is_fused.unwrap_or(false) {
+                starts.push(index);
+            }
+        }
+        let ends = starts.iter().skip(1).copied().chain([block.len()]);
+        starts.iter().zip(ends).map(|(&start, end)| &block[start..end]).filter(|group| !group.is_empty()).collect()
+    }
+}
+
+fn count<'a>(network: &'a NetworkProfile, counts: &mut BTreeMap<(&'a str, &'a str), (usize, usize)>) {
+    // Fusion does not depend on the processor; one class's traces are enough.
+    let Some(class) = network.operator_samples.first().map(|sample| &sample.processor) else { return };
+    let mut group_of: HashMap<usize, usize> = HashMap::new();
+    let own = network.operator_samples.iter().filter(|sample| sample.processor == *class);
+    for (group, sample) in own.enumerate() {
+        group_of.extend(sample.operators.iter().map(|&operator| (operator, group)));
+    }
+    let mut offset = 0;
+    for block in &network.blocks {
+        let mut start = 0;
+        for index in 1..block.len() {
+            let counted = counts.entry((&block[start].op_type, &block[index].op_type)).or_default();
+            match (group_of.get(&(offset + start)), group_of.get(&(offset + index))) {
+                (Some(first), Some(second)) if first == second => counted.0 += 1,
+                _ => {
+                    counted.1 += 1;
+                    start = index;
+                }
+            }
+        }
+        offset += block.len();
+    }
+}

@@ -1,0 +1,17 @@
+//! The default model: what predicts operators that were never measured.
+
+mod accuracy;
+mod basis;
+mod family;
+mod fusion;
+mod nonnegative;
+mod observation;
+mod processor;
+
+pub use accuracy::{Accuracy, cross_validate};
+pub use family::{FamilyModel, ModelTerm, TrainingRange};
+pub(crate) use fusion::Fusion;
+pub use fusion::FusionRule;
+pub(crate) use nonnegative::least_squares;
+pub use observation::Observation;
+pub use processor::{Prediction, Predictor, ProcessorModel};

@@ -1,0 +1,187 @@
+use millstream_board::{Board, BoardDocument, ProcessorClass};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fit::{BlockTime, fill};
+use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
+use crate::power::fit_power;
+use crate::profile::{check_board, records};
+use crate::transfer::fit_transfers;
+use crate::{
+    ClusterPower, ClusterTransfer, CostError, CostTable, FamilyModel, OperatorRecord, Origin, Profile, Provenance,
+};
+
+/// The `format` of files of fitted models.
+pub const COST_FORMAT: &str = "millstream-cost";
+/// The `version` of such files that is written and read.
+pub const COST_VERSION: u32 = 1;
+
+/// Everything that was fitted to a profile: what operators take that were never measured, transfers, and power.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CostModels {
+    /// Always `millstream-cost`.
+    pub format: String,
+    /// Version of the format.
+    pub version: u32,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// The board that was profiled.
+    pub board: BoardDocument,
+    /// [`Board::fingerprint`] of that board.
+    pub board_fingerprint: String,
+    /// Models of every processor class.
+    pub processors: Vec<ProcessorModel>,
+    /// Which operators the runtime fuses.
+    pub fusions: Vec<FusionRule>,
+    /// What handing data between clusters takes.
+    pub transfers: Vec<ClusterTransfer>,
+    /// What clusters consume, where anything is known about it.
+    pub power: Vec<ClusterPower>,
+}
+
+impl CostModels {
+    /// Fits models to the operator samples of a profile, one for every processor class of its board.
+    ///
+    /// # Errors
+    /// [`CostError::MissingProcessor`] if a class was not measured, [`CostError::TooFewSamples`] if its samples have too few
+    /// different shapes, [`CostError::Invalid`] if the profile's board is impossible.
+    pub fn fit(profile: &Profile, provenance: Provenance) -> Result<Self, CostError> {
+        let board = profile.board()?;
+        let fit = |class: ProcessorClass| {
+            let observations = Observation::all(profile, &class);
+            if observations.is_empty() {
+                return Err(CostError::MissingProcessor { class });
+            }
+            ProcessorModel::fit(&class, &board, &observations)
+        };
+        Ok(Self {
+            format: COST_FORMAT.to_owned(),
+            version: COST_VERSION,
+            provenance,
+            board: profile.board.clone(),
+            board_fingerprint: profile.board_fingerprint.clone(),
+            processors: board.processor_classes().map(fit).collect::<Result<_, _>>()?,
+            fusions: Fusion::rules(profile),
+            transfers: fit_transfers(&profile.transfers)?,
+            power: fit_power(&board, &profile.power),
+        })
+    }
+
+    /// Reads a file of models.
+    ///
+    /// # Errors
+    /// [`CostError::MalformedModels`] if it is not one, [`CostError::InvalidModels`] if what it says is impossible.
+    pub fn from_json(text: &str) -> Result<Self, CostError> {
+        let malformed = |error: serde_json::Error| CostError::MalformedModels { detail: error.to_string() };
+        let models: Self = serde_json::from_str(text).map_err(malformed)?;
+        models.validate()?;
+        Ok(models)
+    }
+
+    fn validate(&self) -> Result<(), CostError> {
+        let invalid = |field: String, detail: String| Err(CostError::InvalidModels { field, detail });
+        if self.format != COST_FORMAT {
+            return invalid("format".into(), format!("is '{}', must be '{COST_FORMAT}'", self.format));
+        }
+        if self.version != COST_VERSION {
+            return invalid("version".into(), format!("is {}, this tool reads {COST_VERSION}", self.version));
+        }
+        for (index, processor) in self.processors.iter().enumerate() {
+            for (position, model) in processor.families.iter().chain([&processor.pooled]).enumerate() {
+                for term in &model.terms {
+                    let field = || format!("processors[{index}].families[{position}].terms['{}']", term.name);
+                    if !(term.seconds.is_finite() && term.seconds >= 0.0) {
+                        return invalid(field(), format!("is {}, must be a number from 0", term.seconds));
+                    }
+                    if !FamilyModel::knows(&term.name) {
+                        return invalid(field(), "is not a term that this version knows".into());
+                    }
+                }
+            }
+        }
+        for (index, transfer) in self.transfers.iter().enumerate() {
+            let model = transfer.model;
+            let values = [model.latency_seconds, model.seconds_per_byte, model.conversion_seconds_per_byte];
+            if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
+                return invalid(format!("transfers[{index}].model"), "must consist of numbers from 0".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Costs of a network on all processor classes of a board, all of them predicted.
+    ///
+    /// # Errors
+    /// [`CostError::OtherBoard`] if the models are of another board, [`CostError::MissingModel`] if one lacks.
+    pub fn table(&self, board: &Board, graph: &Graph, chain: &Chain) -> Result<CostTable, CostError> {
+        check_board(&self.board.name, &self.board_fingerprint, board)?;
+        let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+        let blocks = records(graph, chain);
+        let fusion = Fusion::new(&self.fusions);
+        for processor in table.processors() {
+            let class = table.classes()[processor.index()].clone();
+            let model = self.processors.iter().find(|model| model.processor == class);
+            let predictor = model.ok_or(CostError::MissingModel { class })?.predictor();
+            for (block, records) in chain.blocks().iter().zip(&blocks) {
+                let shares = predict_block(&predictor, &fusion, records);
+                fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
+            }
+        }
+        self.add_board_costs(&mut table, board);
+        Ok(table)
+    }
+
+    /// Adds transfers and power to a table.
+    pub(crate) fn add_board_costs(&self, table: &mut CostTable, board: &Board) {
+        add_board_costs(table, board, &self.transfers, &self.power);
+    }
+}
+
+/// Adds transfers and power to a table.
+pub(crate) fn add_board_costs(
+    table: &mut CostTable,
+    board: &Board,
+    transfers: &[ClusterTransfer],
+    power: &[ClusterPower],
+) {
+    for from in table.processors() {
+        for to in table.processors() {
+            let labels = [from, to].map(|processor| table.classes()[processor.index()].cluster.clone());
+            let pair = transfers.iter().find(|pair| pair.from == labels[0] && pair.to == labels[1]);
+            if let Some(pair) = pair {
+                table.set_transfer(from, to, pair.model);
+            }
+        }
+        let class = table.classes()[from.index()].clone();
+        if let Some(watts) = class_power(board, power, &class) {
+            table.set_power(from, watts);
+        }
+    }
+}
+
+/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage.
+fn class_power(board: &Board, power: &[ClusterPower], class: &ProcessorClass) -> Option<crate::ProcessorPower> {
+    let cluster = board.cluster(&class.cluster).ok()?;
+    let known = power.iter().find(|known| known.cluster == class.cluster)?;
+    let point = cluster.operating_points.iter().rev().find(|point| point.volts.is_some())?;
+    let volts = point.volts?;
+    // The model is of the whole cluster: a part of its cores is a part of its utilisation and of its leakage.
+    let share = class.count as f64 / cluster.cores.len().max(1) as f64;
+    let idle_watts = share * known.model.watts(volts, point.hertz as f64, 0.0);
+    let active_watts = share * known.model.watts(volts, point.hertz as f64, 1.0);
+    Some(crate::ProcessorPower { active_watts, idle_watts, origin: known.origin })
+}
+
+/// Times of a block's operators: those that run as one have theirs at the first of them.
+pub(crate) fn predict_block(predictor: &Predictor, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<(f64, f64)> {
+    let mut times = Vec::with_capacity(block.len());
+    for group in fusion.groups(block) {
+        let prediction = predictor.group(group);
+        times.push((prediction.seconds.max(1e-9), prediction.interval));
+        times.extend(std::iter::repeat_n((0.0, prediction.interval), group.len() - 1));
+    }
+    times
+}

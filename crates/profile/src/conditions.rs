@@ -1,0 +1,126 @@
+//! What the kernel tells about a core while it is measured.
+
+use std::fs;
+use std::time::Instant;
+
+use millstream_board::{CoreId, Processor};
+use millstream_cost::Conditions;
+
+/// More than this part of the time given to other guests disturbs a measurement.
+const MOST_STEAL: f64 = 0.02;
+/// And so does other programs' load above this part of a core.
+const MOST_OTHER_LOAD: f64 = 0.1;
+/// The kernel counts processor time in hundredths of a second for user space.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Whether a measurement under these conditions should be repeated.
+pub(crate) fn is_disturbed(conditions: &Conditions) -> bool {
+    conditions.steal_fraction > MOST_STEAL || conditions.other_load > MOST_OTHER_LOAD
+}
+
+/// The more disturbed, the larger.
+pub(crate) fn disturbance(conditions: &Conditions) -> f64 {
+    conditions.steal_fraction.max(conditions.other_load)
+}
+
+/// Watches a processor's cores from its creation until [`Watch::conditions`].
+pub(crate) struct Watch {
+    cores: Vec<CoreId>,
+    start: Instant,
+    before: Option<Counts>,
+}
+
+/// What the kernel has counted, in its clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Counts {
+    /// Time of the watched cores that other guests had.
+    steal: u64,
+    /// Time of the watched cores.
+    total: u64,
+    /// Time in which any core worked.
+    busy: u64,
+    /// Time in which any core worked for this process.
+    own: u64,
+}
+
+impl Watch {
+    pub(crate) fn start(processor: &Processor) -> Self {
+        Self { cores: processor.cores.clone(), start: Instant::now(), before: counts(&processor.cores) }
+    }
+
+    /// What happened since; nothing where the system does not tell.
+    pub(crate) fn conditions(&self) -> Conditions {
+        let hertz = self.cores.first().and_then(|&core| frequency(core));
+        let (Some(before), Some(after)) = (self.before, counts(&self.cores)) else {
+            return Conditions { hertz, ..Conditions::default() };
+        };
+        let total = after.total.saturating_sub(before.total).max(1);
+        let busy = after.busy.saturating_sub(before.busy) as f64;
+        let own = after.own.saturating_sub(before.own) as f64;
+        let passed = (self.start.elapsed().as_secs_f64() * TICKS_PER_SECOND).max(1.0);
+        Conditions {
+            steal_fraction: after.steal.saturating_sub(before.steal) as f64 / total as f64,
+            // Two counts of ticks differ by up to one each without meaning anything.
+            other_load: ((busy - own - 2.0) / passed).max(0.0),
+            hertz,
+        }
+    }
+}
+
+fn counts(cores: &[CoreId]) -> Option<Counts> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let own = fs::read_to_string("/proc/self/stat").ok()?;
+    Some(parse_counts(&stat, &own, cores))
+}
+
+/// In the machine's file, the fields after a core's name are user, nice, system, idle, iowait, irq, softirq and steal; what
+/// follows is contained in user and nice. In the process's, user and system time are the 12th and 13th after its name.
+fn parse_counts(stat: &str, own: &str, cores: &[CoreId]) -> Counts {
+    let mut sum = Counts::default();
+    for line in stat.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let Some(core) = fields.next().and_then(|name| name.strip_prefix("cpu")?.parse().ok()).map(CoreId) else {
+            continue;
+        };
+        let times: Vec<u64> = fields.take(8).filter_map(|time| time.parse().ok()).collect();
+        let time = |index: usize| times.get(index).copied().unwrap_or(0);
+        sum.busy += [0, 1, 2, 5, 6].map(time).iter().sum::<u64>();
+        if cores.contains(&core) {
+            sum.steal += time(7);
+            sum.total += times.iter().sum::<u64>();
+        }
+    }
+    let after_name = own.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    sum.own = after_name.split_ascii_whitespace().skip(11).take(2).filter_map(|time| time.parse::<u64>().ok()).sum();
+    sum
+}
+
+/// The core's clock as the kernel's frequency driver last set it.
+pub(crate) fn frequency(core: CoreId) -> Option<f64> {
+    let path = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
+    let kilohertz: f64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
+    Some(kilohertz * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_of_the_watched_cores_and_load_of_all() {
+        let stat =
+            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 10 0 10 70 0 0 5 5 3 0\ncpu1 1 0 0 0 0 0 0 1 0 0\ncpu10 7 7 7 7 7 7 7 7\n";
+        let own = "42 (a name) with) R 1 1 1 0 -1 4194304 100 0 0 0 17 4 0 0 20 0 3 0 100";
+        let counts = parse_counts(stat, own, &[CoreId(0), CoreId(1)]);
+        assert_eq!(counts, Counts { steal: 6, total: 102, busy: 25 + 1 + 35, own: 21 });
+        assert_eq!(parse_counts("intr 5\n", "", &[CoreId(0)]), Counts::default());
+    }
+
+    #[test]
+    fn a_watch_that_sees_nothing_reports_no_steal() {
+        let watch = Watch::start(&Processor::new("B", [4_000_000_000]));
+        let conditions = watch.conditions();
+        assert_eq!((conditions.steal_fraction, conditions.hertz), (0.0, None));
+        assert!(!is_disturbed(&Conditions::default()) && disturbance(&conditions) >= 0.0);
+    }
+}

@@ -1,0 +1,158 @@
+//! Times of operators in context: the whole network runs, and the backend tells what its operators took.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use millstream_backend::{OperatorTimes, Segment, Tensor};
+use millstream_board::{Board, Processor, ProcessorClass};
+use millstream_cost::{Conditions, OperatorSample, Statistics};
+use millstream_graph::OperatorId;
+
+use crate::conditions::{Watch, disturbance, is_disturbed};
+use crate::rounds::rounds;
+use crate::side_by_side::{Participant, side_by_side};
+use crate::{ProfileError, Progress, Workload, sample_frame};
+
+/// Frames before a verdict on their spread.
+const FEWEST_FRAMES: usize = 8;
+/// Enough is enough.
+const MOST_FRAMES: usize = 400;
+/// Half the width of a 95 % confidence interval, in standard errors.
+const CONFIDENCE: f64 = 1.96;
+/// A disturbed measurement is repeated so many times.
+const REPETITIONS: usize = 2;
+
+/// How long and how exactly operators are timed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperatorSettings {
+    /// Time for the network, over all processors; preparing it comes on top.
+    pub budget: Duration,
+    /// Half-width of the 95 % confidence interval of the frame's time, relative to it, at which measuring ends early.
+    pub half_width: f64,
+}
+
+impl Default for OperatorSettings {
+    fn default() -> Self {
+        Self { budget: Duration::from_secs(5), half_width: 0.02 }
+    }
+}
+
+/// Times every operator of the network on every number of cores of every cluster, as it runs among the others. Processors
+/// that can work side by side are measured side by side. A measurement that other guests or programs disturbed is repeated.
+/// `progress` is called after each one; returning `false` ends with what was measured so far. A backend that can't tell
+/// operators apart gives no samples.
+///
+/// # Errors
+/// Any [`ProfileError`].
+pub fn measure_operators(
+    workload: &Workload<'_>,
+    board: &Board,
+    settings: &OperatorSettings,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Vec<OperatorSample>, ProfileError> {
+    let rounds = rounds(board);
+    let frame = sample_frame(workload.graph, 0)?;
+    let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
+    let place: HashMap<OperatorId, usize> = workload
+        .chain
+        .operators(0..workload.chain.blocks().len())
+        .into_iter()
+        .enumerate()
+        .map(|(place, operator)| (operator, place))
+        .collect();
+    let mut samples = Vec::new();
+    for (index, processors) in rounds.iter().enumerate() {
+        let mut best = trace(workload, processors, &frame, time, settings.half_width)?;
+        for _ in 0..REPETITIONS {
+            if !best.is_disturbed() {
+                break;
+            }
+            let again = trace(workload, processors, &frame, time, settings.half_width)?;
+            if again.disturbance() < best.disturbance() {
+                best = again;
+            }
+        }
+        samples.extend(best.samples(processors.len(), &place));
+        if !progress(Progress { done: index + 1, total: rounds.len() }) {
+            break;
+        }
+    }
+    Ok(samples)
+}
+
+/// What one run of all processors of a round showed.
+struct Trace {
+    parts: Vec<(ProcessorClass, Vec<OperatorTimes>, Conditions)>,
+}
+
+impl Trace {
+    fn is_disturbed(&self) -> bool {
+        self.parts.iter().any(|(_, _, conditions)| is_disturbed(conditions))
+    }
+
+    fn disturbance(&self) -> f64 {
+        self.parts.iter().map(|(_, _, conditions)| disturbance(conditions)).fold(0.0, f64::max)
+    }
+
+    /// One sample per class and group of operators; the times of processors of one class are pooled.
+    fn samples(self, concurrent: usize, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
+        let mut pooled: BTreeMap<(ProcessorClass, Vec<usize>), (Vec<f64>, Conditions)> = BTreeMap::new();
+        for (class, times, conditions) in self.parts {
+            for OperatorTimes { operators, seconds } in times {
+                let operators = operators.iter().filter_map(|operator| place.get(operator).copied()).collect();
+                let entry = pooled.entry((class.clone(), operators)).or_default();
+                entry.0.extend(seconds);
+                entry.1 = conditions;
+            }
+        }
+        pooled
+            .into_iter()
+            .filter_map(|((processor, operators), (seconds, conditions))| {
+                let time = Statistics::of(&seconds).filter(|time| time.median_seconds > 0.0)?;
+                Some(OperatorSample { processor, operators, concurrent, time, conditions })
+            })
+            .collect()
+    }
+}
+
+fn trace(
+    workload: &Workload<'_>,
+    processors: &[Processor],
+    frame: &[Tensor],
+    time: Duration,
+    half_width: f64,
+) -> Result<Trace, ProfileError> {
+    let whole = Segment::new(workload.graph, workload.chain.operators(0..workload.chain.blocks().len()));
+    let run = |processor: &Processor, participant: &mut Participant<'_>| {
+        let mut frames = Vec::new();
+        let mut begin = None;
+        let watch = Watch::start(processor);
+        let times = workload.backend.trace(&whole, processor, frame, &mut |frame| {
+            // The first frame is over before all are ready: it only ends the preparation.
+            participant.start();
+            let begin: Instant = *begin.get_or_insert_with(Instant::now);
+            if !participant.is_finished() {
+                frames.push(frame.as_secs_f64());
+                if is_settled(&frames, half_width) || begin.elapsed() >= time && frames.len() >= FEWEST_FRAMES / 2 {
+                    participant.finish();
+                }
+            }
+            !participant.is_over()
+        })?;
+        Ok((processor.class(), times, watch.conditions()))
+    };
+    let parts = side_by_side(processors, run, |processor, source| ProfileError::Segment {
+        start: 0,
+        end: workload.chain.blocks().len(),
+        processor: processor.clone(),
+        source,
+    })?;
+    Ok(Trace { parts })
+}
+
+fn is_settled(frames: &[f64], half_width: f64) -> bool {
+    frames.len() >= MOST_FRAMES
+        || frames.len() >= FEWEST_FRAMES
+            && Statistics::of(frames)
+                .is_some_and(|time| CONFIDENCE * time.standard_error_seconds() <= half_width * time.median_seconds)
+}

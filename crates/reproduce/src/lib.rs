@@ -1,0 +1,100 @@
+//! The papers' tables and figures, computed anew beside the printed numbers.
+//!
+//! ```
+//! use millstream_reproduce::{Paper, reproduce};
+//!
+//! let reproduction = reproduce(Paper::Granularity)?;
+//! assert!(reproduction.sections[0].table.to_string().contains("crossover"));
+//! assert_eq!(reproduction.misses().count(), 0, "every number that is held to the paper's agrees with it");
+//! # Ok::<(), millstream_reproduce::ReproduceError>(())
+//! ```
+//!
+//! Invariants: the same on every machine; nothing is measured, read or written. Numbers of the papers stand in this crate
+//! with the table, figure or equation that they are from.
+
+mod co_scheduling;
+mod granularity;
+mod pipe_it;
+mod report;
+
+use std::fmt;
+use std::str::FromStr;
+
+use millstream_cost::CostError;
+use millstream_report::PlotError;
+use millstream_zoo::ZooError;
+use thiserror::Error;
+
+pub use report::{Claim, Figure, Kind, Reproduction, Section};
+
+/// A paper of which something can be computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paper {
+    /// Kim et al., CPU-Accelerator Co-Scheduling for CNN Acceleration at the Edge, IEEE Access 2020.
+    CoScheduling,
+    /// Motamedi et al., Machine Intelligence on Resource-Constrained IoT Devices, TECS 2017.
+    Granularity,
+    /// Wang et al., High-Throughput CNN Inference on Embedded ARM big.LITTLE Multicore Processors, TCAD 2020.
+    PipeIt,
+}
+
+impl Paper {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::CoScheduling, Self::Granularity, Self::PipeIt];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::CoScheduling => "co-scheduling",
+            Self::Granularity => "granularity",
+            Self::PipeIt => "pipe-it",
+        }
+    }
+}
+
+impl fmt::Display for Paper {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for Paper {
+    type Err = ReproduceError;
+
+    fn from_str(text: &str) -> Result<Self, ReproduceError> {
+        let known = Self::ALL.into_iter().find(|paper| paper.name() == text);
+        known.ok_or_else(|| ReproduceError::UnknownPaper { name: text.to_owned() })
+    }
+}
+
+/// Why nothing could be computed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReproduceError {
+    /// No paper has this name.
+    #[error("there is no paper '{name}'; there are {}", Paper::ALL.map(Paper::name).join(", "))]
+    UnknownPaper {
+        /// The name asked for.
+        name: String,
+    },
+    /// A model could not be fitted.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// A figure could not be drawn.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+    /// A network could not be built.
+    #[error(transparent)]
+    Zoo(#[from] ZooError),
+}
+
+/// Computes what there is of a paper.
+///
+/// # Errors
+/// Any [`ReproduceError`] but [`ReproduceError::UnknownPaper`]; none is expected.
+pub fn reproduce(paper: Paper) -> Result<Reproduction, ReproduceError> {
+    match paper {
+        Paper::CoScheduling => co_scheduling::reproduce(),
+        Paper::Granularity => granularity::reproduce(),
+        Paper::PipeIt => pipe_it::reproduce(),
+    }
+}
