@@ -7,29 +7,34 @@ use millstream_graph::{Family, GemmShape};
 
 use crate::model::{Accuracy, Observation, ProcessorModel, cross_validate};
 use crate::{
-    ConvolutionSize, CostError, CpuUnitModel, GemmModel, Line, MulticoreModel, MulticoreSample, Profile, Weighting,
+    ConvolutionSize, CostError, CpuUnitModel, FullyConnectedModel, GemmModel, Line, MulticoreModel, MulticoreSample,
+    Profile, Weighting,
 };
 
 /// Rows of the product that an iteration is assumed to make; with an even split it cancels out of equation 8.
 const TILE_ROWS: u64 = 16;
+/// What our model is called.
+const DEFAULT: &str = "default (non-negative, relative errors)";
 
-/// How well one model predicts the convolutions of networks that it did not see.
+/// How well one model predicts the operators of a family in networks that it did not see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
+    /// Convolutions or fully connected layers.
+    pub family: Family,
     /// The processor class.
     pub processor: ProcessorClass,
     /// The model, with its source.
     pub model: &'static str,
-    /// Errors per convolution, in cross-validation grouped by network.
+    /// Errors per operator, in cross-validation grouped by network.
     pub accuracy: Accuracy,
-    /// Mean over networks of the error of the sum of their convolutions, relative to it.
+    /// Mean over networks of the error of the sum of their operators of the family, relative to it.
     pub network_error: f64,
 }
 
 type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b Observation<'a>], &[&'b Observation<'a>]) -> Option<Vec<f64>> + 'f;
 
-/// Compares models on the convolutions (in one group) of a profile, for each processor class of its board. A model that the
-/// samples do not determine is left out.
+/// Compares models on the convolutions (in one group) and the fully connected layers of a profile, for each processor class
+/// of its board. A model that the samples do not determine is left out.
 ///
 /// # Errors
 /// [`CostError::TooFewSamples`] if the profile has samples of fewer than two networks, which cross-validation needs, and
@@ -38,42 +43,45 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, CostError> {
     let board = profile.board()?;
     let mut rows = Vec::new();
     for class in board.processor_classes() {
-        let observations = convolutions(profile, &class);
-        let networks: HashSet<&str> = observations.iter().map(|observation| observation.network).collect();
+        let convolutions = of_family(profile, &class, Family::Convolution);
+        let networks: HashSet<&str> = convolutions.iter().map(|observation| observation.network).collect();
         if networks.len() < 2 {
             let what = format!("networks with convolutions on {class}");
             return Err(CostError::TooFewSamples { what, found: networks.len(), needed: 2 });
         }
-        let single = convolutions(profile, &ProcessorClass { cluster: class.cluster.clone(), count: 1 });
+        let one_core = ProcessorClass { cluster: class.cluster.clone(), count: 1 };
+        let single = of_family(profile, &one_core, Family::Convolution);
         let default =
             |learned: &[&Observation<'_>], held_out: &[&Observation<'_>]| default(&class, &board, learned, held_out);
         let multicore = |learned: &[&Observation<'_>], held_out: &[&Observation<'_>]| {
             multicore(class.count, &single, learned, held_out)
         };
-        let models: [(&'static str, &Fit<'_>); 5] = [
-            ("default (non-negative, relative errors)", &default),
-            ("Pipe-it, eq. 5", &gemm),
-            ("Pipe-it, eq. 5 on one core and eq. 8", &multicore),
-            ("co-scheduling, eq. 10-11", &unit),
-            ("thread granularity, eq. 6-7", &macs),
-        ];
+        let mut models: Vec<(&'static str, &Fit<'_>)> = vec![(DEFAULT, &default), ("Pipe-it, eq. 5", &gemm)];
+        if class.count > 1 {
+            models.push(("Pipe-it, eq. 5 on one core and eq. 8", &multicore));
+        }
+        models.push(("co-scheduling, eq. 10-11", &unit));
+        models.push(("thread granularity, eq. 6-7", &macs));
         for (name, fit) in models {
-            if name.ends_with("eq. 8") && class.count == 1 {
-                continue;
-            }
-            rows.extend(row(&class, name, &observations, fit));
+            rows.extend(row(Family::Convolution, &class, name, &convolutions, fit));
+        }
+        let layers = of_family(profile, &class, Family::FullyConnected);
+        let models: [(&'static str, &Fit<'_>); 2] = [(DEFAULT, &default), ("Pipe-it, section V-D", &fully_connected)];
+        for (name, fit) in models {
+            rows.extend(row(Family::FullyConnected, &class, name, &layers, fit));
         }
     }
     Ok(rows)
 }
 
-fn convolutions<'a>(profile: &'a Profile, class: &ProcessorClass) -> Vec<Observation<'a>> {
+fn of_family<'a>(profile: &'a Profile, class: &ProcessorClass, family: Family) -> Vec<Observation<'a>> {
     let mut all = Observation::all(profile, class);
-    all.retain(|observation| observation.main.family() == Family::Convolution && observation.main.work.gemm.is_some());
+    all.retain(|observation| observation.main.family() == family && observation.main.work.gemm.is_some());
     all
 }
 
 fn row(
+    family: Family,
     processor: &ProcessorClass,
     model: &'static str,
     observations: &[Observation<'_>],
@@ -91,7 +99,7 @@ fn row(
     }
     let errors: f64 = networks.values().map(|(predicted, measured)| (predicted / measured - 1.0).abs()).sum();
     let network_error = errors / networks.len() as f64;
-    Some(Comparison { processor: processor.clone(), model, accuracy: Accuracy::of(&pairs)?, network_error })
+    Some(Comparison { family, processor: processor.clone(), model, accuracy: Accuracy::of(&pairs)?, network_error })
 }
 
 fn default(
@@ -163,4 +171,17 @@ fn macs(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<V
     let point = |observation: &&Observation<'_>| (observation.main.work.macs as f64, observation.seconds);
     let line = Line::fit("convolutions", &learned.iter().map(point).collect::<Vec<_>>(), Weighting::Absolute).ok()?;
     Some(held_out.iter().map(|observation| line.at(observation.main.work.macs as f64)).collect())
+}
+
+fn fully_connected(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<Vec<f64>> {
+    let sample = |observation: &&Observation<'_>| {
+        let GemmShape { n, k, m } = shape(observation);
+        (n * k, m, observation.seconds)
+    };
+    let model = FullyConnectedModel::fit(&learned.iter().map(sample).collect::<Vec<_>>()).ok()?;
+    let predict = |observation: &&Observation<'_>| {
+        let (inputs, neurons, _) = sample(observation);
+        model.seconds(inputs, neurons)
+    };
+    Some(held_out.iter().map(predict).collect())
 }

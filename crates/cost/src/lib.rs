@@ -5,8 +5,11 @@
 //! to [`Nanoseconds`], and what a hand-over between stages costs.
 //!
 //! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
-//! Samples are therefore of whole segments at several scales, and [`fit()`] estimates the times that operators have in
-//! context: a Gaussian least-squares problem whose prior is a linear model in multiply-accumulates and bytes.
+//! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
+//! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
+//! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models ([`GemmModel`], [`MulticoreModel`],
+//! [`FullyConnectedModel`], [`AcceleratorModel`], [`CpuUnitModel`], [`GranularityModel`], [`PowerModel`]) are here as they were
+//! published; [`compare()`] sets them beside the default on the same samples.
 //!
 //! ```
 //! use millstream_board::ProcessorClass;

@@ -10,7 +10,7 @@ use millstream_graph::OperatorId;
 
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::rounds;
-use crate::side_by_side::{Participant, side_by_side};
+use crate::side_by_side::{Participant, is_shared, side_by_side};
 use crate::{ProfileError, Progress, Workload, sample_frame};
 
 /// Frames before a verdict on their spread.
@@ -62,12 +62,12 @@ pub fn measure_operators(
         .collect();
     let mut samples = Vec::new();
     for (index, processors) in rounds.iter().enumerate() {
-        let mut best = trace(workload, processors, &frame, time, settings.half_width)?;
+        let mut best = trace(workload, board, processors, &frame, time, settings.half_width)?;
         for _ in 0..REPETITIONS {
             if !best.is_disturbed() {
                 break;
             }
-            let again = trace(workload, processors, &frame, time, settings.half_width)?;
+            let again = trace(workload, board, processors, &frame, time, settings.half_width)?;
             if again.disturbance() < best.disturbance() {
                 best = again;
             }
@@ -82,27 +82,48 @@ pub fn measure_operators(
 
 /// What one run of all processors of a round showed.
 struct Trace {
-    parts: Vec<(ProcessorClass, Vec<OperatorTimes>, Conditions)>,
+    parts: Vec<Part>,
+}
+
+/// What it showed of one processor.
+struct Part {
+    class: ProcessorClass,
+    times: Vec<OperatorTimes>,
+    conditions: Conditions,
+    /// Mean time of a frame on a core that other load shares.
+    shared_frame_seconds: Option<f64>,
+}
+
+impl Part {
+    /// On a shared core, frames are interrupted but most operators are not: what they take undisturbed is brought to the
+    /// scale of the frame.
+    fn scale(&self) -> f64 {
+        let Some(frame) = self.shared_frame_seconds else { return 1.0 };
+        let medians = self.times.iter().filter_map(|times| Statistics::of(&times.seconds));
+        let sum: f64 = medians.map(|time| time.median_seconds).sum();
+        if sum > 0.0 { (frame / sum).max(1.0) } else { 1.0 }
+    }
 }
 
 impl Trace {
     fn is_disturbed(&self) -> bool {
-        self.parts.iter().any(|(_, _, conditions)| is_disturbed(conditions))
+        self.parts.iter().any(|part| is_disturbed(&part.conditions))
     }
 
     fn disturbance(&self) -> f64 {
-        self.parts.iter().map(|(_, _, conditions)| disturbance(conditions)).fold(0.0, f64::max)
+        self.parts.iter().map(|part| disturbance(&part.conditions)).fold(0.0, f64::max)
     }
 
     /// One sample per class and group of operators; the times of processors of one class are pooled.
     fn samples(self, concurrent: usize, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
         let mut pooled: BTreeMap<(ProcessorClass, Vec<usize>), (Vec<f64>, Conditions)> = BTreeMap::new();
-        for (class, times, conditions) in self.parts {
-            for OperatorTimes { operators, seconds } in times {
+        for part in self.parts {
+            let scale = part.scale();
+            for OperatorTimes { operators, seconds } in part.times {
                 let operators = operators.iter().filter_map(|operator| place.get(operator).copied()).collect();
-                let entry = pooled.entry((class.clone(), operators)).or_default();
-                entry.0.extend(seconds);
-                entry.1 = conditions;
+                let entry = pooled.entry((part.class.clone(), operators)).or_default();
+                entry.0.extend(seconds.into_iter().map(|time| scale * time));
+                entry.1 = part.conditions;
             }
         }
         pooled
@@ -117,6 +138,7 @@ impl Trace {
 
 fn trace(
     workload: &Workload<'_>,
+    board: &Board,
     processors: &[Processor],
     frame: &[Tensor],
     time: Duration,
@@ -139,7 +161,13 @@ fn trace(
             }
             !participant.is_over()
         })?;
-        Ok((processor.class(), times, watch.conditions()))
+        let mean = frames.iter().sum::<f64>() / frames.len().max(1) as f64;
+        Ok(Part {
+            class: processor.class(),
+            times,
+            conditions: watch.conditions(),
+            shared_frame_seconds: is_shared(board, processor).then_some(mean),
+        })
     };
     let parts = side_by_side(processors, run, |processor, source| ProfileError::Segment {
         start: 0,

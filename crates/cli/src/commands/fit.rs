@@ -28,10 +28,7 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
         output::line(format!("\n{}", power_lines(&models)));
     }
     if command.compare {
-        output::line(format!(
-            "\nConvolutions of networks that were left out of the fit:\n\n{}",
-            comparison_table(&profile)?
-        ));
+        output::line(format!("\nModels on networks that were left out of the fit:\n\n{}", comparison_table(&profile)?));
     }
     if let Some(test) = &test {
         let rows = evaluate(&models, &profile, test)?;
@@ -133,6 +130,7 @@ fn power_lines(models: &CostModels) -> String {
 
 fn comparison_table(profile: &Profile) -> Result<Table> {
     let mut table = Table::new([
+        ("family", Align::Left),
         ("processor", Align::Left),
         ("model", Align::Left),
         ("samples", Align::Right),
@@ -142,6 +140,7 @@ fn comparison_table(profile: &Profile) -> Result<Table> {
     ]);
     for row in compare(profile)? {
         table.row([
+            row.family.to_string(),
             row.processor.to_string(),
             row.model.to_owned(),
             row.accuracy.samples.to_string(),

@@ -56,7 +56,10 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
         amounts[21] = macs;
         amounts[22] = if differs_by_type(operator.family()) { 0.0 } else { amount_by_type(operator) };
     }
-    if let Some(gemm) = work.gemm {
+    // With one row, all these would be the weights' bytes by other names.
+    if let Some(gemm) = work.gemm
+        && operator.kind != OperatorKind::FullyConnected
+    {
         let (n, k, m) = (gemm.n as f64, gemm.k as f64, gemm.m as f64);
         let groups = match &operator.kind {
             OperatorKind::Convolution(convolution) => convolution.groups.max(1) as u64,
@@ -93,7 +96,8 @@ fn describe_convolution(convolution: &Convolution, operator: &OperatorRecord, am
 
 /// Whether the channels fill vectors. Runtimes keep maps in blocks of channels and have slower kernels for the others.
 pub(crate) fn is_blocked(operator: &OperatorRecord) -> bool {
-    operator.input_channels.is_none_or(|channels| channels % 8 == 0)
+    let is_product = matches!(operator.family(), Family::FullyConnected | Family::MatrixMultiplication);
+    is_product || operator.input_channels.is_none_or(|channels| channels % 8 == 0)
 }
 
 /// Whether operators of one family differ so much by type that each has its own time per byte.
