@@ -22,7 +22,7 @@ pub struct Chain {
 impl Chain {
     /// Merges and orders the operators of `graph`.
     pub fn of(graph: &Graph) -> Self {
-        let ordered = order_groups(graph, &merge::groups(graph));
+        let ordered = order_groups(graph, &merge::groups(graph, merge::Followers::Fused));
         let mut chain = Self { blocks: ordered };
         chain.join_untyped(graph);
         chain
@@ -85,7 +85,7 @@ impl Chain {
 }
 
 /// Orders groups topologically, earliest first member first.
-fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
+pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
     let mut members: BTreeMap<usize, Vec<OperatorId>> = BTreeMap::new();
     let mut first_place = BTreeMap::new();
     for (place, &id) in graph.order().iter().enumerate() {

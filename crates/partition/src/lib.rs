@@ -22,6 +22,9 @@
 mod bytes;
 mod chain;
 mod merge;
+mod merged;
+mod subgraph;
 
 pub use bytes::InputBytes;
 pub use chain::{Block, Chain};
+pub use subgraph::{Subgraph, subgraphs};

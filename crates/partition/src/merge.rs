@@ -3,11 +3,20 @@
 use millstream_graph::{Graph, OperatorId, OperatorKind};
 use petgraph::unionfind::UnionFind;
 
+/// What joins the operator before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Followers {
+    /// What runtimes fuse or what costs nothing.
+    Fused,
+    /// Pooling as well: it is no place to divide work at.
+    WithPooling,
+}
+
 /// Assigns every operator to a group; members of a group have equal representatives.
 ///
 /// An operator joins the producer of its input if nobody else reads what that makes and the operator is one that runtimes
 /// fuse or that costs nothing. Contracting such an edge can't create a cycle: all paths out of the producer start with it.
-pub(crate) fn groups(graph: &Graph) -> Vec<usize> {
+pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     let mut groups = UnionFind::<usize>::new(graph.operators().len());
     let mut position = vec![0; graph.operators().len()];
     for (place, id) in graph.order().iter().enumerate() {
@@ -25,7 +34,7 @@ pub(crate) fn groups(graph: &Graph) -> Vec<usize> {
                 | OperatorKind::Normalization
                 | OperatorKind::DataMovement
                 | OperatorKind::Softmax
-        );
+        ) || followers == Followers::WithPooling && matches!(operator.kind, OperatorKind::Pool(_));
         if is_follower || graph.operator(producer).op_type == "Pad" {
             groups.union(producer.index(), id.index());
         }

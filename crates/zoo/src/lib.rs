@@ -15,7 +15,9 @@
 
 mod alexnet;
 mod googlenet;
+mod inception_resnet_v2;
 mod inception_v3;
+mod inception_v4;
 mod layers;
 mod mobilenet;
 mod resnet;
@@ -67,6 +69,8 @@ const NETWORKS: &[Network] = &[
     Network { name: "mobilenet-v2", source: "Sandler et al., CVPR 2018", build: mobilenet::v2 },
     Network { name: "resnet50", source: "He et al., CVPR 2016", build: resnet::resnet50 },
     Network { name: "inception-v3", source: "Szegedy et al., CVPR 2016", build: inception_v3::build },
+    Network { name: "inception-v4", source: "Szegedy et al., AAAI 2017", build: inception_v4::build },
+    Network { name: "inception-resnet-v2", source: "Szegedy et al., AAAI 2017", build: inception_resnet_v2::build },
     Network { name: "yolov3", source: "Redmon and Farhadi, 2018 (416 x 416)", build: yolo::v3 },
     Network { name: "tiny-darknet", source: "Redmon, pjreddie.com/darknet/tiny-darknet", build: tiny_darknet::build },
 ];

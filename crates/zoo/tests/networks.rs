@@ -18,6 +18,8 @@ const EXPECTED: &[(&str, usize, f64, f64)] = &[
     ("mobilenet-v2", 53, 0.300, 3.5),
     ("resnet50", 54, 3.86, 25.5),
     ("inception-v3", 95, 5.71, 23.8),
+    ("inception-v4", 150, 12.27, 42.7),
+    ("inception-resnet-v2", 245, 13.16, 55.8),
     ("yolov3", 75, 32.8, 61.9),
     ("tiny-darknet", 16, 0.485, 1.04),
 ];

@@ -1,0 +1,102 @@
+//! Subgraphs of published networks (Para-Pipe, table I) and of random ones.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::HashSet;
+
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_partition::{Subgraph, subgraphs};
+use proptest::prelude::*;
+
+#[test]
+fn counts_and_parallelism_are_those_of_table_1() {
+    for (name, count, parallelism) in
+        [("googlenet", 11, 4), ("inception-v3", 13, 6), ("inception-v4", 21, 6), ("inception-resnet-v2", 45, 4)]
+    {
+        let model = millstream_zoo::build(name).unwrap();
+        let found = subgraphs(model.graph());
+        assert_eq!(found.len(), count, "{name}");
+        assert_eq!(found.iter().map(|subgraph| subgraph.parallelism).max(), Some(parallelism), "{name}");
+        check(model.graph(), &found);
+    }
+}
+
+#[test]
+fn a_network_without_branches_falls_apart_into_its_merged_operators() {
+    let model = millstream_zoo::build("vgg16").unwrap();
+    let found = subgraphs(model.graph());
+    assert_eq!(found.len(), 16, "13 convolutions and 3 fully connected layers, with what follows each");
+    assert!(found.iter().all(|subgraph| subgraph.nodes.len() == 1 && subgraph.is_chain()));
+    check(model.graph(), &found);
+}
+
+/// Every operator once, nothing before what it reads, and between subgraphs only the last node's values.
+fn check(graph: &Graph, found: &[Subgraph]) {
+    let order: Vec<OperatorId> = found.iter().flat_map(Subgraph::operators).collect();
+    assert_eq!(order.iter().collect::<HashSet<_>>().len(), graph.operators().len());
+    assert_eq!(order.len(), graph.operators().len());
+    let mut done: HashSet<OperatorId> = HashSet::new();
+    for (index, subgraph) in found.iter().enumerate() {
+        let own: HashSet<OperatorId> = subgraph.operators().collect();
+        let sink: HashSet<OperatorId> = match index.checked_sub(1).and_then(|before| found[before].nodes.last()) {
+            Some(node) => node.iter().copied().collect(),
+            None => HashSet::new(),
+        };
+        for id in subgraph.operators() {
+            for producer in graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value)) {
+                assert!(done.contains(&producer), "{:?} runs before what it reads", graph.operator(id).name);
+                assert!(own.contains(&producer) || sink.contains(&producer), "{}", graph.operator(id).name);
+            }
+            done.insert(id);
+        }
+        let place = |id: OperatorId| subgraph.nodes.iter().position(|node| node.contains(&id));
+        for (to, node) in subgraph.nodes.iter().enumerate() {
+            for producer in node.iter().flat_map(|&id| &graph.operator(id).inputs).filter_map(|&value| graph.producer(value)) {
+                if let Some(from) = place(producer).filter(|&from| from != to) {
+                    assert!(subgraph.edges.contains(&(from, to)));
+                }
+            }
+        }
+    }
+}
+
+fn random_graph(edges: &[(usize, usize)], count: usize) -> Graph {
+    let mut builder = GraphBuilder::new("random");
+    let input = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
+    builder.input(input);
+    let values: Vec<_> = (0..count)
+        .map(|index| builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap())
+        .collect();
+    for index in 0..count {
+        let mut reads: Vec<_> =
+            edges.iter().filter(|(from, to)| *to == index && from < to).map(|&(from, _)| values[from]).collect();
+        reads.dedup();
+        if reads.is_empty() {
+            reads.push(input);
+        }
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        builder.operator(operator.reads(reads).makes([values[index]])).unwrap();
+    }
+    builder.output(values[count - 1]);
+    builder.build().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn subgraphs_of_random_networks_only_read_the_sink_before_them(
+        edges in prop::collection::btree_set((0_usize..12, 0_usize..12), 0..30),
+    ) {
+        let edges: Vec<_> = edges.into_iter().collect();
+        let graph = random_graph(&edges, 12);
+        check(&graph, &subgraphs(&graph));
+    }
+}
+
+#[test]
+fn long_chains_with_a_branch_are_no_problem() {
+    let mut edges: Vec<(usize, usize)> = (0..3000).map(|index| (index, index + 1)).collect();
+    edges.push((0, 2));
+    let graph = random_graph(&edges, 3001);
+    let found = subgraphs(&graph);
+    assert_eq!(found.iter().map(|subgraph| subgraph.nodes.len()).collect::<Vec<_>>(), [1, 2, 2998]);
+}
