@@ -10,15 +10,27 @@ use proptest::prelude::*;
 
 #[test]
 fn counts_and_parallelism_are_those_of_table_1() {
-    for (name, count, parallelism) in
-        [("googlenet", 11, 4), ("inception-v3", 13, 6), ("inception-v4", 21, 6), ("inception-resnet-v2", 45, 4)]
-    {
+    for (name, count, parallelism) in [
+        ("googlenet", 11, 4),
+        ("inception-v3", 13, 6),
+        ("inception-v4", 21, 6),
+        ("inception-resnet-v2", 45, 4),
+        ("petr-like", 24, 16),
+        ("bevformer-like", 25, 4),
+    ] {
         let model = millstream_zoo::build(name).unwrap();
         let found = subgraphs(model.graph());
         assert_eq!(found.len(), count, "{name}");
         assert_eq!(found.iter().map(|subgraph| subgraph.parallelism).max(), Some(parallelism), "{name}");
         check(model.graph(), &found);
     }
+}
+
+#[test]
+fn the_largest_subgraph_of_the_petr_like_network_has_169_operators() {
+    let model = millstream_zoo::build("petr-like").unwrap();
+    let largest = subgraphs(model.graph()).into_iter().map(|subgraph| subgraph.operators().count()).max();
+    assert_eq!(largest, Some(169));
 }
 
 #[test]
@@ -51,7 +63,9 @@ fn check(graph: &Graph, found: &[Subgraph]) {
         }
         let place = |id: OperatorId| subgraph.nodes.iter().position(|node| node.contains(&id));
         for (to, node) in subgraph.nodes.iter().enumerate() {
-            for producer in node.iter().flat_map(|&id| &graph.operator(id).inputs).filter_map(|&value| graph.producer(value)) {
+            for producer in
+                node.iter().flat_map(|&id| &graph.operator(id).inputs).filter_map(|&value| graph.producer(value))
+            {
                 if let Some(from) = place(producer).filter(|&from| from != to) {
                     assert!(subgraph.edges.contains(&(from, to)));
                 }

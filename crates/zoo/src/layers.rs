@@ -75,7 +75,7 @@ pub(crate) struct Map {
 
 /// Adds layers to a model and draws their weights.
 pub(crate) struct Layers {
-    builder: ModelBuilder,
+    pub(crate) builder: ModelBuilder,
     random: ChaCha8Rng,
 }
 
@@ -101,14 +101,14 @@ impl Layers {
     }
 
     /// Uniform with the given standard deviation: cheaper to draw than a normal distribution and as good here.
-    fn draw(&mut self, hint: &str, shape: Vec<usize>, deviation: f32) -> String {
+    pub(crate) fn draw(&mut self, hint: &str, shape: Vec<usize>, deviation: f32) -> String {
         let count: usize = shape.iter().product();
         let limit = deviation * 3_f32.sqrt();
         let elements = (0..count).map(|_| (self.random.random::<f32>() * 2.0 - 1.0) * limit).collect();
         self.builder.weight(hint, &Weight::from_f32(shape, elements))
     }
 
-    fn constant(&mut self, hint: &str, channels: usize, value: f32) -> String {
+    pub(crate) fn constant(&mut self, hint: &str, channels: usize, value: f32) -> String {
         self.builder.weight(hint, &Weight::from_f32([channels], vec![value; channels]))
     }
 
@@ -285,12 +285,12 @@ impl Layers {
         Map { name, ..input.clone() }
     }
 
-    fn reshape(&mut self, input: &str, shape: &[i64]) -> String {
+    pub(crate) fn reshape(&mut self, input: &str, shape: &[i64]) -> String {
         let shape = self.builder.weight("shape", &Weight::from_i64([shape.len()], shape));
         self.builder.node("Reshape", &[input, &shape])
     }
 
-    fn transpose(&mut self, input: &str, order: &[i64]) -> String {
+    pub(crate) fn transpose(&mut self, input: &str, order: &[i64]) -> String {
         self.builder.node_with("Transpose", &[input], Attributes::new().ints("perm", order))
     }
 

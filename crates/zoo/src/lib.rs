@@ -14,16 +14,19 @@
 //! Invariants: the same name gives the same bytes on every machine; this crate never touches a file.
 
 mod alexnet;
+mod bevformer;
 mod googlenet;
 mod inception_resnet_v2;
 mod inception_v3;
 mod inception_v4;
 mod layers;
 mod mobilenet;
+mod petr;
 mod resnet;
 mod squeezenet;
 mod sweep;
 mod tiny_darknet;
+mod tokens;
 mod vgg;
 mod yolo;
 
@@ -72,6 +75,8 @@ const NETWORKS: &[Network] = &[
     Network { name: "inception-v4", source: "Szegedy et al., AAAI 2017", build: inception_v4::build },
     Network { name: "inception-resnet-v2", source: "Szegedy et al., AAAI 2017", build: inception_resnet_v2::build },
     Network { name: "yolov3", source: "Redmon and Farhadi, 2018 (416 x 416)", build: yolo::v3 },
+    Network { name: "petr-like", source: "after Liu et al., ECCV 2022", build: petr::build },
+    Network { name: "bevformer-like", source: "after Li et al., ECCV 2022", build: bevformer::build },
     Network { name: "tiny-darknet", source: "Redmon, pjreddie.com/darknet/tiny-darknet", build: tiny_darknet::build },
 ];
 
