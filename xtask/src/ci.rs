@@ -8,12 +8,13 @@ use crate::{native, tools};
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
-    let library = native::onnx_runtime()?;
+    let library = native::prepare()?;
     run(cargo().args(["test", "--release", "--workspace"]).args(arguments).env("ORT_DYLIB_PATH", library))
 }
 
 /// Formatting, lints, documentation, licences, and the documents that must follow the code.
 pub(crate) fn lint() -> Result<(), Failure> {
+    native::prepare()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--release", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     run(cargo().args(clippy))?;
@@ -46,6 +47,7 @@ fn crate_map() -> Result<(), Failure> {
 
 /// The benchmarks of all crates that have any, or of one.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
+    native::prepare()?;
     let mut command = cargo();
     command.arg("bench");
     match arguments.first() {
@@ -60,7 +62,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
 
 /// Accepts snapshots and schemas as they are now; look at the difference before committing it.
 pub(crate) fn snapshots() -> Result<(), Failure> {
-    let library = native::onnx_runtime()?;
+    let library = native::prepare()?;
     let build = ["run", "--release", "--quiet", "--package", "millstream-cli", "--", "schemas", "fixtures/schemas"];
     run(cargo().args(build))?;
     let test = ["test", "--release", "--workspace"];

@@ -29,7 +29,7 @@ Use Millstream (all take --help):
   reproduce   compute a paper's tables and figures beside the printed numbers
 
 Work on Millstream:
-  setup       fetch ONNX Runtime (every other verb does it when needed)
+  setup       fetch ONNX Runtime, CMake and libclang (every other verb does it when needed)
   test        run all tests
   lint        check formatting, clippy, documentation, licences and the crate map
   ci          lint and test, as continuous integration does
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     match verb {
         verb if FORWARDED.contains(&verb) => forward(verb, rest),
-        "setup" => native::onnx_runtime().map(|_| ExitCode::SUCCESS),
+        "setup" => native::prepare().map(|_| ExitCode::SUCCESS),
         "test" => ci::test(rest).map(|()| ExitCode::SUCCESS),
         "lint" => ci::lint().map(|()| ExitCode::SUCCESS),
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
@@ -70,7 +70,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
 
 /// Builds the `millstream` command and runs it in the caller's folder.
 fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
-    let library = native::onnx_runtime()?;
+    let library = native::prepare()?;
     let binary = native::target_folder().join("release").join(format!("millstream{}", std::env::consts::EXE_SUFFIX));
     let mut build = cargo();
     build.args(["build", "--release", "--package", "millstream-cli"]);

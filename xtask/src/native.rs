@@ -1,4 +1,4 @@
-//! Native parts: ONNX Runtime, as the Python package of that name carries it.
+//! Native parts, as Python packages carry them: ONNX Runtime, and the tools that HiGHS is built with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,15 @@ pub(crate) fn target_folder() -> PathBuf {
     }
 }
 
+/// Everything that building and running needs; returns the ONNX Runtime library.
+pub(crate) fn prepare() -> Result<PathBuf, Failure> {
+    solver_tools()?;
+    onnx_runtime()
+}
+
 /// The ONNX Runtime library: what `ORT_DYLIB_PATH` names if the caller has set it, else our own copy, fetched when it is
 /// not there yet.
-pub(crate) fn onnx_runtime() -> Result<PathBuf, Failure> {
+fn onnx_runtime() -> Result<PathBuf, Failure> {
     const OWN: &str = "target/millstream/onnxruntime/libonnxruntime.so";
     let library = root().join(OWN);
     let own = library.parent().unwrap_or(&library).to_owned();
@@ -48,6 +54,31 @@ pub(crate) fn onnx_runtime() -> Result<PathBuf, Failure> {
     fs::remove_dir_all(&staging).map_err(|error| failed("clean up", error))?;
     fs::write(&stamp, ONNX_RUNTIME).map_err(|error| failed("write the version", error))?;
     Ok(library)
+}
+
+/// CMake and libclang, which the solver HiGHS is compiled with once. `.cargo/config.toml` names the places where they are put,
+/// so that every way to call cargo finds the same ones and nothing is compiled twice.
+fn solver_tools() -> Result<(), Failure> {
+    for (package, version, file) in [
+        ("cmake", "4.4.4", "target/millstream/cmake/cmake/data/bin/cmake"),
+        ("libclang", "18.1.1", "target/millstream/libclang/clang/native"),
+    ] {
+        let folder = root().join("target/millstream").join(package);
+        let stamp = folder.join("version");
+        if root().join(file).exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == version) {
+            continue;
+        }
+        eprintln!("fetching {package} {version} with pip ...");
+        let failed = |error: std::io::Error| Failure(format!("cannot write in {}: {error}", folder.display()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(failed)?;
+        pip_install(&format!("{package}=={version}"), &folder)?;
+        if !root().join(file).exists() {
+            return Err(Failure(format!("the Python package {package} {version} has no {file}")));
+        }
+        fs::write(&stamp, version).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Installs a Python package into a folder of ours, without its dependencies and without touching the system.

@@ -133,11 +133,9 @@ impl CostTable {
         self.entries[processor.0 * self.operators + operator] = Some(entry);
     }
 
-    /// Time until a value made on `from` is there on `to`, where both may work at once; nothing within one processor.
+    /// Time until a value made on a processor of class `from` is there on another processor, of class `to`. Both may be of the
+    /// same class.
     pub fn transfer(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
-        if from == to {
-            return Nanoseconds(0);
-        }
         Nanoseconds::from_seconds(self.transfers[from.0 * self.classes.len() + to.0].seconds(bytes))
     }
 

@@ -1,0 +1,109 @@
+use millstream_cost::Nanoseconds;
+
+use crate::bounds::PathBounds;
+use crate::branch_and_bound;
+use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
+use crate::local_search::{Found, improve};
+use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
+use crate::{MappingError, Problem, relaxation};
+
+/// Moves of the first local search for each node, and of the later ones.
+const FIRST_MOVES_PER_NODE: usize = 400;
+const MOVES_PER_NODE: usize = 6000;
+/// Later local searches, with different seeds.
+const RESTARTS: u64 = 6;
+/// Steps of the branch and bound before and after the relaxation.
+const FIRST_STEPS: u64 = 300_000;
+const MORE_STEPS: u64 = 20_000_000;
+
+/// The default: list scheduling and local search from above, paths, a relaxation and branch and bound from below, until
+/// they meet, the gap is small enough, or the time is over. Its result is never worse than those of [`Heft`], [`Cpop`],
+/// [`LayerSwitched`] and [`SingleProcessor`], which it starts from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Exact;
+
+/// The first part of [`Exact`], which takes a moment and settles most problems.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Quick;
+
+impl Mapper for Quick {
+    fn name(&self) -> &'static str {
+        "quick"
+    }
+
+    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+        let clock = Clock::start(limits);
+        let (found, lower) = quick(problem, limits, &clock)?;
+        let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
+        Ok(finish(problem, found, lower, outcome))
+    }
+}
+
+fn quick(problem: &Problem, limits: &Limits<'_>, clock: &Clock<'_>) -> Result<(Found, u64), MappingError> {
+    let mut lower = PathBounds::new(problem).critical;
+    let mut found = start(problem, limits)?;
+    found = improve(problem, &found, lower, FIRST_MOVES_PER_NODE * problem.len(), 0, clock);
+    if clock.reason(found.makespan, lower).is_none()
+        && branch_and_bound::search(problem, &mut found, FIRST_STEPS, clock)
+    {
+        lower = found.makespan;
+    }
+    Ok((found, lower))
+}
+
+impl Mapper for Exact {
+    fn name(&self) -> &'static str {
+        "exact"
+    }
+
+    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+        let clock = Clock::start(limits);
+        let bounds = PathBounds::new(problem);
+        let (mut found, mut lower) = quick(problem, limits, &clock)?;
+        if clock.reason(found.makespan, lower).is_none() {
+            lower = lower.max(relaxation::bound(problem, &bounds, found.makespan, limits.gap, &clock)?);
+        }
+        for seed in 1..=RESTARTS {
+            if clock.reason(found.makespan, lower).is_some() {
+                break;
+            }
+            found = improve(problem, &found, lower, MOVES_PER_NODE * problem.len(), seed, &clock);
+        }
+        if clock.reason(found.makespan, lower).is_none()
+            && branch_and_bound::search(problem, &mut found, MORE_STEPS, &clock)
+        {
+            lower = found.makespan;
+        }
+        let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::TimeLimit);
+        Ok(finish(problem, found, lower, outcome))
+    }
+}
+
+/// The best of what the simple methods find.
+pub(crate) fn start(problem: &Problem, limits: &Limits<'_>) -> Result<Found, MappingError> {
+    let mappers: [&dyn Mapper; 4] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
+    let mut best: Option<Mapping> = None;
+    for mapper in mappers {
+        // A single processor need not support everything.
+        if let Ok(mapping) = mapper.map(problem, limits)
+            && best.as_ref().is_none_or(|best| mapping.makespan < best.makespan)
+        {
+            best = Some(mapping);
+        }
+    }
+    let best = best.ok_or_else(|| MappingError::Shape { detail: "no mapping was found".to_owned() })?;
+    Ok(Found { makespan: best.makespan.0, order: best.order })
+}
+
+pub(crate) fn finish(problem: &Problem, found: Found, lower: u64, outcome: Outcome) -> Mapping {
+    let mut placement = vec![0; problem.len()];
+    for (processor, nodes) in found.order.iter().enumerate() {
+        for &node in nodes {
+            placement[node] = processor;
+        }
+    }
+    // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
+    let makespan = problem.makespan(&found.order).unwrap_or(Nanoseconds(found.makespan));
+    let lower_bound = Nanoseconds(lower.min(makespan.0));
+    Mapping { placement, order: found.order, makespan, lower_bound, outcome }
+}

@@ -1,0 +1,47 @@
+//! Placing the operators of one subgraph on several processors, so that a frame is done soon.
+//!
+//! A [`Problem`] has nodes with times per processor and dependencies with transfer times. A [`Mapper`] returns a [`Mapping`]:
+//! placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`Exact`] is the
+//! default; [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
+//!
+//! ```
+//! use millstream_mapping::{Edge, Exact, Limits, Mapper, Outcome, Problem};
+//!
+//! // A source, two branches and a sink on two equal processors; a transfer takes 2 ns.
+//! let transfer = vec![vec![0, 2], vec![2, 0]];
+//! let edge = |from, to| Edge::new(from, to, transfer.clone());
+//! let problem = Problem::new(
+//!     ["source", "left", "right", "sink"].map(str::to_owned).to_vec(),
+//!     vec![vec![Some(1), Some(1)], vec![Some(10), Some(10)], vec![Some(10), Some(10)], vec![Some(1), Some(1)]],
+//!     vec![edge(0, 1), edge(0, 2), edge(1, 3), edge(2, 3)],
+//! )?;
+//! let mapping = Exact.map(&problem, &Limits::default())?;
+//! assert_eq!(mapping.makespan.0, 1 + 2 + 10 + 1, "the sink waits for the branch that paid for the transfer already");
+//! assert_eq!((mapping.outcome, mapping.gap()), (Outcome::Optimal, 0.0));
+//! # Ok::<(), millstream_mapping::MappingError>(())
+//! ```
+//!
+//! [`map_network()`] maps all subgraphs of a network: one after the other, each for every processor on which the one before may
+//! have ended, so that the composition is the best there is.
+//!
+//! Invariants: every mapping is evaluated by the same rules ([`Problem::timeline`]), whichever mapper found it; results are
+//! the same in every run unless a time limit interferes; no bound exceeds what any mapping achieves.
+
+mod bounds;
+mod branch_and_bound;
+mod error;
+mod exact;
+mod lists;
+mod local_search;
+mod mapping;
+mod network;
+mod problem;
+mod relaxation;
+mod solver;
+
+pub use error::MappingError;
+pub use exact::Exact;
+pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
+pub use mapping::{Limits, Mapper, Mapping, Outcome};
+pub use network::{NetworkMapping, SubgraphMapping, map_network};
+pub use problem::{Edge, Problem};

@@ -1,0 +1,191 @@
+//! Simulated annealing over placements and priorities.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::Problem;
+use crate::lists::Ranks;
+use crate::mapping::Clock;
+
+/// Part of the first makespan that a move may lose at the beginning, and at the end.
+const TEMPERATURES: (f64, f64) = (0.03, 0.000_3);
+/// Between two looks at the clock.
+const MOVES_PER_LOOK: usize = 256;
+
+/// Orders of nodes per processor, and how long they take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) order: Vec<Vec<usize>>,
+    pub(crate) makespan: u64,
+}
+
+/// A solution as the search sees it: lists are scheduled by priority, every node on its processor.
+struct State<'a> {
+    problem: &'a Problem,
+    placement: Vec<usize>,
+    priority: Vec<f64>,
+    // Kept from move to move, so that nothing is allocated.
+    waiting: Vec<usize>,
+    ready: Vec<usize>,
+    ends: Vec<u64>,
+    free: Vec<u64>,
+}
+
+impl<'a> State<'a> {
+    fn new(problem: &'a Problem, start: &[Vec<usize>]) -> Self {
+        let mut placement = vec![0; problem.len()];
+        for (processor, nodes) in start.iter().enumerate() {
+            for &node in nodes {
+                placement[node] = processor;
+            }
+        }
+        // The start's own order, as far as lists by priority can express it.
+        let priority = match problem.timeline(start) {
+            Some(times) => times.iter().map(|&(begin, _)| -(begin as f64)).collect(),
+            None => Ranks::new(problem).up,
+        };
+        Self {
+            problem,
+            placement,
+            priority,
+            waiting: Vec::with_capacity(problem.len()),
+            ready: Vec::with_capacity(problem.len()),
+            ends: vec![0; problem.len()],
+            free: vec![0; problem.processors()],
+        }
+    }
+
+    /// The makespan; nodes are passed to `visit` in the order in which they are scheduled.
+    fn evaluate(&mut self, mut visit: impl FnMut(usize, usize)) -> u64 {
+        let problem = self.problem;
+        self.waiting.clear();
+        self.waiting.extend((0..problem.len()).map(|node| problem.incoming(node).len()));
+        self.ready.clear();
+        self.ready.extend((0..problem.len()).filter(|&node| self.waiting[node] == 0));
+        self.free.fill(0);
+        let mut makespan = 0;
+        while let Some(place) = (0..self.ready.len()).max_by(|&left, &right| {
+            let (left, right) = (self.ready[left], self.ready[right]);
+            self.priority[left].total_cmp(&self.priority[right]).then(right.cmp(&left))
+        }) {
+            let node = self.ready.swap_remove(place);
+            let processor = self.placement[node];
+            let mut start = self.free[processor].max(problem.release(node, processor));
+            for edge in problem.incoming(node) {
+                start = start.max(self.ends[edge.from] + edge.transfer(self.placement[edge.from], processor));
+            }
+            let end = start + problem.time(node, processor).unwrap_or(u64::MAX / 4);
+            self.ends[node] = end;
+            self.free[processor] = end;
+            makespan = makespan.max(end);
+            visit(node, processor);
+            for edge in problem.outgoing(node) {
+                self.waiting[edge.to] -= 1;
+                if self.waiting[edge.to] == 0 {
+                    self.ready.push(edge.to);
+                }
+            }
+        }
+        makespan
+    }
+
+    fn order(&mut self) -> Vec<Vec<usize>> {
+        let mut order = vec![Vec::new(); self.problem.processors()];
+        self.evaluate(|node, processor| order[processor].push(node));
+        order
+    }
+}
+
+/// What a move changed, so that it can be taken back.
+enum Undo {
+    Placement(Vec<(usize, usize)>),
+    Priority(usize, f64),
+    Swap(usize, usize),
+}
+
+/// Improves on `start` for so many moves, until the lower bound is reached or the clock says stop. The same seed gives the
+/// same result, as long as the clock does not interfere.
+pub(crate) fn improve(
+    problem: &Problem,
+    start: &Found,
+    lower_bound: u64,
+    moves: usize,
+    seed: u64,
+    clock: &Clock<'_>,
+) -> Found {
+    let mut best = start.clone();
+    let movable: Vec<usize> = (0..problem.len()).filter(|&node| problem.supporting(node).count() > 1).collect();
+    if problem.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
+        return best;
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut state = State::new(problem, &start.order);
+    let mut current = state.evaluate(|_, _| {});
+    let scale = start.makespan.max(1) as f64;
+    for step in 0..moves {
+        if step % MOVES_PER_LOOK == 0 && clock.reason(best.makespan, lower_bound).is_some() {
+            break;
+        }
+        let progress = step as f64 / moves as f64;
+        let temperature = scale * TEMPERATURES.0 * (TEMPERATURES.1 / TEMPERATURES.0).powf(progress);
+        let undo = change(&mut state, &movable, scale, &mut random);
+        let makespan = state.evaluate(|_, _| {});
+        let loss = makespan as f64 - current as f64;
+        if loss <= 0.0 || random.random::<f64>() < (-loss / temperature).exp() {
+            current = makespan;
+            if makespan < best.makespan {
+                best = Found { order: state.order(), makespan };
+            }
+        } else {
+            match undo {
+                Undo::Placement(old) => old.into_iter().for_each(|(node, processor)| state.placement[node] = processor),
+                Undo::Priority(node, old) => state.priority[node] = old,
+                Undo::Swap(left, right) => state.priority.swap(left, right),
+            }
+        }
+    }
+    best
+}
+
+fn change(state: &mut State<'_>, movable: &[usize], scale: f64, random: &mut ChaCha8Rng) -> Undo {
+    let count = state.problem.len();
+    let pick = |random: &mut ChaCha8Rng| random.random_range(0..count);
+    match random.random_range(0..10_u32) {
+        0..5 if !movable.is_empty() => {
+            let node = movable[random.random_range(0..movable.len())];
+            let others: Vec<usize> =
+                state.problem.supporting(node).filter(|&processor| processor != state.placement[node]).collect();
+            let target = others[random.random_range(0..others.len())];
+            let mut old = vec![(node, state.placement[node])];
+            state.placement[node] = target;
+            // Now and then what follows goes along, as far as it can.
+            if random.random::<f64>() < 0.4 {
+                let mut last = node;
+                while let Some(edge) = state.problem.outgoing(last).next() {
+                    let next = edge.to;
+                    if state.problem.incoming(next).len() > 2
+                        || state.problem.time(next, target).is_none()
+                        || random.random::<f64>() < 0.2
+                    {
+                        break;
+                    }
+                    old.push((next, state.placement[next]));
+                    state.placement[next] = target;
+                    last = next;
+                }
+            }
+            Undo::Placement(old)
+        }
+        5..8 => {
+            let node = pick(random);
+            let old = state.priority[node];
+            state.priority[node] += (random.random::<f64>() - 0.5) * scale * 0.5;
+            Undo::Priority(node, old)
+        }
+        _ => {
+            let (left, right) = (pick(random), pick(random));
+            state.priority.swap(left, right);
+            Undo::Swap(left, right)
+        }
+    }
+}

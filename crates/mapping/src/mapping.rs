@@ -1,0 +1,161 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use millstream_cost::Nanoseconds;
+
+use crate::{MappingError, Problem};
+
+/// Why a mapper stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is shorter: the makespan equals the lower bound.
+    Optimal,
+    /// The gap is as small as was asked for.
+    GapReached,
+    /// The time was over.
+    TimeLimit,
+    /// The caller asked to stop.
+    Cancelled,
+    /// A heuristic has done what it does.
+    Heuristic,
+}
+
+/// Where and in which order nodes run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// Processor of each node.
+    pub placement: Vec<usize>,
+    /// Nodes of each processor, in the order in which it runs them.
+    pub order: Vec<Vec<usize>>,
+    /// Time until everything is done, under the execution semantics (self-timed, transfers beside computation).
+    pub makespan: Nanoseconds,
+    /// No mapping is shorter than this.
+    pub lower_bound: Nanoseconds,
+    /// Why the mapper stopped.
+    pub outcome: Outcome,
+}
+
+impl Mapping {
+    /// How much longer this may be than the best, relative to the lower bound.
+    pub fn gap(&self) -> f64 {
+        self.makespan.0.saturating_sub(self.lower_bound.0) as f64 / self.lower_bound.0.max(1) as f64
+    }
+}
+
+/// When a mapper should stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// Time for one problem.
+    pub time: Duration,
+    /// A relative gap that is small enough.
+    pub gap: f64,
+    /// Set by the caller to stop early.
+    pub cancelled: Option<&'a AtomicBool>,
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(10), gap: 0.0, cancelled: None }
+    }
+}
+
+/// A [`Limits`] that has begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock<'a> {
+    limits: Limits<'a>,
+    start: Instant,
+}
+
+impl<'a> Clock<'a> {
+    pub(crate) fn start(limits: &Limits<'a>) -> Self {
+        Self { limits: *limits, start: Instant::now() }
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.limits.time.saturating_sub(self.start.elapsed())
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.limits.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
+    }
+
+    /// Why to stop now, if there is a reason.
+    pub(crate) fn reason(&self, makespan: u64, lower_bound: u64) -> Option<Outcome> {
+        if makespan <= lower_bound {
+            Some(Outcome::Optimal)
+        } else if (makespan - lower_bound) as f64 <= self.limits.gap * lower_bound as f64 {
+            Some(Outcome::GapReached)
+        } else if self.is_cancelled() {
+            Some(Outcome::Cancelled)
+        } else if self.left().is_zero() {
+            Some(Outcome::TimeLimit)
+        } else {
+            None
+        }
+    }
+}
+
+/// Something that maps.
+pub trait Mapper {
+    /// Its name, with its source.
+    fn name(&self) -> &'static str;
+
+    /// Maps a problem.
+    ///
+    /// # Errors
+    /// [`MappingError::Unsupported`] if the mapper's kind of mapping can't run a node, [`MappingError::Solver`] if a solver
+    /// fails.
+    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError>;
+}
+
+impl Problem {
+    /// Starts and ends of all nodes when processors run them in given orders, each as soon as it is free and the node's
+    /// inputs have arrived. `None` if a node would wait for one that runs after it, or can't run where it is.
+    pub fn timeline(&self, order: &[Vec<usize>]) -> Option<Vec<(u64, u64)>> {
+        let mut times: Vec<Option<(u64, u64)>> = vec![None; self.len()];
+        let mut home = vec![usize::MAX; self.len()];
+        for (processor, nodes) in order.iter().enumerate() {
+            for &node in nodes {
+                home[node] = processor;
+            }
+        }
+        let mut free = vec![0_u64; self.processors()];
+        let mut next = vec![0_usize; order.len()];
+        let mut done = 0;
+        loop {
+            let before = done;
+            for (processor, nodes) in order.iter().enumerate() {
+                while let Some(&node) = nodes.get(next[processor]) {
+                    let mut start = free[processor].max(self.release(node, processor));
+                    let mut is_ready = true;
+                    for edge in self.incoming(node) {
+                        match times[edge.from] {
+                            Some((_, end)) => start = start.max(end + edge.transfer(home[edge.from], processor)),
+                            None => is_ready = false,
+                        }
+                    }
+                    if !is_ready {
+                        break;
+                    }
+                    let end = start + self.time(node, processor)?;
+                    times[node] = Some((start, end));
+                    free[processor] = end;
+                    next[processor] += 1;
+                    done += 1;
+                }
+            }
+            if done == self.len() {
+                return times.into_iter().collect();
+            }
+            if done == before {
+                return None;
+            }
+        }
+    }
+
+    /// The time until everything is done; `None` as for [`Problem::timeline`].
+    pub fn makespan(&self, order: &[Vec<usize>]) -> Option<Nanoseconds> {
+        let ends = self.timeline(order)?;
+        Some(Nanoseconds(ends.into_iter().map(|(_, end)| end).max().unwrap_or(0)))
+    }
+}

@@ -1,0 +1,246 @@
+//! All subgraphs of a network, composed over the processors on which they meet.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::Graph;
+use millstream_partition::Subgraph;
+
+use crate::exact::Quick;
+use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
+use crate::{Exact, MappingError, Problem};
+
+/// One subgraph of a mapped network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubgraphMapping {
+    /// The mapping of its nodes; starts count from the end of the subgraph before it.
+    pub mapping: Mapping,
+    /// The processor on which it ends.
+    pub end: usize,
+}
+
+/// A network, subgraph by subgraph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkMapping {
+    /// The subgraphs, in the order in which they run.
+    pub subgraphs: Vec<SubgraphMapping>,
+    /// Time of a frame: the sum over the subgraphs.
+    pub makespan: Nanoseconds,
+    /// No mapping that runs the subgraphs one after the other is shorter.
+    pub lower_bound: Nanoseconds,
+    /// Why the search stopped.
+    pub outcome: Outcome,
+    /// Different problems that were met: subgraphs that are the same are solved once.
+    pub problems: usize,
+}
+
+impl NetworkMapping {
+    /// How much longer this may be than the best, relative to the lower bound.
+    pub fn gap(&self) -> f64 {
+        self.makespan.0.saturating_sub(self.lower_bound.0) as f64 / self.lower_bound.0.max(1) as f64
+    }
+}
+
+/// Maps the subgraphs of a network on processors of a table; the same class may be named several times, once for each
+/// processor.
+///
+/// A subgraph reads what the sink before it made, so it is solved for every pair of processors on which the sink before it
+/// and its own sink may be, and a dynamic program chooses the pairs. Most problems are settled in a moment; of the others,
+/// those are solved fully on which the bound of the whole depends, until it meets the makespan, the gap is small enough, or
+/// the time is over. Problems are worked on by `threads` threads; their number does not change the result, unless the time
+/// runs out.
+///
+/// # Errors
+/// [`MappingError::Unsupported`] if an operator can run on none of the processors, [`MappingError::Solver`] if a solver fails.
+pub fn map_network(
+    graph: &Graph,
+    subgraphs: &[Subgraph],
+    table: &CostTable,
+    processors: &[ProcessorIndex],
+    limits: &Limits<'_>,
+    threads: usize,
+) -> Result<NetworkMapping, MappingError> {
+    let clock = Clock::start(limits);
+    let mut composition = Composition::new(graph, subgraphs, table, processors)?;
+    composition.solve(&Quick, &(0..composition.problems.len()).collect::<Vec<_>>(), limits, threads)?;
+    loop {
+        let (makespan, chosen) = composition.best(|mapping| mapping.makespan.0);
+        let (bound, loose) = composition.best(|mapping| mapping.lower_bound.0);
+        let exhausted = || composition.unsolved(&loose, threads).is_empty();
+        let reason = clock.reason(makespan, bound).or_else(|| exhausted().then_some(Outcome::TimeLimit));
+        if let Some(outcome) = reason {
+            return Ok(NetworkMapping {
+                subgraphs: chosen.iter().map(|&pair| composition.part(pair)).collect(),
+                makespan: Nanoseconds(makespan),
+                lower_bound: Nanoseconds(bound),
+                outcome,
+                problems: composition.problems.len(),
+            });
+        }
+        let next = composition.unsolved(&loose, threads);
+        let share = Limits { time: clock.left(), gap: limits.gap, ..*limits };
+        composition.solve(&Exact, &next, &share, threads)?;
+    }
+}
+
+/// A subgraph between two processors: its index, where the one before it ended, and where it ends.
+type Pair = (usize, usize, usize);
+
+struct Composition {
+    subgraphs: usize,
+    processors: usize,
+    problems: Vec<Problem>,
+    mappings: Vec<Option<Mapping>>,
+    is_final: Vec<bool>,
+    /// The problem of each pair, where there is one.
+    pairs: HashMap<Pair, usize>,
+}
+
+impl Composition {
+    fn new(
+        graph: &Graph,
+        subgraphs: &[Subgraph],
+        table: &CostTable,
+        processors: &[ProcessorIndex],
+    ) -> Result<Self, MappingError> {
+        let mut composition = Self {
+            subgraphs: subgraphs.len(),
+            processors: processors.len(),
+            problems: Vec::new(),
+            mappings: Vec::new(),
+            is_final: Vec::new(),
+            pairs: HashMap::new(),
+        };
+        let mut known = HashMap::new();
+        for (index, subgraph) in subgraphs.iter().enumerate() {
+            let plain = Problem::of_subgraph(graph, subgraph, table, processors)?;
+            let before = index.checked_sub(1).and_then(|before| subgraphs[before].nodes.last());
+            let sources = if before.is_some() { processors.len() } else { 1 };
+            for source in 0..sources {
+                let mut released = plain.clone();
+                for (node, operators) in subgraph.nodes.iter().enumerate() {
+                    for (target, &class) in processors.iter().enumerate() {
+                        let arrival = |bytes: u64| match target == source {
+                            true => 0,
+                            false => table.transfer(processors[source], class, bytes).0,
+                        };
+                        let read = operators.iter().flat_map(|&id| &graph.operator(id).inputs).filter(|&&value| {
+                            let producer = graph.producer(value);
+                            before.is_some_and(|sink| producer.is_some_and(|producer| sink.contains(&producer)))
+                        });
+                        let latest = read.map(|&value| arrival(graph.value(value).bytes().unwrap_or(0))).max();
+                        released.set_release(node, target, latest.unwrap_or(0));
+                    }
+                }
+                for end in 0..processors.len() {
+                    let mut fixed = released.clone();
+                    if plain.is_empty() || fixed.fix(plain.len() - 1, end).is_err() {
+                        continue;
+                    }
+                    let problem = *known.entry(fixed.key()).or_insert_with(|| {
+                        composition.problems.push(fixed);
+                        composition.mappings.push(None);
+                        composition.is_final.push(false);
+                        composition.problems.len() - 1
+                    });
+                    composition.pairs.insert((index, source, end), problem);
+                }
+            }
+        }
+        Ok(composition)
+    }
+
+    /// Solves some problems, each by whichever thread is free.
+    fn solve(
+        &mut self,
+        mapper: &(dyn Mapper + Sync),
+        wanted: &[usize],
+        limits: &Limits<'_>,
+        threads: usize,
+    ) -> Result<(), MappingError> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<(usize, Result<Mapping, MappingError>)>> = Mutex::new(Vec::new());
+        let problems = &self.problems;
+        let work = || {
+            while let Some(&problem) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let result = mapper.map(&problems[problem], limits);
+                results.lock().unwrap_or_else(PoisonError::into_inner).push((problem, result));
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, wanted.len().max(1)) {
+                scope.spawn(work);
+            }
+        });
+        let is_full = mapper.name() == Exact.name();
+        for (problem, result) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let mut mapping = result?;
+            if let Some(old) = &self.mappings[problem] {
+                let lower_bound = mapping.lower_bound.max(old.lower_bound);
+                if old.makespan < mapping.makespan {
+                    mapping = old.clone();
+                }
+                mapping.lower_bound = lower_bound.min(mapping.makespan);
+            }
+            self.is_final[problem] = is_full || mapping.makespan == mapping.lower_bound;
+            self.mappings[problem] = Some(mapping);
+        }
+        Ok(())
+    }
+
+    /// The least sum over the subgraphs of what `cost` says of a pair, and the pairs that give it.
+    fn best(&self, cost: impl Fn(&Mapping) -> u64) -> (u64, Vec<Pair>) {
+        // Sum and pairs so far, per processor on which the last subgraph ended.
+        let mut sums: Vec<Option<(u64, Vec<Pair>)>> = vec![None; self.processors];
+        for index in 0..self.subgraphs {
+            let mut next: Vec<Option<(u64, Vec<Pair>)>> = vec![None; self.processors];
+            for (end, best) in next.iter_mut().enumerate() {
+                for source in 0..self.processors {
+                    let before = if index == 0 { Some((0, Vec::new())) } else { sums[source].clone() };
+                    let pair = (index, source, end);
+                    let Some((sum, mut pairs)) = before else { continue };
+                    let Some(mapping) = self.pairs.get(&pair).and_then(|&problem| self.mappings[problem].as_ref())
+                    else {
+                        continue;
+                    };
+                    let total = sum + cost(mapping);
+                    if best.as_ref().is_none_or(|(least, _)| total < *least) {
+                        pairs.push(pair);
+                        *best = Some((total, pairs));
+                    }
+                }
+            }
+            sums = next;
+        }
+        sums.into_iter().flatten().min_by_key(|(sum, _)| *sum).unwrap_or((0, Vec::new()))
+    }
+
+    /// Of the problems on a path, those that are not settled, the widest gaps first, at most so many.
+    fn unsolved(&self, path: &[Pair], most: usize) -> Vec<usize> {
+        let mut open: Vec<usize> = path.iter().filter_map(|pair| self.pairs.get(pair).copied()).collect();
+        open.retain(|&problem| !self.is_final[problem]);
+        open.sort_unstable();
+        open.dedup();
+        let gap = |problem: usize| {
+            self.mappings[problem].as_ref().map_or(0, |mapping| mapping.makespan.0 - mapping.lower_bound.0)
+        };
+        open.sort_by_key(|&problem| std::cmp::Reverse(gap(problem)));
+        open.truncate(most.max(1));
+        open
+    }
+
+    fn part(&self, pair: Pair) -> SubgraphMapping {
+        let mapping = self.pairs.get(&pair).and_then(|&problem| self.mappings[problem].clone());
+        let empty = || Mapping {
+            placement: Vec::new(),
+            order: Vec::new(),
+            makespan: Nanoseconds(0),
+            lower_bound: Nanoseconds(0),
+            outcome: Outcome::Optimal,
+        };
+        SubgraphMapping { mapping: mapping.unwrap_or_else(empty), end: pair.2 }
+    }
+}

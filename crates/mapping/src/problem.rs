@@ -1,0 +1,236 @@
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::Graph;
+use millstream_partition::Subgraph;
+
+use crate::MappingError;
+
+/// Nodes with times on processors, and what moving their values takes: everything that a mapper needs to know.
+///
+/// Nodes are in an order in which they can run: edges point from lower to higher places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    names: Vec<String>,
+    processors: usize,
+    /// Row per node.
+    times: Vec<Option<u64>>,
+    /// When what comes from outside has arrived; row per node.
+    releases: Vec<u64>,
+    edges: Vec<Edge>,
+    /// Places in `edges` of what each node reads.
+    incoming: Vec<Vec<usize>>,
+    /// Places in `edges` of what reads each node.
+    outgoing: Vec<Vec<usize>>,
+}
+
+/// A dependency, with the time that its values take from any processor to any other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// The node that makes the values.
+    pub from: usize,
+    /// The node that reads them.
+    pub to: usize,
+    /// Row per sending processor.
+    transfers: Vec<u64>,
+    processors: usize,
+}
+
+impl Edge {
+    /// A dependency with given transfer times in nanoseconds, row per sending processor.
+    pub fn new(from: usize, to: usize, transfers: Vec<Vec<u64>>) -> Self {
+        Self { from, to, processors: transfers.len(), transfers: transfers.into_iter().flatten().collect() }
+    }
+
+    /// Time from the end of the maker on one processor until its values are there for the reader on another.
+    pub fn transfer(&self, maker: usize, reader: usize) -> u64 {
+        if maker == reader { 0 } else { self.transfers[maker * self.processors + reader] }
+    }
+}
+
+/// A [`Problem`] without names.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ProblemKey {
+    times: Vec<Option<u64>>,
+    releases: Vec<u64>,
+    edges: Vec<Edge>,
+}
+
+impl Problem {
+    /// A problem of nodes with times in nanoseconds per processor (`None` where a processor can't run a node) and edges.
+    ///
+    /// # Errors
+    /// [`MappingError::Unsupported`] if no processor can run a node, [`MappingError::Shape`] if an edge does not point
+    /// forward or numbers of processors differ.
+    pub fn new(names: Vec<String>, times: Vec<Vec<Option<u64>>>, edges: Vec<Edge>) -> Result<Self, MappingError> {
+        let processors = times.first().map_or(0, Vec::len);
+        let shape = |detail: String| Err(MappingError::Shape { detail });
+        if names.len() != times.len() || times.iter().any(|row| row.len() != processors) {
+            return shape("nodes have different numbers of processors, or names and times differ in number".to_owned());
+        }
+        for (name, row) in names.iter().zip(&times) {
+            if row.iter().all(Option::is_none) {
+                return Err(MappingError::Unsupported { operator: name.clone() });
+            }
+        }
+        let mut incoming = vec![Vec::new(); names.len()];
+        let mut outgoing = vec![Vec::new(); names.len()];
+        for (index, edge) in edges.iter().enumerate() {
+            if edge.from >= edge.to || edge.to >= names.len() || edge.processors != processors {
+                return shape(format!("the edge from node {} to node {} does not point forward", edge.from, edge.to));
+            }
+            incoming[edge.to].push(index);
+            outgoing[edge.from].push(index);
+        }
+        let releases = vec![0; names.len() * processors];
+        let times = times.into_iter().flatten().collect();
+        Ok(Self { names, processors, times, releases, edges, incoming, outgoing })
+    }
+
+    /// The nodes of a subgraph on some processors of a cost table.
+    ///
+    /// # Errors
+    /// [`MappingError::Unsupported`] if none of the processors can run a node.
+    pub fn of_subgraph(
+        graph: &Graph,
+        subgraph: &Subgraph,
+        table: &CostTable,
+        processors: &[ProcessorIndex],
+    ) -> Result<Self, MappingError> {
+        let name = |node: &Vec<millstream_graph::OperatorId>| {
+            node.first().map_or(String::new(), |&id| graph.operator(id).name.clone())
+        };
+        let time = |node: &[millstream_graph::OperatorId], processor: ProcessorIndex| {
+            let times = node.iter().map(|id| table.time(processor, id.index()));
+            times.sum::<Option<Nanoseconds>>().map(|time| time.0)
+        };
+        let times = subgraph
+            .nodes
+            .iter()
+            .map(|node| processors.iter().map(|&processor| time(node, processor)).collect())
+            .collect();
+        let edges = subgraph
+            .edges
+            .iter()
+            .map(|&(from, to)| {
+                let made = |value: &millstream_graph::ValueId| {
+                    graph.producer(*value).is_some_and(|producer| subgraph.nodes[from].contains(&producer))
+                };
+                let values: Vec<u64> = subgraph.nodes[to]
+                    .iter()
+                    .flat_map(|&id| &graph.operator(id).inputs)
+                    .filter(|value| made(value))
+                    .map(|&value| graph.value(value).bytes().unwrap_or(0))
+                    .collect();
+                let transfer = |maker: ProcessorIndex, reader: ProcessorIndex| {
+                    values.iter().map(|&bytes| table.transfer(maker, reader, bytes).0).max().unwrap_or(0)
+                };
+                let row = |&maker: &ProcessorIndex| {
+                    processors.iter().map(|&reader| transfer(maker, reader)).collect::<Vec<u64>>()
+                };
+                Edge::new(from, to, processors.iter().map(row).collect())
+            })
+            .collect();
+        Self::new(subgraph.nodes.iter().map(name).collect(), times, edges)
+    }
+
+    /// Restricts a node to one processor, as the last node of a subgraph whose place is decided elsewhere.
+    ///
+    /// # Errors
+    /// [`MappingError::Unsupported`] if that processor can't run it.
+    pub fn fix(&mut self, node: usize, processor: usize) -> Result<(), MappingError> {
+        if self.time(node, processor).is_none() {
+            return Err(MappingError::Unsupported { operator: self.names[node].clone() });
+        }
+        for other in (0..self.processors).filter(|&other| other != processor) {
+            self.times[node * self.processors + other] = None;
+        }
+        Ok(())
+    }
+
+    /// Sets when what a node reads from outside has arrived on a processor, in nanoseconds.
+    pub fn set_release(&mut self, node: usize, processor: usize, nanoseconds: u64) {
+        self.releases[node * self.processors + processor] = nanoseconds;
+    }
+
+    /// All that matters for a mapping: problems with the same key have the same mappings.
+    pub(crate) fn key(&self) -> ProblemKey {
+        ProblemKey { times: self.times.clone(), releases: self.releases.clone(), edges: self.edges.clone() }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is nothing to map.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Number of processors.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
+    /// A node's name.
+    pub fn name(&self, node: usize) -> &str {
+        &self.names[node]
+    }
+
+    /// A node's time in nanoseconds; `None` if the processor can't run it.
+    pub fn time(&self, node: usize, processor: usize) -> Option<u64> {
+        self.times[node * self.processors + processor]
+    }
+
+    /// When what a node reads from outside has arrived on a processor.
+    pub fn release(&self, node: usize, processor: usize) -> u64 {
+        self.releases[node * self.processors + processor]
+    }
+
+    /// All dependencies.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// What a node reads.
+    pub fn incoming(&self, node: usize) -> impl ExactSizeIterator<Item = &Edge> {
+        self.incoming[node].iter().map(|&edge| &self.edges[edge])
+    }
+
+    /// What reads a node.
+    pub fn outgoing(&self, node: usize) -> impl ExactSizeIterator<Item = &Edge> {
+        self.outgoing[node].iter().map(|&edge| &self.edges[edge])
+    }
+
+    /// Processors that can run a node.
+    pub fn supporting(&self, node: usize) -> impl Iterator<Item = usize> {
+        (0..self.processors).filter(move |&processor| self.time(node, processor).is_some())
+    }
+
+    /// The least time of a node on any processor.
+    pub fn least_time(&self, node: usize) -> u64 {
+        self.supporting(node).filter_map(|processor| self.time(node, processor)).min().unwrap_or(0)
+    }
+
+    /// For each processor, the first one that is the same in all respects: they may be exchanged for each other.
+    pub fn twins(&self) -> Vec<usize> {
+        let same = |left: usize, right: usize| {
+            let nodes = (0..self.len()).all(|node| {
+                self.time(node, left) == self.time(node, right) && self.release(node, left) == self.release(node, right)
+            });
+            let swap = |processor: usize| match processor {
+                processor if processor == left => right,
+                processor if processor == right => left,
+                other => other,
+            };
+            nodes
+                && self.edges.iter().all(|edge| {
+                    (0..self.processors).all(|from| {
+                        (0..self.processors).all(|to| edge.transfer(from, to) == edge.transfer(swap(from), swap(to)))
+                    })
+                })
+        };
+        (0..self.processors)
+            .map(|processor| (0..processor).find(|&first| same(first, processor)).unwrap_or(processor))
+            .collect()
+    }
+}

@@ -1,0 +1,51 @@
+//! HiGHS, as far as mappers need it.
+
+use highs::{HighsModelStatus, Model, RowProblem, Sense};
+
+use crate::MappingError;
+use crate::mapping::Clock;
+
+/// What a solver returned.
+pub(crate) struct Solved {
+    /// Values of the columns; `None` if no solution was found.
+    pub(crate) values: Option<Vec<f64>>,
+    /// No solution has a smaller objective.
+    pub(crate) bound: f64,
+}
+
+/// Minimises a problem until the clock is over or the relative gap is reached.
+pub(crate) fn minimise(
+    problem: RowProblem,
+    has_integers: bool,
+    gap: f64,
+    start: Option<&[f64]>,
+    clock: &Clock<'_>,
+) -> Result<Solved, MappingError> {
+    let failed = |detail: String| MappingError::Solver { detail };
+    let mut model: Model = problem
+        .try_optimise(Sense::Minimise)
+        .map_err(|status| failed(format!("the model was refused ({status:?})")))?;
+    model.make_quiet();
+    model.set_option("time_limit", clock.left().as_secs_f64().max(0.01));
+    model.set_option("mip_rel_gap", gap);
+    model.set_option("threads", 1);
+    model.set_option("random_seed", 1);
+    if let Some(start) = start {
+        model.set_solution(Some(start), None, None, None);
+    }
+    let solved = model.try_solve().map_err(|status| failed(format!("solving ended with {status:?}")))?;
+    let status = solved.status();
+    let is_finished = status == HighsModelStatus::Optimal;
+    if !is_finished && status != HighsModelStatus::ReachedTimeLimit {
+        return Err(failed(format!("solving ended with {status:?}")));
+    }
+    let bound = match has_integers {
+        true => solved.double_info_value(c"mip_dual_bound").unwrap_or(f64::NEG_INFINITY),
+        // A linear program that was not solved to the end proves nothing.
+        false if is_finished => solved.objective_value(),
+        false => f64::NEG_INFINITY,
+    };
+    let columns = solved.get_solution().columns().to_vec();
+    let has_solution = is_finished || solved.mip_gap().is_finite();
+    Ok(Solved { values: has_solution.then_some(columns), bound })
+}
