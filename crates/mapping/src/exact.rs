@@ -5,7 +5,7 @@ use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 use crate::local_search::{Found, improve};
 use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
-use crate::{MappingError, Problem, relaxation};
+use crate::{CoarseIlp, MappingError, Problem, relaxation};
 
 /// Moves of the first local search for each node, and of the later ones.
 const FIRST_MOVES_PER_NODE: usize = 400;
@@ -18,7 +18,7 @@ const MORE_STEPS: u64 = 20_000_000;
 
 /// The default: list scheduling and local search from above, paths, a relaxation and branch and bound from below, until
 /// they meet, the gap is small enough, or the time is over. Its result is never worse than those of [`Heft`], [`Cpop`],
-/// [`LayerSwitched`] and [`SingleProcessor`], which it starts from.
+/// [`LayerSwitched`], [`SingleProcessor`] and [`CoarseIlp`], which it starts from.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Exact;
 
@@ -81,7 +81,7 @@ impl Mapper for Exact {
 
 /// The best of what the simple methods find.
 pub(crate) fn start(problem: &Problem, limits: &Limits<'_>) -> Result<Found, MappingError> {
-    let mappers: [&dyn Mapper; 4] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
+    let mappers: [&dyn Mapper; 5] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor, &CoarseIlp];
     let mut best: Option<Mapping> = None;
     for mapper in mappers {
         // A single processor need not support everything.

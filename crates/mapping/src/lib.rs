@@ -2,7 +2,7 @@
 //!
 //! A [`Problem`] has nodes with times per processor and dependencies with transfer times. A [`Mapper`] returns a [`Mapping`]:
 //! placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`Exact`] is the
-//! default; [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
+//! default; [`CoarseIlp`], [`FineIlp`], [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
 //!
 //! ```
 //! use millstream_mapping::{Edge, Exact, Limits, Mapper, Outcome, Problem};
@@ -29,8 +29,10 @@
 
 mod bounds;
 mod branch_and_bound;
+mod coarse;
 mod error;
 mod exact;
+mod fine;
 mod lists;
 mod local_search;
 mod mapping;
@@ -39,8 +41,10 @@ mod problem;
 mod relaxation;
 mod solver;
 
+pub use coarse::CoarseIlp;
 pub use error::MappingError;
 pub use exact::Exact;
+pub use fine::FineIlp;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 pub use mapping::{Limits, Mapper, Mapping, Outcome};
 pub use network::{NetworkMapping, SubgraphMapping, map_network};

@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use millstream_mapping::{
-    Cpop, Edge, Exact, Heft, LayerSwitched, Limits, Mapper, MappingError, Outcome, Problem, SingleProcessor,
+    CoarseIlp, Cpop, Edge, Exact, FineIlp, Heft, LayerSwitched, Limits, Mapper, MappingError, Outcome, Problem,
+    SingleProcessor,
 };
 use proptest::prelude::*;
 
@@ -94,7 +95,14 @@ fn problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
 }
 
 fn mappers() -> Vec<Box<dyn Mapper>> {
-    vec![Box::new(Heft), Box::new(Cpop), Box::new(LayerSwitched), Box::new(SingleProcessor), Box::new(Exact)]
+    vec![
+        Box::new(Heft),
+        Box::new(Cpop),
+        Box::new(LayerSwitched),
+        Box::new(SingleProcessor),
+        Box::new(CoarseIlp),
+        Box::new(Exact),
+    ]
 }
 
 proptest! {
@@ -128,6 +136,19 @@ proptest! {
                 prop_assert!(mapping.order[processor].contains(&node));
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn the_published_fine_program_is_optimal_on_small_problems(problem in problems(5)) {
+        let mapping = FineIlp.map(&problem, &Limits::default()).unwrap();
+        let best = brute_force(&problem);
+        prop_assert_eq!(Some(mapping.makespan), problem.makespan(&mapping.order));
+        prop_assert!(mapping.lower_bound.0 <= best, "{:?} {}", mapping, best);
+        prop_assert_eq!(mapping.makespan.0, best);
     }
 }
 

@@ -151,7 +151,8 @@ fn makespan(
         };
         let made = *finished.get(&producer)?;
         let bytes = graph.value(value).bytes().unwrap_or(0);
-        Some(if home[&producer] == at { made } else { made + table.hand_over(tracks[at].processor, bytes) })
+        let from = home[&producer];
+        Some(if from == at { made } else { made + table.transfer(tracks[from].processor, tracks[at].processor, bytes) })
     };
     loop {
         let mut advanced = false;

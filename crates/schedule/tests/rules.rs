@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, Processor};
-use millstream_cost::{CostTable, HandOver, Nanoseconds, Provenance};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, Provenance, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
@@ -44,6 +44,10 @@ fn table(graph: &Graph) -> CostTable {
             table.set_time(processor, operator, Nanoseconds(time));
         }
         table.set_hand_over(processor, HandOver { seconds: 5e-9, seconds_per_byte: 1e-11 });
+        let transfer = TransferModel { latency_seconds: 5e-9, seconds_per_byte: 1e-11, ..TransferModel::default() };
+        for other in table.processors() {
+            table.set_transfer(processor, other, transfer);
+        }
     }
     table
 }

@@ -1,0 +1,122 @@
+//! Subgraphs of real networks on three uneven processors.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use millstream_board::{Board, Processor, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TransferModel};
+use millstream_graph::Graph;
+use millstream_mapping::{Exact, Limits, Mapper, MappingError, Outcome, Problem, map_network};
+use millstream_partition::{Subgraph, subgraphs};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "three", "clusters": [
+        {"label": "N", "capacity": 1024, "cores": [{"id": 0}]},
+        {"label": "D", "capacity": 400, "cores": [{"id": 1}, {"id": 2}]}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// A fast processor that can't do everything, and two slower ones of a kind.
+fn table(graph: &Graph) -> CostTable {
+    let classes = ["N", "D"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let mut table = CostTable::new(graph.operators().len(), classes);
+    let processors: Vec<ProcessorIndex> = table.processors().collect();
+    for id in graph.operator_ids() {
+        let operator = graph.operator(id);
+        let time =
+            |macs_per_second: f64| operator.work.macs as f64 / macs_per_second + operator.work.bytes() as f64 / 1e10;
+        if !matches!(operator.op_type.as_str(), "LRN" | "Softmax" | "LayerNormalization") {
+            table.set_time(processors[0], id.index(), Nanoseconds::from_seconds(8e-6 + time(400e9)));
+        }
+        table.set_time(processors[1], id.index(), Nanoseconds::from_seconds(5e-6 + time(120e9)));
+    }
+    let link = TransferModel { latency_seconds: 5e-6, seconds_per_byte: 2e-10, ..TransferModel::default() };
+    for &from in &processors {
+        processors.iter().for_each(|&to| table.set_transfer(from, to, link));
+    }
+    table
+}
+
+fn processors(table: &CostTable) -> [ProcessorIndex; 3] {
+    let mut all = table.processors();
+    let (fast, slow) = (all.next().unwrap(), all.next().unwrap());
+    [fast, slow, slow]
+}
+
+/// The subgraph's mapping as a stage of a schedule.
+fn replica(subgraph: &Subgraph, order: &[Vec<usize>]) -> Replica {
+    let operators = |nodes: &Vec<usize>| nodes.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()).collect();
+    let places = [("N", 0), ("D", 1), ("D", 2)];
+    let assignments = order.iter().zip(places).filter(|(nodes, _)| !nodes.is_empty());
+    let assignment = |(nodes, (cluster, core)): (&Vec<usize>, (&str, u32))| Assignment {
+        processor: Processor::new(cluster, [core]),
+        operators: operators(nodes),
+    };
+    Replica { assignments: assignments.map(assignment).collect() }
+}
+
+#[test]
+fn mappings_are_valid_stages_with_the_same_makespan() {
+    let model = millstream_zoo::build("googlenet").unwrap();
+    let graph = model.graph();
+    let (table, all) = (table(graph), subgraphs(graph));
+    let processors = processors(&table);
+    let limits = Limits { time: Duration::from_secs(5), ..Limits::default() };
+    for (index, subgraph) in all.iter().enumerate() {
+        let problem = Problem::of_subgraph(graph, subgraph, &table, &processors).unwrap();
+        let mapping = Exact.map(&problem, &limits).unwrap();
+        assert_eq!(mapping.outcome, Outcome::Optimal, "subgraph {index}");
+        // The other subgraphs do not matter: a schedule of this one alone is evaluated, and one of all is validated.
+        let stage = Stage { replicas: vec![replica(subgraph, &mapping.order)] };
+        let evaluation = Schedule { stages: vec![stage] }.evaluate(graph, &table).unwrap();
+        assert_eq!(evaluation.latency, mapping.makespan, "subgraph {index}");
+    }
+}
+
+#[test]
+fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
+    let model = millstream_zoo::build("inception-resnet-v2").unwrap();
+    let graph = model.graph();
+    let (table, all) = (table(graph), subgraphs(graph));
+    let processors = processors(&table);
+    let limits = Limits { time: Duration::from_secs(60), ..Limits::default() };
+    let map = |threads| map_network(graph, &all, &table, &processors, &limits, threads).unwrap();
+    let mapped = map(1);
+    assert_eq!(mapped, map(3));
+    assert_eq!((mapped.outcome, mapped.lower_bound), (Outcome::Optimal, mapped.makespan));
+    assert!(mapped.problems < 9 * all.len() / 3, "repeated blocks are solved once: {}", mapped.problems);
+    let sum: Nanoseconds = mapped.subgraphs.iter().map(|subgraph| subgraph.mapping.makespan).sum();
+    assert_eq!(sum, mapped.makespan);
+    // As a whole it is a schedule of one stage, which is no slower than subgraph after subgraph.
+    let mut order = vec![Vec::new(); 3];
+    for (subgraph, part) in all.iter().zip(&mapped.subgraphs) {
+        for (all, own) in order.iter_mut().zip(&part.mapping.order) {
+            all.extend(own.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()));
+        }
+    }
+    let assignments =
+        order.into_iter().zip([("N", 0), ("D", 1), ("D", 2)]).filter(|(operators, _)| !operators.is_empty());
+    let assignment = |(operators, (cluster, core)): (Vec<_>, (&str, u32))| Assignment {
+        processor: Processor::new(cluster, [core]),
+        operators,
+    };
+    let replica = Replica { assignments: assignments.map(assignment).collect() };
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+    schedule.validate(graph, &board()).unwrap();
+    assert!(schedule.evaluate(graph, &table).unwrap().latency <= mapped.makespan);
+}
+
+#[test]
+fn an_operator_that_nobody_supports_is_named() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let mut bare = CostTable::new(graph.operators().len(), [ProcessorClass { cluster: "N".into(), count: 1 }]);
+    let only = bare.processors().next().unwrap();
+    for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type != "Concat") {
+        bare.set_time(only, id.index(), Nanoseconds(1000));
+    }
+    let error = map_network(graph, &subgraphs(graph), &bare, &[only], &Limits::default(), 1).unwrap_err();
+    assert!(matches!(&error, MappingError::Unsupported { operator } if operator.starts_with("Concat")), "{error}");
+}
