@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::{Replica, Schedule, ScheduleError};
+use crate::{Assignment, Replica, Schedule, ScheduleError};
 
 /// What a schedule achieves according to a cost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +74,22 @@ impl Schedule {
     }
 }
 
+impl Replica {
+    /// What a frame's way into this replica costs: the longest of what its processors pay to take over values that earlier
+    /// stages made. `stage` counts from 0; the first stage pays nothing.
+    pub fn hand_over(&self, stage: usize, graph: &Graph, table: &CostTable) -> Nanoseconds {
+        if stage == 0 {
+            return Nanoseconds::ZERO;
+        }
+        let own: HashSet<OperatorId> = self.operators().collect();
+        let of_assignment = |assignment: &Assignment| {
+            let processor = table.find(&assignment.processor.class())?;
+            Some(table.hand_over(processor, received_bytes(&assignment.operators, &own, graph)))
+        };
+        self.assignments.iter().filter_map(of_assignment).max().unwrap_or_default()
+    }
+}
+
 /// Hand-over into the stage plus the makespan of its operators.
 fn replica_time(
     replica: &Replica,
@@ -81,9 +97,7 @@ fn replica_time(
     graph: &Graph,
     table: &CostTable,
 ) -> Result<Nanoseconds, ScheduleError> {
-    let own: HashSet<OperatorId> = replica.operators().collect();
     let mut processors = Vec::with_capacity(replica.assignments.len());
-    let mut hand_over = Nanoseconds::ZERO;
     for assignment in &replica.assignments {
         let class = assignment.processor.class();
         let unsupported = |operator: OperatorId| ScheduleError::Unsupported {
@@ -101,12 +115,8 @@ fn replica_time(
             .iter()
             .map(|&operator| table.time(processor, operator.index()).ok_or_else(|| unsupported(operator)));
         processors.push(Track { processor, operators: &assignment.operators, times: times.collect::<Result<_, _>>()? });
-        if stage > 0 {
-            let received = received_bytes(&assignment.operators, &own, graph);
-            hand_over = hand_over.max(table.hand_over(processor, received));
-        }
     }
-    Ok(hand_over + makespan(&processors, stage, graph, table)?)
+    Ok(replica.hand_over(stage, graph, table) + makespan(&processors, stage, graph, table)?)
 }
 
 /// Bytes of distinct values that operators outside the stage made.

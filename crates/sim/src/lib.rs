@@ -1,0 +1,33 @@
+//! Discrete-event simulation of schedules: many frames, queues between stages, transfers beside computation, noise.
+//!
+//! ```
+//! use millstream_board::Processor;
+//! use millstream_cost::{CostTable, Nanoseconds};
+//! use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+//! use millstream_sim::{Settings, simulate};
+//!
+//! let model = millstream_zoo::build("squeezenet")?;
+//! let graph = model.graph();
+//! let stage = |cluster: &str, operators: &[_]| Stage {
+//!     replicas: vec![Replica {
+//!         assignments: vec![Assignment { processor: Processor::new(cluster, [0]), operators: operators.to_vec() }],
+//!     }],
+//! };
+//! let (front, back) = graph.order().split_at(30);
+//! let schedule = Schedule { stages: vec![stage("B", front), stage("s", back)] };
+//! let mut table = CostTable::new(graph.operators().len(), schedule.processors().map(|processor| processor.class()));
+//! for processor in table.processors() {
+//!     (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
+//! }
+//! let simulation = simulate(&schedule, graph, &table, &Settings::default())?;
+//! assert_eq!(simulation.period_seconds(), schedule.evaluate(graph, &table)?.period.seconds());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariants: without noise, periods and latencies are those that [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate)
+//! gives; the same seed gives the same events; no frame is lost or repeated.
+
+mod plan;
+mod simulation;
+
+pub use simulation::{Settings, Simulation, Span, simulate};

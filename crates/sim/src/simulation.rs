@@ -1,0 +1,323 @@
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::{Graph, OperatorId};
+use millstream_schedule::{Schedule, ScheduleError};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::plan::{OperatorPlan, ReplicaPlan, StagePlan, plan};
+
+/// How a schedule is simulated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Frames that pass through.
+    pub frames: usize,
+    /// Frames that fit into the queue before a stage, beside those that its replicas work on.
+    pub queue: usize,
+    /// Relative standard deviation of the times of operators; 0 for exactly the table's times.
+    pub noise: f64,
+    /// Draws the noise.
+    pub seed: u64,
+    /// Whether to keep what every processor did, which costs memory.
+    pub keeps_spans: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { frames: 100, queue: 1, noise: 0.0, seed: 0, keeps_spans: false }
+    }
+}
+
+/// What a simulation showed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Simulation {
+    /// When each frame entered the first stage and left the last one.
+    pub frames: Vec<(Nanoseconds, Nanoseconds)>,
+    /// What processors did, if that was kept.
+    pub spans: Vec<Span>,
+    /// Time that each processor worked: stage by stage, replica by replica.
+    pub busy: Vec<Vec<Vec<Nanoseconds>>>,
+    /// Events that were processed.
+    pub events: u64,
+}
+
+/// One operator of one frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The stage.
+    pub stage: usize,
+    /// The replica.
+    pub replica: usize,
+    /// The processor within the replica.
+    pub processor: usize,
+    /// The operator.
+    pub operator: OperatorId,
+    /// The frame.
+    pub frame: usize,
+    /// When it started.
+    pub start: Nanoseconds,
+    /// When it ended.
+    pub end: Nanoseconds,
+}
+
+impl Simulation {
+    /// Mean time between two frames' ends over the second half of the frames, when the pipeline is full; the time of the
+    /// only frame if there is one.
+    pub fn period_seconds(&self) -> f64 {
+        let mut ends: Vec<u64> = self.frames.iter().map(|(_, end)| end.0).collect();
+        ends.sort_unstable();
+        match (ends.get(ends.len() / 2), ends.last()) {
+            (Some(&middle), Some(&last)) if last > middle => {
+                (last - middle) as f64 * 1e-9 / (ends.len() - 1 - ends.len() / 2) as f64
+            }
+            (_, Some(&last)) => last as f64 * 1e-9,
+            _ => 0.0,
+        }
+    }
+
+    /// Longest time of a frame from its start in the first stage until its end, queues included.
+    pub fn worst_latency(&self) -> Nanoseconds {
+        self.frames.iter().map(|&(start, end)| end - start).max().unwrap_or_default()
+    }
+}
+
+/// Simulates frames through a schedule: every stage works on one frame per replica, takes over its inputs, and runs its
+/// operators self-timed on its processors, with transfers beside computation; a stage that can't pass a frame on because the
+/// next queue is full waits with it. Frames are always there for the first stage.
+///
+/// # Errors
+/// What [`Schedule::evaluate`] returns.
+pub fn simulate(
+    schedule: &Schedule,
+    graph: &Graph,
+    table: &CostTable,
+    settings: &Settings,
+) -> Result<Simulation, ScheduleError> {
+    let stages = plan(schedule, graph, table)?;
+    let mut simulator = Simulator::new(&stages, settings);
+    simulator.run();
+    Ok(simulator.result)
+}
+
+/// What happens at some time to a replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The frame's inputs are there.
+    TakenOver,
+    /// An operator is done.
+    Done(usize),
+    /// A value that an operator waits for has arrived.
+    Arrived(usize),
+}
+
+/// A replica's frame.
+struct Working {
+    frame: usize,
+    /// Values that each operator still waits for.
+    missing: Vec<usize>,
+    /// Next operator of each processor.
+    next: Vec<usize>,
+    is_busy: Vec<bool>,
+    is_open: bool,
+    left: usize,
+}
+
+struct Simulator<'a> {
+    stages: &'a [StagePlan],
+    settings: &'a Settings,
+    random: ChaCha8Rng,
+    now: u64,
+    sequence: u64,
+    /// Time, order of scheduling, stage, replica, event.
+    events: BinaryHeap<Reverse<(u64, u64, usize, usize, Event)>>,
+    queues: Vec<VecDeque<usize>>,
+    working: Vec<Vec<Option<Working>>>,
+    /// Frames that are done but can't go on yet.
+    blocked: Vec<Vec<Option<usize>>>,
+    next_frame: usize,
+    starts: Vec<u64>,
+    result: Simulation,
+}
+
+impl<'a> Simulator<'a> {
+    fn new(stages: &'a [StagePlan], settings: &'a Settings) -> Self {
+        let idle = |stage: &StagePlan| stage.replicas.iter().map(|_| None).collect();
+        let busy = |replica: &ReplicaPlan| vec![Nanoseconds::ZERO; replica.tracks.len()];
+        Self {
+            stages,
+            settings,
+            random: ChaCha8Rng::seed_from_u64(settings.seed),
+            now: 0,
+            sequence: 0,
+            events: BinaryHeap::new(),
+            queues: vec![VecDeque::new(); stages.len()],
+            working: stages.iter().map(idle).collect(),
+            blocked: stages.iter().map(|stage| vec![None; stage.replicas.len()]).collect(),
+            next_frame: 0,
+            starts: Vec::with_capacity(settings.frames),
+            result: Simulation {
+                frames: vec![(Nanoseconds::ZERO, Nanoseconds::ZERO); settings.frames],
+                busy: stages.iter().map(|stage| stage.replicas.iter().map(busy).collect()).collect(),
+                ..Simulation::default()
+            },
+        }
+    }
+
+    fn run(&mut self) {
+        self.feed();
+        while let Some(Reverse((time, _, stage, replica, event))) = self.events.pop() {
+            self.now = time;
+            self.result.events += 1;
+            match event {
+                Event::TakenOver => {
+                    if let Some(working) = &mut self.working[stage][replica] {
+                        working.is_open = true;
+                    }
+                    let tracks = self.stages[stage].replicas[replica].tracks.len();
+                    (0..tracks).for_each(|track| self.start_next(stage, replica, track));
+                    self.finish_if_done(stage, replica);
+                }
+                Event::Arrived(operator) => self.arrive(stage, replica, operator),
+                Event::Done(operator) => self.done(stage, replica, operator),
+            }
+        }
+    }
+
+    fn schedule(&mut self, delay: u64, stage: usize, replica: usize, event: Event) {
+        self.sequence += 1;
+        self.events.push(Reverse((self.now + delay, self.sequence, stage, replica, event)));
+    }
+
+    /// Gives frames to whoever is free, the last stage first, until nobody can take or pass on another one.
+    fn feed(&mut self) {
+        loop {
+            let mut has_moved = false;
+            for stage in (0..self.stages.len()).rev() {
+                for replica in 0..self.stages[stage].replicas.len() {
+                    if let Some(frame) = self.blocked[stage][replica]
+                        && self.queues[stage + 1].len() < self.settings.queue.max(1)
+                    {
+                        self.blocked[stage][replica] = None;
+                        self.queues[stage + 1].push_back(frame);
+                        has_moved = true;
+                    }
+                    let is_free = self.working[stage][replica].is_none() && self.blocked[stage][replica].is_none();
+                    if is_free && let Some(frame) = self.take(stage) {
+                        self.begin(stage, replica, frame);
+                        has_moved = true;
+                    }
+                }
+            }
+            if !has_moved {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, stage: usize) -> Option<usize> {
+        if stage > 0 {
+            return self.queues[stage].pop_front();
+        }
+        let frame = self.next_frame;
+        if frame >= self.settings.frames {
+            return None;
+        }
+        self.next_frame += 1;
+        self.starts.push(self.now);
+        Some(frame)
+    }
+
+    fn begin(&mut self, stage: usize, replica: usize, frame: usize) {
+        let plan = &self.stages[stage].replicas[replica];
+        self.working[stage][replica] = Some(Working {
+            frame,
+            missing: plan.operators.iter().map(|operator| operator.inputs).collect(),
+            next: vec![0; plan.tracks.len()],
+            is_busy: vec![false; plan.tracks.len()],
+            is_open: false,
+            left: plan.operators.len(),
+        });
+        self.schedule(plan.hand_over, stage, replica, Event::TakenOver);
+    }
+
+    /// Starts the next operator of a processor if it can.
+    fn start_next(&mut self, stage: usize, replica: usize, track: usize) {
+        let plan = &self.stages[stage].replicas[replica];
+        let Some(working) = &mut self.working[stage][replica] else { return };
+        let Some(&operator) = plan.tracks[track].get(working.next[track]) else { return };
+        if !working.is_open || working.is_busy[track] || working.missing[operator] > 0 {
+            return;
+        }
+        working.is_busy[track] = true;
+        working.next[track] += 1;
+        let frame = working.frame;
+        let time = self.time(&plan.operators[operator]);
+        self.result.busy[stage][replica][track] += Nanoseconds(time);
+        if self.settings.keeps_spans {
+            self.result.spans.push(Span {
+                stage,
+                replica,
+                processor: track,
+                operator: plan.operators[operator].id,
+                frame,
+                start: Nanoseconds(self.now),
+                end: Nanoseconds(self.now + time),
+            });
+        }
+        self.schedule(time, stage, replica, Event::Done(operator));
+    }
+
+    /// The operator's time, with lognormal noise whose mean is 1.
+    fn time(&mut self, operator: &OperatorPlan) -> u64 {
+        let sigma = self.settings.noise;
+        if sigma <= 0.0 {
+            return operator.nanoseconds;
+        }
+        let (radius, angle): (f64, f64) = (self.random.random_range(f64::EPSILON..1.0), self.random.random());
+        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+        (operator.nanoseconds as f64 * (sigma * normal - sigma * sigma / 2.0).exp()).round() as u64
+    }
+
+    fn done(&mut self, stage: usize, replica: usize, operator: usize) {
+        let plan = &self.stages[stage].replicas[replica];
+        let track = plan.operators[operator].track;
+        if let Some(working) = &mut self.working[stage][replica] {
+            working.is_busy[track] = false;
+            working.left -= 1;
+        }
+        for &(reader, transfer) in &plan.operators[operator].readers {
+            match transfer {
+                Some(delay) => self.schedule(delay, stage, replica, Event::Arrived(reader)),
+                None => self.arrive(stage, replica, reader),
+            }
+        }
+        self.start_next(stage, replica, track);
+        self.finish_if_done(stage, replica);
+    }
+
+    fn arrive(&mut self, stage: usize, replica: usize, operator: usize) {
+        if let Some(working) = &mut self.working[stage][replica] {
+            working.missing[operator] -= 1;
+            if working.missing[operator] == 0 {
+                let track = self.stages[stage].replicas[replica].operators[operator].track;
+                self.start_next(stage, replica, track);
+            }
+        }
+    }
+
+    fn finish_if_done(&mut self, stage: usize, replica: usize) {
+        let frame = match &self.working[stage][replica] {
+            Some(working) if working.left == 0 && working.is_open => working.frame,
+            _ => return,
+        };
+        self.working[stage][replica] = None;
+        if stage + 1 < self.stages.len() {
+            self.blocked[stage][replica] = Some(frame);
+        } else {
+            self.result.frames[frame] = (Nanoseconds(self.starts[frame]), Nanoseconds(self.now));
+        }
+        self.feed();
+    }
+}

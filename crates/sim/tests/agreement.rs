@@ -1,0 +1,148 @@
+//! Simulation and analytic evaluation give the same numbers.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_sim::{Settings, simulate};
+use proptest::prelude::*;
+
+const OPERATORS: usize = 12;
+const CLUSTERS: [&str; 3] = ["B", "m", "s"];
+
+fn graph(edges: &[(usize, usize)]) -> Graph {
+    let mut builder = GraphBuilder::new("random");
+    let input = builder.value("input", Some(DataType::F32), Some(Shape::from([8]))).unwrap();
+    builder.input(input);
+    let values: Vec<_> = (0..OPERATORS)
+        .map(|index| builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([index + 1]))).unwrap())
+        .collect();
+    for index in 0..OPERATORS {
+        let mut reads: Vec<_> =
+            edges.iter().filter(|&&(from, to)| to == index && from < to).map(|&(from, _)| values[from]).collect();
+        reads.sort_unstable();
+        reads.dedup();
+        if reads.is_empty() {
+            reads.push(input);
+        }
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        builder.operator(operator.reads(reads).makes([values[index]])).unwrap();
+    }
+    builder.output(values[OPERATORS - 1]);
+    builder.build().unwrap()
+}
+
+fn table(times: &[u64], transfers: &[u64]) -> CostTable {
+    let classes = CLUSTERS.map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let mut table = CostTable::new(OPERATORS, classes);
+    for processor in table.processors() {
+        for operator in 0..OPERATORS {
+            table.set_time(processor, operator, Nanoseconds(times[processor.index() * OPERATORS + operator]));
+        }
+        table.set_hand_over(processor, HandOver { seconds: 7e-9, seconds_per_byte: 1e-9 });
+        for other in table.processors() {
+            let latency_seconds = transfers[processor.index() * 3 + other.index()] as f64 * 1e-9;
+            let model = TransferModel { latency_seconds, seconds_per_byte: 1e-9, ..TransferModel::default() };
+            table.set_transfer(processor, other, model);
+        }
+    }
+    table
+}
+
+/// Contiguous stages, each on one to three processors of the given clusters, operators placed as `places` says.
+fn schedule(graph: &Graph, cuts: [usize; 2], places: &[usize]) -> Schedule {
+    let mut bounds = [0, cuts[0].min(cuts[1]), cuts[0].max(cuts[1]), OPERATORS].to_vec();
+    bounds.dedup();
+    let mut core = 0;
+    let stage = |range: &[usize]| {
+        let operators: Vec<OperatorId> = graph.order()[range[0]..range[1]].to_vec();
+        let assignments = CLUSTERS.iter().enumerate().filter_map(|(place, cluster)| {
+            let own: Vec<OperatorId> = operators.iter().copied().filter(|id| places[id.index()] == place).collect();
+            core += 1;
+            (!own.is_empty()).then(|| Assignment { processor: Processor::new(*cluster, [core]), operators: own })
+        });
+        Stage { replicas: vec![Replica { assignments: assignments.collect() }] }
+    };
+    Schedule { stages: bounds.windows(2).map(stage).collect() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn periods_and_latencies_are_the_same(
+        edges in prop::collection::vec((0..OPERATORS, 0..OPERATORS), 0..30),
+        times in prop::collection::vec(0_u64..500, 3 * OPERATORS),
+        transfers in prop::collection::vec(0_u64..100, 9),
+        places in prop::collection::vec(0_usize..3, OPERATORS),
+        cuts in prop::array::uniform2(1..OPERATORS),
+        queue in 1_usize..4,
+    ) {
+        let graph = graph(&edges);
+        let table = table(&times, &transfers);
+        let schedule = schedule(&graph, cuts, &places);
+        let expected = schedule.evaluate(&graph, &table).unwrap();
+        let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, queue, ..Settings::default() }).unwrap();
+        prop_assert_eq!(alone.worst_latency(), expected.latency);
+        let settings = Settings { frames: 41, queue, keeps_spans: true, ..Settings::default() };
+        let many = simulate(&schedule, &graph, &table, &settings).unwrap();
+        prop_assert!((many.period_seconds() - expected.period.seconds()).abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
+        // Every operator of every frame once, and no processor does two things at a time.
+        prop_assert_eq!(many.spans.len(), 41 * OPERATORS);
+        let mut tracks = std::collections::BTreeMap::<_, Vec<_>>::new();
+        for span in &many.spans {
+            tracks.entry((span.stage, span.processor)).or_default().push((span.start, span.end));
+        }
+        for mut spans in tracks.into_values() {
+            spans.sort_unstable();
+            prop_assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        }
+    }
+}
+
+fn replicated(graph: &Graph) -> Schedule {
+    let replica = |cluster: &str, core: u32| Replica {
+        assignments: vec![Assignment { processor: Processor::new(cluster, [core]), operators: graph.order().to_vec() }],
+    };
+    Schedule { stages: vec![Stage { replicas: vec![replica("B", 0), replica("s", 1)] }] }
+}
+
+#[test]
+fn uneven_replicas_reach_the_sum_of_their_rates() {
+    let graph = graph(&[(0, 3), (3, 7)]);
+    let times: Vec<u64> = (0..3 * OPERATORS).map(|index| 100 + 170 * (index / OPERATORS) as u64).collect();
+    let table = table(&times, &[0; 9]);
+    let schedule = replicated(&graph);
+    let expected = schedule.evaluate(&graph, &table).unwrap();
+    let found = simulate(&schedule, &graph, &table, &Settings { frames: 2000, ..Settings::default() }).unwrap();
+    assert!((found.period_seconds() / expected.period.seconds() - 1.0).abs() < 0.01, "{}", found.period_seconds());
+    assert_eq!(found.worst_latency(), expected.latency);
+}
+
+#[test]
+fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
+    let graph = graph(&[(0, 1), (1, 2)]);
+    let table = table(&[300; 3 * OPERATORS], &[0; 9]);
+    let places: Vec<usize> = (0..OPERATORS).map(|index| index / 4).collect();
+    let schedule = schedule(&graph, [4, 8], &places);
+    let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
+    let noisy = |seed| {
+        let settings = Settings { frames: 3000, noise: 0.3, seed, ..Settings::default() };
+        simulate(&schedule, &graph, &table, &settings).unwrap()
+    };
+    let period = noisy(1).period_seconds();
+    assert!(period > 1.02 * expected && period < 1.5 * expected, "{period} {expected}");
+    assert_eq!(noisy(1), noisy(1));
+    assert_ne!(noisy(1).frames, noisy(2).frames);
+    assert!(noisy(1).frames.iter().all(|(start, end)| start < end));
+}
+
+#[test]
+fn what_can_not_run_is_refused() {
+    let graph = graph(&[]);
+    let empty = CostTable::new(OPERATORS, [ProcessorClass { cluster: "B".into(), count: 1 }]);
+    let error = simulate(&replicated(&graph), &graph, &empty, &Settings::default()).unwrap_err();
+    assert!(error.to_string().contains("o0"), "{error}");
+}
