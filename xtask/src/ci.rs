@@ -53,7 +53,13 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
     match arguments.first() {
         Some(name) => command.arg("--package").arg(format!("millstream-{name}")).args(&arguments[1..]),
         None => {
-            let crates = ["millstream-cost", "millstream-pipeline", "millstream-runtime"];
+            let crates = [
+                "millstream-cost",
+                "millstream-mapping",
+                "millstream-pipeline",
+                "millstream-runtime",
+                "millstream-sim",
+            ];
             command.args(crates.iter().flat_map(|name| ["--package", name]))
         }
     };

@@ -1,8 +1,8 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
-//! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `compare`, `reproduce`) are forwarded to
-//! it, built with optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run here. This
-//! crate has no dependencies, so that it compiles in a second.
+//! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `simulate`, `compare`, `reproduce`) are
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run
+//! here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -15,7 +15,8 @@ use std::process::ExitCode;
 
 use command::{Failure, cargo, run, run_forwarding};
 
-const FORWARDED: &[&str] = &["board", "profile", "fit", "schedule", "run", "compare", "reproduce", "schemas"];
+const FORWARDED: &[&str] =
+    &["board", "profile", "fit", "schedule", "run", "simulate", "compare", "reproduce", "schemas"];
 
 const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 
@@ -25,6 +26,7 @@ Use Millstream (all take --help):
   fit         fit cost models to a profile and show how well they predict
   schedule    find the best pipeline for a network on this board
   run         stream frames through a schedule and check the results
+  simulate    simulate frames through a schedule on a board that need not be here
   compare     measure our schedules beside what one would use otherwise
   reproduce   compute a paper's tables and figures beside the printed numbers
 

@@ -43,6 +43,11 @@ pub(crate) enum Command {
     /// Stream frames through a schedule and check the results
     #[command(after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json")]
     Run(RunCommand),
+    /// Simulate frames through a schedule on a board that need not be here
+    #[command(
+        after_help = "Example:\n  cargo xtask simulate --schedule schedule.json --board board.json --cost cost.json --frames 1000"
+    )]
+    Simulate(SimulateCommand),
     /// Measure our schedules beside what one would use otherwise, in one interleaved run
     #[command(
         after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
@@ -193,6 +198,41 @@ pub(crate) struct RunCommand {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SimulateCommand {
+    /// The schedule to simulate
+    #[arg(long, value_name = "FILE", default_value = "schedule.json")]
+    pub(crate) schedule: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// A profile of the board that has the network; without it, the cached one is used
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Cost models of the board, as `fit` writes them, instead of a profile
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
+    /// Frames to simulate
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) frames: u32,
+    /// Frames that fit into the queue before each stage
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) queue: u32,
+    /// Noise on the times of operators: standard deviation in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]
+    pub(crate) noise: f64,
+    /// Seed of the noise
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Write a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompareCommand {
     /// An ONNX file, zoo:NAME, or zoo:all; may be repeated [default: zoo:squeezenet]
     #[arg(long = "model", value_name = "FILE|zoo:NAME")]
@@ -217,8 +257,14 @@ pub(crate) struct CompareCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceCommand {
-    /// Which paper: co-scheduling, granularity or pipe-it
+    /// Which paper: co-scheduling, granularity, para-pipe or pipe-it
     pub(crate) paper: Paper,
+    /// Only the table of this number
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) table: Option<u32>,
+    /// Only the figure of this number
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) figure: Option<u32>,
     /// A folder to draw the figures into, as SVG
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
@@ -247,6 +293,11 @@ fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
     let core = CoreId(core.parse().map_err(|_| expected())?);
     let factor: u32 = factor.parse().map_err(|_| expected())?;
     if (2..=16).contains(&factor) { Ok(SlowCore { core, factor }) } else { Err(expected()) }
+}
+
+fn parse_noise(text: &str) -> Result<f64, String> {
+    let percent: Option<f64> = text.parse().ok().filter(|percent| (0.0..=200.0).contains(percent));
+    percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))
 }
 
 fn parse_dimension(text: &str) -> Result<(String, usize), String> {

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Fit(command) => commands::fit::run(command),
         Command::Schedule(command) => commands::schedule::run(command),
         Command::Run(command) => commands::run::run(command),
+        Command::Simulate(command) => commands::simulate::run(command),
         Command::Compare(command) => commands::compare::run(command),
         Command::Reproduce(command) => commands::reproduce::run(command),
         Command::Schemas(command) => commands::schemas::run(command),

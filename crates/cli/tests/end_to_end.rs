@@ -64,6 +64,26 @@ fn profile_to_schedule_to_run_through_files() {
 }
 
 #[test]
+fn a_schedule_is_simulated_from_the_profile() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    assert!(workplace.fail(&["simulate"]).contains("cannot read schedule.json"));
+    workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
+    let simulate = ["simulate", "--profile", "profile.json", "--frames", "50", "--trace", "trace.json", "--json"];
+    let report = json(&workplace.succeed(&simulate));
+    let [predicted, simulated] =
+        ["predicted_period_seconds", "simulated_period_seconds"].map(|name| report[name].as_f64().unwrap());
+    // Replicas end frames in turns, so that a window of frames is not a whole number of turns.
+    assert!((simulated / predicted - 1.0).abs() < 0.05, "{report}");
+    let trace = json(&text(&workplace.path("trace.json")));
+    assert!(trace["traceEvents"].as_array().unwrap().len() >= 50);
+    let shown = workplace.succeed(&["simulate", "--profile", "profile.json", "--noise", "20", "--seed", "7"]);
+    assert!(shown.contains("frames/s simulated"), "{shown}");
+    assert!(workplace.fail(&["simulate", "--noise", "many"]).contains("not a percentage"));
+}
+
+#[test]
 fn compare_shows_every_contender() {
     let workplace = Workplace::new();
     small_model(&workplace);

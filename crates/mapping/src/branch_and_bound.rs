@@ -91,7 +91,7 @@ impl Search<'_> {
         if self.steps > self.most_steps {
             return false;
         }
-        if self.steps % STEPS_PER_LOOK == 0 && (self.clock.is_cancelled() || self.clock.left().is_zero()) {
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) && (self.clock.is_cancelled() || self.clock.left().is_zero()) {
             return false;
         }
         let count = self.problem.len();

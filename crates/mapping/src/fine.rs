@@ -1,5 +1,6 @@
 use highs::{Col, RowProblem};
 use millstream_cost::Nanoseconds;
+use millstream_partition::reachability;
 
 use crate::bounds::quick;
 use crate::local_search::Found;
@@ -84,13 +85,13 @@ impl Program {
             own.filter_map(|(place, column)| Some((place, (*column)?))).collect()
         };
         let time = |node: usize, place: usize| scaled(problem.time(node, place).unwrap_or(0));
-        for node in 0..problem.len() {
+        for (node, &start) in starts.iter().enumerate() {
             let own = places(node);
             rows.add_row(1..=1, own.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
-            let mut end = vec![(makespan, 1.0), (starts[node], -1.0)];
+            let mut end = vec![(makespan, 1.0), (start, -1.0)];
             end.extend(own.iter().map(|&(place, column)| (column, -time(node, place))));
             rows.add_row(0.., end);
-            let mut begin = vec![(starts[node], 1.0)];
+            let mut begin = vec![(start, 1.0)];
             begin.extend(own.iter().map(|&(place, column)| (column, -scaled(problem.release(node, place)))));
             rows.add_row(0.., begin);
         }
@@ -111,12 +112,9 @@ impl Program {
             rows.add_row(1..=1, all);
             rows.add_row(0.., row);
         }
-        let reaches = reachable(problem);
-        for left in 0..problem.len() {
-            for right in left + 1..problem.len() {
-                if reaches[left][right] {
-                    continue;
-                }
+        let reaches = reachability(problem.len(), problem.edges().iter().map(|edge| (edge.from, edge.to)));
+        for (left, reaches) in reaches.iter().enumerate() {
+            for (right, _) in reaches.iter().enumerate().skip(left + 1).filter(|(_, is_after)| !**is_after) {
                 let first = rows.add_integer_column(0.0, 0..=1);
                 for place in 0..processors {
                     let column = |node: usize| assigned[node * processors + place];
@@ -162,19 +160,4 @@ fn program_order(problem: &Problem, assigned: &[Option<Col>], starts: &[Col], va
     }
     let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX / 4)).0;
     Found { order, makespan }
-}
-
-/// Which nodes depend on which earlier ones.
-fn reachable(problem: &Problem) -> Vec<Vec<bool>> {
-    let count = problem.len();
-    let mut reaches = vec![vec![false; count]; count];
-    for node in (0..count).rev() {
-        for edge in problem.outgoing(node) {
-            reaches[node][edge.to] = true;
-            for later in 0..count {
-                reaches[node][later] |= reaches[edge.to][later];
-            }
-        }
-    }
-    reaches
 }

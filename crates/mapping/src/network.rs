@@ -67,23 +67,36 @@ pub fn map_network(
     let mut composition = Composition::new(graph, subgraphs, table, processors)?;
     composition.solve(&Quick, &(0..composition.problems.len()).collect::<Vec<_>>(), limits, threads)?;
     loop {
-        let (makespan, chosen) = composition.best(|mapping| mapping.makespan.0);
+        let (makespan, _) = composition.best(|mapping| mapping.makespan.0);
         let (bound, loose) = composition.best(|mapping| mapping.lower_bound.0);
         let exhausted = || composition.unsolved(&loose, threads).is_empty();
         let reason = clock.reason(makespan, bound).or_else(|| exhausted().then_some(Outcome::TimeLimit));
         if let Some(outcome) = reason {
-            return Ok(NetworkMapping {
-                subgraphs: chosen.iter().map(|&pair| composition.part(pair)).collect(),
-                makespan: Nanoseconds(makespan),
-                lower_bound: Nanoseconds(bound),
-                outcome,
-                problems: composition.problems.len(),
-            });
+            return Ok(composition.finish(outcome));
         }
         let next = composition.unsolved(&loose, threads);
         let share = Limits { time: clock.left(), gap: limits.gap, ..*limits };
         composition.solve(&Exact, &next, &share, threads)?;
     }
+}
+
+/// As [`map_network`], with one mapper for all problems, whatever gap it leaves: what a network would take if its subgraphs
+/// were mapped that way.
+///
+/// # Errors
+/// As [`map_network`], and what the mapper returns.
+pub fn compose(
+    graph: &Graph,
+    subgraphs: &[Subgraph],
+    table: &CostTable,
+    processors: &[ProcessorIndex],
+    mapper: &(dyn Mapper + Sync),
+    limits: &Limits<'_>,
+    threads: usize,
+) -> Result<NetworkMapping, MappingError> {
+    let mut composition = Composition::new(graph, subgraphs, table, processors)?;
+    composition.solve(mapper, &(0..composition.problems.len()).collect::<Vec<_>>(), limits, threads)?;
+    Ok(composition.finish(Outcome::Heuristic))
 }
 
 /// A subgraph between two processors: its index, where the one before it ended, and where it ends.
@@ -198,8 +211,8 @@ impl Composition {
         for index in 0..self.subgraphs {
             let mut next: Vec<Option<(u64, Vec<Pair>)>> = vec![None; self.processors];
             for (end, best) in next.iter_mut().enumerate() {
-                for source in 0..self.processors {
-                    let before = if index == 0 { Some((0, Vec::new())) } else { sums[source].clone() };
+                for (source, sum) in sums.iter().enumerate() {
+                    let before = if index == 0 { Some((0, Vec::new())) } else { sum.clone() };
                     let pair = (index, source, end);
                     let Some((sum, mut pairs)) = before else { continue };
                     let Some(mapping) = self.pairs.get(&pair).and_then(|&problem| self.mappings[problem].as_ref())
@@ -230,6 +243,18 @@ impl Composition {
         open.sort_by_key(|&problem| std::cmp::Reverse(gap(problem)));
         open.truncate(most.max(1));
         open
+    }
+
+    fn finish(&self, outcome: Outcome) -> NetworkMapping {
+        let (makespan, chosen) = self.best(|mapping| mapping.makespan.0);
+        let (bound, _) = self.best(|mapping| mapping.lower_bound.0);
+        NetworkMapping {
+            subgraphs: chosen.iter().map(|&pair| self.part(pair)).collect(),
+            makespan: Nanoseconds(makespan),
+            lower_bound: Nanoseconds(bound),
+            outcome: if makespan == bound { Outcome::Optimal } else { outcome },
+            problems: self.problems.len(),
+        }
     }
 
     fn part(&self, pair: Pair) -> SubgraphMapping {

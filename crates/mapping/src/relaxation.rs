@@ -109,16 +109,16 @@ impl Relaxation<'_> {
             let row = &assigned[node * problem.processors()..(node + 1) * problem.processors()];
             row.iter().enumerate().filter_map(|(processor, column)| Some((processor, (*column)?))).collect::<Vec<_>>()
         };
-        for node in 0..problem.len() {
+        for (node, &start) in starts.iter().enumerate() {
             let own = places(node);
             program.add_row(1..=1, own.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
             let time = |processor: usize| scaled(problem.time(node, processor).unwrap_or(0));
             let rest = |processor: usize| time(processor) + scaled(self.bounds.tail(node, processor));
-            let mut row = vec![(makespan, 1.0), (starts[node], -1.0)];
+            let mut row = vec![(makespan, 1.0), (start, -1.0)];
             row.extend(own.iter().map(|&(processor, column)| (column, -rest(processor))));
             program.add_row(0.., row);
             let head = |processor: usize| scaled(self.bounds.end(node, processor)) - time(processor);
-            let mut row = vec![(starts[node], 1.0)];
+            let mut row = vec![(start, 1.0)];
             row.extend(own.iter().map(|&(processor, column)| (column, -head(processor))));
             program.add_row(0.., row);
         }

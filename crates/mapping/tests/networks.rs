@@ -10,6 +10,7 @@ use millstream_graph::Graph;
 use millstream_mapping::{Exact, Limits, Mapper, MappingError, Outcome, Problem, map_network};
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_sim::{Settings, simulate};
 
 fn board() -> Board {
     let text = r#"{"format": "millstream-board", "version": 1, "name": "three", "clusters": [
@@ -70,8 +71,12 @@ fn mappings_are_valid_stages_with_the_same_makespan() {
         assert_eq!(mapping.outcome, Outcome::Optimal, "subgraph {index}");
         // The other subgraphs do not matter: a schedule of this one alone is evaluated, and one of all is validated.
         let stage = Stage { replicas: vec![replica(subgraph, &mapping.order)] };
-        let evaluation = Schedule { stages: vec![stage] }.evaluate(graph, &table).unwrap();
+        let alone = Schedule { stages: vec![stage] };
+        let evaluation = alone.evaluate(graph, &table).unwrap();
         assert_eq!(evaluation.latency, mapping.makespan, "subgraph {index}");
+        let frame = Settings { frames: 1, ..Settings::default() };
+        let simulation = simulate(&alone, graph, &table, &frame).unwrap();
+        assert_eq!(simulation.worst_latency(), mapping.makespan, "subgraph {index}");
     }
 }
 

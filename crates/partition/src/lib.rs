@@ -27,4 +27,5 @@ mod subgraph;
 
 pub use bytes::InputBytes;
 pub use chain::{Block, Chain};
+pub use merged::reachability;
 pub use subgraph::{Subgraph, subgraphs};

@@ -59,19 +59,31 @@ impl MergedGraph {
 /// The most nodes of which none depends on another, by Dilworth's theorem: as many as the fewest chains that cover the
 /// nodes, which is their number less a largest matching of nodes with later ones that depend on them.
 fn widest(count: usize, edges: &[(usize, usize)]) -> usize {
-    let mut reaches = vec![vec![false; count]; count];
-    // Edges point forward, so going backward every successor is complete.
-    for from in (0..count).rev() {
-        for &(_, to) in edges.iter().filter(|&&(start, _)| start == from) {
-            reaches[from][to] = true;
-            for later in 0..count {
-                reaches[from][later] |= reaches[to][later];
-            }
-        }
-    }
+    let reaches = reachability(count, edges.iter().copied());
     let mut matched: Vec<Option<usize>> = vec![None; count];
     let size = (0..count).filter(|&node| augment(node, &reaches, &mut matched, &mut vec![false; count])).count();
     count - size
+}
+
+/// Which nodes depend, directly or not, on which earlier ones: `reachability(..)[from][to]`. Edges point forward.
+pub fn reachability(count: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Vec<Vec<bool>> {
+    let mut successors = vec![Vec::new(); count];
+    for (from, to) in edges {
+        successors[from].push(to);
+    }
+    let mut reaches: Vec<Vec<bool>> = vec![vec![false; count]; count];
+    // Going backward, every successor is complete.
+    for (from, direct) in successors.into_iter().enumerate().rev() {
+        let (earlier, later) = reaches.split_at_mut(from + 1);
+        for to in direct {
+            let through = &later[to - from - 1];
+            for (own, &other) in earlier[from].iter_mut().zip(through) {
+                *own |= other;
+            }
+            earlier[from][to] = true;
+        }
+    }
+    reaches
 }
 
 /// Finds a partner for `node`, moving others' partners if need be.

@@ -1,19 +1,20 @@
 //! The papers' tables and figures, computed anew beside the printed numbers.
 //!
 //! ```
-//! use millstream_reproduce::{Paper, reproduce};
+//! use millstream_reproduce::{Paper, Selection, reproduce};
 //!
-//! let reproduction = reproduce(Paper::Granularity)?;
+//! let reproduction = reproduce(Paper::Granularity, Selection::default())?;
 //! assert!(reproduction.sections[0].table.to_string().contains("crossover"));
 //! assert_eq!(reproduction.misses().count(), 0, "every number that is held to the paper's agrees with it");
 //! # Ok::<(), millstream_reproduce::ReproduceError>(())
 //! ```
 //!
-//! Invariants: the same on every machine; nothing is measured, read or written. Numbers of the papers stand in this crate
+//! Invariants: the same on every machine but for the times that searches take; nothing is read or written. Numbers of the papers stand in this crate
 //! with the table, figure or equation that they are from.
 
 mod co_scheduling;
 mod granularity;
+mod para_pipe;
 mod pipe_it;
 mod report;
 
@@ -21,11 +22,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use millstream_cost::CostError;
+use millstream_mapping::MappingError;
 use millstream_report::PlotError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
 
-pub use report::{Claim, Figure, Kind, Reproduction, Section};
+pub use report::{Claim, Figure, Kind, Reproduction, Section, Selection};
 
 /// A paper of which something can be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +36,21 @@ pub enum Paper {
     CoScheduling,
     /// Motamedi et al., Machine Intelligence on Resource-Constrained IoT Devices, TECS 2017.
     Granularity,
+    /// Zhang et al., Para-Pipe: Exploiting Hierarchical Operator Parallelism of ML Computational Graphs on SoCs.
+    ParaPipe,
     /// Wang et al., High-Throughput CNN Inference on Embedded ARM big.LITTLE Multicore Processors, TCAD 2020.
     PipeIt,
 }
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::CoScheduling, Self::Granularity, Self::PipeIt];
+    pub const ALL: [Self; 4] = [Self::CoScheduling, Self::Granularity, Self::ParaPipe, Self::PipeIt];
 
     fn name(self) -> &'static str {
         match self {
             Self::CoScheduling => "co-scheduling",
             Self::Granularity => "granularity",
+            Self::ParaPipe => "para-pipe",
             Self::PipeIt => "pipe-it",
         }
     }
@@ -82,19 +87,34 @@ pub enum ReproduceError {
     /// A figure could not be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// A network could not be mapped.
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+    /// The paper has no such table or figure among what can be computed.
+    #[error("of {paper}, there is no such table or figure; without --table and --figure everything is computed")]
+    NothingSelected {
+        /// The paper.
+        paper: Paper,
+    },
     /// A network could not be built.
     #[error(transparent)]
     Zoo(#[from] ZooError),
 }
 
-/// Computes what there is of a paper.
+/// Computes what there is of a paper, or the part of it that is selected.
 ///
 /// # Errors
-/// Any [`ReproduceError`] but [`ReproduceError::UnknownPaper`]; none is expected.
-pub fn reproduce(paper: Paper) -> Result<Reproduction, ReproduceError> {
-    match paper {
-        Paper::CoScheduling => co_scheduling::reproduce(),
-        Paper::Granularity => granularity::reproduce(),
-        Paper::PipeIt => pipe_it::reproduce(),
+/// [`ReproduceError::NothingSelected`] if the paper has nothing that is selected; others are not expected.
+pub fn reproduce(paper: Paper, selection: Selection) -> Result<Reproduction, ReproduceError> {
+    let mut reproduction = match paper {
+        Paper::CoScheduling => co_scheduling::reproduce()?,
+        Paper::Granularity => granularity::reproduce()?,
+        Paper::ParaPipe => para_pipe::reproduce(selection)?,
+        Paper::PipeIt => pipe_it::reproduce()?,
+    };
+    reproduction.sections.retain(|section| selection.wants(&section.title));
+    if reproduction.sections.is_empty() {
+        return Err(ReproduceError::NothingSelected { paper });
     }
+    Ok(reproduction)
 }

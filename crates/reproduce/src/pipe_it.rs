@@ -60,7 +60,7 @@ fn layers() -> Result<Section, ReproduceError> {
         claims.push(claim);
     }
     let notes = vec!["AlexNet's three convolutions in two groups are two nodes each, as in ARM-CL.".to_owned()];
-    Ok(Section { title: "Table I: major layers".to_owned(), kind: Kind::Counted, table, notes, claims })
+    Ok(Section { title: "Table 1: major layers".to_owned(), kind: Kind::Counted, table, notes, claims })
 }
 
 fn design_space() -> Section {

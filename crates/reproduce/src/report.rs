@@ -9,6 +9,32 @@ pub enum Kind {
     Counted,
     /// Fitted to data that was drawn from the paper's model.
     Fitted,
+    /// Computed here from speeds that we assume, because the paper prints none.
+    Assumed,
+}
+
+/// Which tables and figures are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// Only the table of this number.
+    pub table: Option<u32>,
+    /// Only the figure of this number.
+    pub figure: Option<u32>,
+}
+
+impl Selection {
+    /// Whether a table is among them.
+    pub fn wants_table(self, number: u32) -> bool {
+        self == Self::default() || self.table == Some(number)
+    }
+
+    /// Whether a section is, by its title.
+    pub(crate) fn wants(self, title: &str) -> bool {
+        let is = |kind: &str, number: Option<u32>| {
+            number.is_some_and(|number| title.starts_with(&format!("{kind} {number}:")))
+        };
+        self == Self::default() || is("Table", self.table) || is("Figure", self.figure)
+    }
 }
 
 impl Kind {
@@ -18,6 +44,7 @@ impl Kind {
             Self::Computed => "computed from what the paper prints",
             Self::Counted => "counted in our own networks",
             Self::Fitted => "fitted to samples drawn from the paper's model",
+            Self::Assumed => "computed from speeds that are assumed",
         }
     }
 }

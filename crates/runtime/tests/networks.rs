@@ -101,6 +101,10 @@ networks! {
     mobilenet_v2: "mobilenet-v2",
     resnet50: "resnet50",
     inception_v3: "inception-v3",
+    inception_v4: "inception-v4",
+    inception_resnet_v2: "inception-resnet-v2",
+    petr_like: "petr-like",
+    bevformer_like: "bevformer-like",
     yolov3: "yolov3",
     tiny_darknet: "tiny-darknet",
 }

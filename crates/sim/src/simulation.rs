@@ -68,13 +68,12 @@ impl Simulation {
     pub fn period_seconds(&self) -> f64 {
         let mut ends: Vec<u64> = self.frames.iter().map(|(_, end)| end.0).collect();
         ends.sort_unstable();
-        match (ends.get(ends.len() / 2), ends.last()) {
-            (Some(&middle), Some(&last)) if last > middle => {
-                (last - middle) as f64 * 1e-9 / (ends.len() - 1 - ends.len() / 2) as f64
-            }
-            (_, Some(&last)) => last as f64 * 1e-9,
-            _ => 0.0,
-        }
+        let (Some(&middle), Some(&last)) = (ends.get(ends.len().saturating_sub(1) / 2), ends.last()) else {
+            return 0.0;
+        };
+        // Replicas may end several frames at the same moment.
+        let later = ends.iter().filter(|&&end| end > middle).count();
+        if later == 0 { last as f64 * 1e-9 } else { (last - middle) as f64 * 1e-9 / later as f64 }
     }
 
     /// Longest time of a frame from its start in the first stage until its end, queues included.
@@ -112,6 +111,9 @@ enum Event {
     Arrived(usize),
 }
 
+/// An event with its time, the order in which it was scheduled, its stage and its replica.
+type Due = (u64, u64, usize, usize, Event);
+
 /// A replica's frame.
 struct Working {
     frame: usize,
@@ -130,8 +132,7 @@ struct Simulator<'a> {
     random: ChaCha8Rng,
     now: u64,
     sequence: u64,
-    /// Time, order of scheduling, stage, replica, event.
-    events: BinaryHeap<Reverse<(u64, u64, usize, usize, Event)>>,
+    events: BinaryHeap<Reverse<Due>>,
     queues: Vec<VecDeque<usize>>,
     working: Vec<Vec<Option<Working>>>,
     /// Frames that are done but can't go on yet.

@@ -8,3 +8,4 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod schemas;
+pub(crate) mod simulate;

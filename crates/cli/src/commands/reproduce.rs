@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_report::percent;
-use millstream_reproduce::{Claim, reproduce};
+use millstream_reproduce::{Claim, Selection, reproduce};
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ struct ClaimReport<'a> {
 }
 
 pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
-    let reproduction = reproduce(command.paper)?;
+    let reproduction = reproduce(command.paper, Selection { table: command.table, figure: command.figure })?;
     if let Some(folder) = &command.figures {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         for figure in &reproduction.figures {
