@@ -173,15 +173,22 @@ pub(crate) struct ScheduleCommand {
     pub(crate) json: bool,
 }
 
+/// Which schedule, and what it is for.
 #[derive(Debug, Args)]
-pub(crate) struct RunCommand {
-    /// The schedule to run
+pub(crate) struct ScheduledArguments {
+    /// The schedule
     #[arg(long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) schedule: PathBuf,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunCommand {
+    #[command(flatten)]
+    pub(crate) scheduled: ScheduledArguments,
     /// Frames to stream
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) frames: u64,
@@ -199,13 +206,8 @@ pub(crate) struct RunCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateCommand {
-    /// The schedule to simulate
-    #[arg(long, value_name = "FILE", default_value = "schedule.json")]
-    pub(crate) schedule: PathBuf,
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
-    #[command(flatten)]
-    pub(crate) board: BoardArguments,
+    pub(crate) scheduled: ScheduledArguments,
     /// A profile of the board that has the network; without it, the cached one is used
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,

@@ -15,6 +15,7 @@ mod output;
 mod planning;
 mod profiling;
 mod progress;
+mod scheduled;
 mod steady;
 mod sweeping;
 mod trial;

@@ -35,7 +35,7 @@ impl Mapper for FineIlp {
             ));
         }
         let program = Program::new(problem);
-        let solved = minimise(program.rows, true, limits.gap, None, &clock)?;
+        let solved = minimise(program.rows, true, limits.gap, &clock)?;
         let lower = (solved.bound * program.unit * (1.0 - SOLVER_TOLERANCE)).max(0.0).ceil() as u64;
         let lower = lower.max(quick(problem));
         // Without a solution in time, what the solver would have been compared with.

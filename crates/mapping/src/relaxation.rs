@@ -50,7 +50,7 @@ pub(crate) fn bound(
     }
     relaxation.add_all_work();
     for _ in 0..ROUNDS {
-        let solved = minimise(relaxation.program(false).0, false, 0.0, None, clock)?;
+        let solved = minimise(relaxation.program(false).0, false, 0.0, clock)?;
         best = best.max(relaxation.nanoseconds(solved.bound));
         let Some(values) = solved.values else { return Ok(best) };
         if clock.reason(horizon, best).is_some() || !relaxation.separate(&values) {
@@ -60,7 +60,7 @@ pub(crate) fn bound(
     if clock.reason(horizon, best).is_some() {
         return Ok(best);
     }
-    let solved = minimise(relaxation.program(true).0, true, gap / 4.0, None, clock)?;
+    let solved = minimise(relaxation.program(true).0, true, gap / 4.0, clock)?;
     Ok(best.max(relaxation.nanoseconds(solved.bound)))
 }
 

@@ -18,7 +18,6 @@ pub(crate) fn minimise(
     problem: RowProblem,
     has_integers: bool,
     gap: f64,
-    start: Option<&[f64]>,
     clock: &Clock<'_>,
 ) -> Result<Solved, MappingError> {
     let failed = |detail: String| MappingError::Solver { detail };
@@ -30,9 +29,6 @@ pub(crate) fn minimise(
     model.set_option("mip_rel_gap", gap);
     model.set_option("threads", 1);
     model.set_option("random_seed", 1);
-    if let Some(start) = start {
-        model.set_solution(Some(start), None, None, None);
-    }
     let solved = model.try_solve().map_err(|status| failed(format!("solving ended with {status:?}")))?;
     let status = solved.status();
     let is_finished = status == HighsModelStatus::Optimal;

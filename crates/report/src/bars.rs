@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use crate::PlotError;
-use crate::plot::{COLOURS, SIZE};
+use crate::plot::{COLOURS, SIZE, finish};
 
 /// Groups of bars side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,13 +72,7 @@ impl BarChart<'_> {
                 .label(series.as_str())
                 .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.9))
-            .border_style(BLACK.mix(0.2))
-            .draw()?;
-        root.present()?;
+        finish(&root, &mut chart)?;
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Plots as SVG.
 
+use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::*;
 use thiserror::Error;
 
@@ -148,19 +150,27 @@ impl Plot<'_> {
                 .label(series.name.as_str())
                 .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.9))
-            .border_style(BLACK.mix(0.2))
-            .draw()?;
-        root.present()?;
+        finish(&root, &mut chart)?;
         Ok(())
     }
 
     fn error(&self, detail: String) -> PlotError {
         PlotError { title: self.title.to_owned(), detail }
     }
+}
+
+/// Adds the legend, and completes the file.
+pub(crate) fn finish<'a, Backend: DrawingBackend + 'a, X: Ranged, Y: Ranged>(
+    root: &DrawingArea<Backend, Shift>,
+    chart: &mut ChartContext<'a, Backend, Cartesian2d<X, Y>>,
+) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.9))
+        .border_style(BLACK.mix(0.2))
+        .draw()?;
+    root.present()
 }
 
 /// From the least to the most, with some room.

@@ -1,19 +1,8 @@
 //! Inception-ResNet-v2, 299 x 299, with the stem of its published implementation (a plain chain and one Inception module).
 
-use crate::inception_v4::{chain, reduction_a};
+use crate::inception::{chain, conv, valid, wide};
+use crate::inception_v4::reduction_a;
 use crate::layers::{Activation, Conv, Layers, Map};
-
-fn conv(filters: usize, kernel: usize) -> Conv {
-    Conv::new(filters, kernel).batch_norm()
-}
-
-fn wide(filters: usize, height: usize, width: usize) -> Conv {
-    conv(filters, 1).kernel(height, width)
-}
-
-fn valid(filters: usize, kernel: usize) -> Conv {
-    conv(filters, kernel).padding(0)
-}
 
 pub(crate) fn build(layers: &mut Layers) {
     let image = layers.image(3, 299);

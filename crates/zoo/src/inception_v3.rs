@@ -1,14 +1,7 @@
 //! Inception-v3, 299 x 299, without the auxiliary classifier.
 
-use crate::layers::{Activation, Conv, Layers, Map};
-
-fn conv(filters: usize, kernel: usize) -> Conv {
-    Conv::new(filters, kernel).batch_norm()
-}
-
-fn wide(filters: usize, height: usize, width: usize) -> Conv {
-    conv(filters, 1).kernel(height, width)
-}
+use crate::inception::{chain, conv, wide};
+use crate::layers::{Activation, Layers, Map};
 
 pub(crate) fn build(layers: &mut Layers) {
     let image = layers.image(3, 299);
@@ -35,11 +28,6 @@ pub(crate) fn build(layers: &mut Layers) {
     let map = layers.fully_connected(&map, 1000, Activation::None);
     let map = layers.softmax(&map);
     layers.output(&map);
-}
-
-/// Runs convolutions one after the other.
-fn chain(layers: &mut Layers, input: &Map, convolutions: &[Conv]) -> Map {
-    convolutions.iter().fold(input.clone(), |map, &conv| layers.conv(&map, conv))
 }
 
 fn module_a(layers: &mut Layers, input: &Map, projection: usize) -> Map {

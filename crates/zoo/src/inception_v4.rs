@@ -1,19 +1,7 @@
 //! Inception-v4, 299 x 299.
 
-use crate::layers::{Activation, Conv, Layers, Map};
-
-fn conv(filters: usize, kernel: usize) -> Conv {
-    Conv::new(filters, kernel).batch_norm()
-}
-
-fn wide(filters: usize, height: usize, width: usize) -> Conv {
-    conv(filters, 1).kernel(height, width)
-}
-
-/// Without padding, as the letter V in the paper's figures says.
-fn valid(filters: usize, kernel: usize) -> Conv {
-    conv(filters, kernel).padding(0)
-}
+use crate::inception::{chain, conv, valid, wide};
+use crate::layers::{Activation, Layers, Map};
 
 pub(crate) fn build(layers: &mut Layers) {
     let image = layers.image(3, 299);
@@ -50,11 +38,6 @@ fn stem(layers: &mut Layers, image: &Map) -> Map {
     let strided = layers.conv(&map, valid(192, 3).stride(2));
     let pooled = layers.max_pool(&map, 3, 2, 0);
     layers.concat(&[strided, pooled])
-}
-
-/// Runs convolutions one after the other.
-pub(crate) fn chain(layers: &mut Layers, input: &Map, convolutions: &[Conv]) -> Map {
-    convolutions.iter().fold(input.clone(), |map, &conv| layers.conv(&map, conv))
 }
 
 fn module_a(layers: &mut Layers, input: &Map) -> Map {

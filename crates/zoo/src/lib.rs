@@ -16,6 +16,7 @@
 mod alexnet;
 mod bevformer;
 mod googlenet;
+mod inception;
 mod inception_resnet_v2;
 mod inception_v3;
 mod inception_v4;

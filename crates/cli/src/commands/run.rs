@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::arguments::RunCommand;
 use crate::commands::schedule::stage_rows;
 use crate::model::Network;
+use crate::scheduled::Scheduled;
 use crate::{files, interrupt, machine, output, steady};
 
 /// Different frames that take turns.
@@ -52,15 +53,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     if let Some(path) = &command.trace {
         files::check_writable(path)?;
     }
-    let path = &command.schedule;
-    let context = || path.display().to_string();
-    let document = ScheduleDocument::from_json(&files::read(path)?).with_context(context)?;
-    let network = match &command.model.model {
-        Some(source) => Network::load(source, &command.model.dimensions)?,
-        None => Network::of_schedule(&document.model)?,
-    };
-    let board = machine::board(command.board.board.as_deref())?;
-    let schedule = document.resolve(network.model.graph(), network.model.digest(), &board).with_context(context)?;
+    let Scheduled { document, network, board, schedule } = Scheduled::load(&command.scheduled)?;
     machine::check_usable(&board)?;
     interrupt::listen();
     let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(&network.model)));

@@ -2,13 +2,14 @@ use anyhow::{Context, Result, bail};
 use millstream_board::Board;
 use millstream_cost::{CostModels, CostTable, Profile, fit};
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
-use millstream_schedule::{Evaluation, Schedule, ScheduleDocument};
+use millstream_schedule::{Evaluation, Schedule};
 use millstream_sim::{Settings, Simulation, simulate};
 use serde::Serialize;
 
 use crate::arguments::SimulateCommand;
 use crate::model::Network;
-use crate::{files, machine, output, profiling};
+use crate::scheduled::Scheduled;
+use crate::{files, output, profiling};
 
 #[derive(Serialize)]
 struct Report {
@@ -25,17 +26,11 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     if let Some(trace) = &command.trace {
         files::check_writable(trace)?;
     }
-    let board = machine::board(command.board.board.as_deref())?;
-    let named = || command.schedule.display().to_string();
-    let document = ScheduleDocument::from_json(&files::read(&command.schedule)?).with_context(named)?;
-    let network = match &command.model.model {
-        Some(source) => Network::load(source, &command.model.dimensions)?,
-        None => Network::of_schedule(&document.model)?,
-    };
+    let Scheduled { network, board, schedule, .. } = Scheduled::load(&command.scheduled)?;
     let graph = network.model.graph();
-    let schedule = document.resolve(graph, network.model.digest(), &board).with_context(named)?;
     let table = costs(command, &network, &board)?;
-    let evaluation = schedule.evaluate(graph, &table).with_context(named)?;
+    let context = || command.scheduled.schedule.display().to_string();
+    let evaluation = schedule.evaluate(graph, &table).with_context(context)?;
     let settings = Settings {
         frames: command.frames as usize,
         queue: command.queue as usize,
