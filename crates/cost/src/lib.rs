@@ -69,4 +69,4 @@ pub use regression::{Regression, Term};
 pub use samples::{Conditions, OperatorRecord, OperatorSample, PowerSample, SegmentSample, TransferSample};
 pub use statistics::Statistics;
 pub use table::{CostTable, Entry, HandOver, Origin, ProcessorIndex, ProcessorPower};
-pub use transfer::{ClusterTransfer, TransferModel};
+pub use transfer::{BlockedEnd, ClusterTransfer, TransferModel};

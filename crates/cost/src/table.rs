@@ -1,6 +1,6 @@
 use millstream_board::ProcessorClass;
 
-use crate::{Nanoseconds, PowerOrigin, TransferModel};
+use crate::{BlockedEnd, Nanoseconds, PowerOrigin, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,6 +137,11 @@ impl CostTable {
     /// same class.
     pub fn transfer(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
         Nanoseconds::from_seconds(self.transfers[from.0 * self.classes.len() + to.0].seconds(bytes))
+    }
+
+    /// Which end a transfer occupies.
+    pub fn blocks(&self, from: ProcessorIndex, to: ProcessorIndex) -> Option<BlockedEnd> {
+        self.transfers[from.0 * self.classes.len() + to.0].blocks
     }
 
     /// Sets what a transfer takes.

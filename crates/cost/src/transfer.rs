@@ -3,6 +3,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CostError, Line, TransferSample, Weighting};
 
+/// Which processor a transfer occupies for its time, by mapping memory or flushing caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockedEnd {
+    /// The one that made the value: it sends it right after the operator, to one processor after the other.
+    Sender,
+    /// The one that needs the value: it fetches it right before the first operator that reads it.
+    Receiver,
+}
+
 /// What moving a value from one processor to another takes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -13,6 +23,9 @@ pub struct TransferModel {
     pub seconds_per_byte: f64,
     /// Per byte brought into the layout that the receiver wants.
     pub conversion_seconds_per_byte: f64,
+    /// The processor that the transfer occupies; missing if it goes on beside computation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockedEnd>,
 }
 
 impl TransferModel {
@@ -33,6 +46,7 @@ impl TransferModel {
             latency_seconds: line.intercept.max(0.0),
             seconds_per_byte: line.slope.max(0.0),
             conversion_seconds_per_byte: 0.0,
+            blocks: None,
         })
     }
 }

@@ -32,6 +32,7 @@ mod branch_and_bound;
 mod coarse;
 mod error;
 mod exact;
+mod execution;
 mod fine;
 mod lists;
 mod local_search;

@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::Problem;
+use crate::execution::Execution;
 use crate::lists::Ranks;
 use crate::mapping::Clock;
 
@@ -27,8 +28,7 @@ struct State<'a> {
     // Kept from move to move, so that nothing is allocated.
     waiting: Vec<usize>,
     ready: Vec<usize>,
-    ends: Vec<u64>,
-    free: Vec<u64>,
+    execution: Execution,
 }
 
 impl<'a> State<'a> {
@@ -50,8 +50,7 @@ impl<'a> State<'a> {
             priority,
             waiting: Vec::with_capacity(problem.len()),
             ready: Vec::with_capacity(problem.len()),
-            ends: vec![0; problem.len()],
-            free: vec![0; problem.processors()],
+            execution: Execution::new(problem),
         }
     }
 
@@ -62,7 +61,7 @@ impl<'a> State<'a> {
         self.waiting.extend((0..problem.len()).map(|node| problem.incoming(node).len()));
         self.ready.clear();
         self.ready.extend((0..problem.len()).filter(|&node| self.waiting[node] == 0));
-        self.free.fill(0);
+        self.execution.reset();
         let mut makespan = 0;
         while let Some(place) = (0..self.ready.len()).max_by(|&left, &right| {
             let (left, right) = (self.ready[left], self.ready[right]);
@@ -70,14 +69,7 @@ impl<'a> State<'a> {
         }) {
             let node = self.ready.swap_remove(place);
             let processor = self.placement[node];
-            let mut start = self.free[processor].max(problem.release(node, processor));
-            for edge in problem.incoming(node) {
-                start = start.max(self.ends[edge.from] + edge.transfer(self.placement[edge.from], processor));
-            }
-            let end = start + problem.time(node, processor).unwrap_or(u64::MAX / 4);
-            self.ends[node] = end;
-            self.free[processor] = end;
-            makespan = makespan.max(end);
+            makespan = makespan.max(self.execution.run(problem, node, &self.placement));
             visit(node, processor);
             for edge in problem.outgoing(node) {
                 self.waiting[edge.to] -= 1;

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use millstream_cost::Nanoseconds;
 
+use crate::execution::Execution;
 use crate::{MappingError, Problem};
 
 /// Why a mapper stopped.
@@ -110,42 +111,38 @@ pub trait Mapper {
 
 impl Problem {
     /// Starts and ends of all nodes when processors run them in given orders, each as soon as it is free and the node's
-    /// inputs have arrived. `None` if a node would wait for one that runs after it, or can't run where it is.
+    /// inputs have arrived. Transfers that occupy their sender follow the node, those that occupy their receiver precede the
+    /// first node that reads the value. `None` if a node would wait for one that runs after it, or can't run where it is.
     pub fn timeline(&self, order: &[Vec<usize>]) -> Option<Vec<(u64, u64)>> {
-        let mut times: Vec<Option<(u64, u64)>> = vec![None; self.len()];
         let mut home = vec![usize::MAX; self.len()];
         for (processor, nodes) in order.iter().enumerate() {
             for &node in nodes {
+                self.time(node, processor)?;
                 home[node] = processor;
             }
         }
-        let mut free = vec![0_u64; self.processors()];
+        if home.contains(&usize::MAX) {
+            return None;
+        }
+        let mut execution = Execution::new(self);
+        let mut is_done = vec![false; self.len()];
         let mut next = vec![0_usize; order.len()];
         let mut done = 0;
         loop {
             let before = done;
             for (processor, nodes) in order.iter().enumerate() {
                 while let Some(&node) = nodes.get(next[processor]) {
-                    let mut start = free[processor].max(self.release(node, processor));
-                    let mut is_ready = true;
-                    for edge in self.incoming(node) {
-                        match times[edge.from] {
-                            Some((_, end)) => start = start.max(end + edge.transfer(home[edge.from], processor)),
-                            None => is_ready = false,
-                        }
-                    }
-                    if !is_ready {
+                    if !self.incoming(node).all(|edge| is_done[edge.from]) {
                         break;
                     }
-                    let end = start + self.time(node, processor)?;
-                    times[node] = Some((start, end));
-                    free[processor] = end;
+                    execution.run(self, node, &home);
+                    is_done[node] = true;
                     next[processor] += 1;
                     done += 1;
                 }
             }
             if done == self.len() {
-                return times.into_iter().collect();
+                return Some(execution.starts.into_iter().zip(execution.ends).collect());
             }
             if done == before {
                 return None;

@@ -1,8 +1,11 @@
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Subgraph;
 
 use crate::MappingError;
+
+/// No operator takes longer, so that sums of all of them stay numbers.
+const LONGEST_NANOSECONDS: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Nodes with times on processors, and what moving their values takes: everything that a mapper needs to know.
 ///
@@ -22,27 +25,60 @@ pub struct Problem {
     outgoing: Vec<Vec<usize>>,
 }
 
-/// A dependency, with the time that its values take from any processor to any other.
+/// A value that one node makes and another one reads, with what moving it between any two processors takes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Edge {
-    /// The node that makes the values.
+    /// The node that makes the value.
     pub from: usize,
-    /// The node that reads them.
+    /// The node that reads it.
     pub to: usize,
+    /// Which of the maker's values it is: edges with the same one share its transfers.
+    value: usize,
     /// Row per sending processor.
     transfers: Vec<u64>,
+    /// Which end each transfer occupies.
+    blocks: Vec<Option<BlockedEnd>>,
     processors: usize,
 }
 
 impl Edge {
-    /// A dependency with given transfer times in nanoseconds, row per sending processor.
+    /// A dependency on a node's only value with given transfer times in nanoseconds, row per sending processor, which go on
+    /// beside computation.
     pub fn new(from: usize, to: usize, transfers: Vec<Vec<u64>>) -> Self {
-        Self { from, to, processors: transfers.len(), transfers: transfers.into_iter().flatten().collect() }
+        let processors = transfers.len();
+        let transfers: Vec<u64> = transfers.into_iter().flatten().collect();
+        Self { from, to, value: 0, blocks: vec![None; transfers.len()], processors, transfers }
     }
 
-    /// Time from the end of the maker on one processor until its values are there for the reader on another.
+    /// The same for the maker's value of this number.
+    #[must_use]
+    pub fn of_value(self, value: usize) -> Self {
+        Self { value, ..self }
+    }
+
+    /// The same with transfers that occupy one of their ends; row per sending processor.
+    #[must_use]
+    pub fn blocking(self, blocks: Vec<Vec<Option<BlockedEnd>>>) -> Self {
+        Self { blocks: blocks.into_iter().flatten().collect(), ..self }
+    }
+
+    /// Time that the transfer from one processor to another takes.
     pub fn transfer(&self, maker: usize, reader: usize) -> u64 {
         if maker == reader { 0 } else { self.transfers[maker * self.processors + reader] }
+    }
+
+    /// Which end the transfer from one processor to another occupies.
+    pub fn blocks(&self, maker: usize, reader: usize) -> Option<BlockedEnd> {
+        self.blocks.get(maker * self.processors + reader).copied().flatten().filter(|_| maker != reader)
+    }
+
+    /// Which of the maker's values it is.
+    pub(crate) fn value(&self) -> usize {
+        self.value
+    }
+
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.blocks.iter().any(Option::is_some)
     }
 }
 
@@ -74,11 +110,17 @@ impl Problem {
         let mut incoming = vec![Vec::new(); names.len()];
         let mut outgoing = vec![Vec::new(); names.len()];
         for (index, edge) in edges.iter().enumerate() {
-            if edge.from >= edge.to || edge.to >= names.len() || edge.processors != processors {
+            let pairs = processors * processors;
+            let has_other_size = edge.transfers.len() != pairs || edge.blocks.len() != pairs;
+            if edge.from >= edge.to || edge.to >= names.len() || edge.processors != processors || has_other_size {
                 return shape(format!("the edge from node {} to node {} does not point forward", edge.from, edge.to));
             }
             incoming[edge.to].push(index);
             outgoing[edge.from].push(index);
+        }
+        let longest = times.iter().flatten().flatten().chain(edges.iter().flat_map(|edge| &edge.transfers)).max();
+        if longest.is_some_and(|&longest| longest > LONGEST_NANOSECONDS) {
+            return shape("a time is longer than a day; is it infinite where it should be unsupported?".to_owned());
         }
         let releases = vec![0; names.len() * processors];
         let times = times.into_iter().flatten().collect();
@@ -107,28 +149,22 @@ impl Problem {
             .iter()
             .map(|node| processors.iter().map(|&processor| time(node, processor)).collect())
             .collect();
-        let edges = subgraph
-            .edges
-            .iter()
-            .map(|&(from, to)| {
-                let made = |value: &millstream_graph::ValueId| {
-                    graph.producer(*value).is_some_and(|producer| subgraph.nodes[from].contains(&producer))
+        let mut edges = Vec::new();
+        for &(from, to) in &subgraph.edges {
+            let made = subgraph.nodes[from].iter().flat_map(|&id| &graph.operator(id).outputs);
+            for (number, &value) in made.enumerate() {
+                if !subgraph.nodes[to].iter().any(|id| graph.readers(value).contains(id)) {
+                    continue;
+                }
+                let bytes = graph.value(value).bytes().unwrap_or(0);
+                let matrix = |maker: ProcessorIndex| {
+                    let times = processors.iter().map(move |&reader| table.transfer(maker, reader, bytes).0);
+                    (times.collect(), processors.iter().map(|&reader| table.blocks(maker, reader)).collect())
                 };
-                let values: Vec<u64> = subgraph.nodes[to]
-                    .iter()
-                    .flat_map(|&id| &graph.operator(id).inputs)
-                    .filter(|value| made(value))
-                    .map(|&value| graph.value(value).bytes().unwrap_or(0))
-                    .collect();
-                let transfer = |maker: ProcessorIndex, reader: ProcessorIndex| {
-                    values.iter().map(|&bytes| table.transfer(maker, reader, bytes).0).max().unwrap_or(0)
-                };
-                let row = |&maker: &ProcessorIndex| {
-                    processors.iter().map(|&reader| transfer(maker, reader)).collect::<Vec<u64>>()
-                };
-                Edge::new(from, to, processors.iter().map(row).collect())
-            })
-            .collect();
+                let (transfers, blocks) = processors.iter().map(|&maker| matrix(maker)).unzip();
+                edges.push(Edge::new(from, to, transfers).of_value(number).blocking(blocks));
+            }
+        }
         Self::new(subgraph.nodes.iter().map(name).collect(), times, edges)
     }
 
@@ -225,7 +261,10 @@ impl Problem {
             nodes
                 && self.edges.iter().all(|edge| {
                     (0..self.processors).all(|from| {
-                        (0..self.processors).all(|to| edge.transfer(from, to) == edge.transfer(swap(from), swap(to)))
+                        (0..self.processors).all(|to| {
+                            edge.transfer(from, to) == edge.transfer(swap(from), swap(to))
+                                && edge.blocks(from, to) == edge.blocks(swap(from), swap(to))
+                        })
                     })
                 })
         };

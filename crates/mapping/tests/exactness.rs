@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use millstream_cost::BlockedEnd;
 use millstream_mapping::{
     CoarseIlp, Cpop, Edge, Exact, FineIlp, Heft, LayerSwitched, Limits, Mapper, MappingError, Outcome, Problem,
     SingleProcessor,
@@ -94,6 +95,45 @@ fn problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
     })
 }
 
+/// As [`problems`], with transfers that occupy one of their ends here and there.
+fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
+    let end = prop_oneof![Just(None), Just(Some(BlockedEnd::Sender)), Just(Some(BlockedEnd::Receiver))];
+    (problems(most_nodes), prop::collection::vec(end, 9)).prop_map(|(plain, ends)| {
+        let processors = plain.processors();
+        let row = |from: usize| (0..processors).map(|to| ends[3 * from + to]).collect();
+        let blocks: Vec<Vec<Option<BlockedEnd>>> = (0..processors).map(row).collect();
+        let edges = plain.edges().iter().map(|edge| edge.clone().blocking(blocks.clone()));
+        let names = (0..plain.len()).map(|node| plain.name(node).to_owned()).collect();
+        let times = (0..plain.len()).map(|node| (0..processors).map(|place| plain.time(node, place)).collect());
+        Problem::new(names, times.collect(), edges.collect()).unwrap()
+    })
+}
+
+/// The best of all orders on all processors, each evaluated as a whole.
+fn best_order(problem: &Problem) -> u64 {
+    fn visit(problem: &Problem, order: &mut Vec<Vec<usize>>, placed: &mut Vec<bool>, best: &mut u64) {
+        if placed.iter().all(|&is_placed| is_placed) {
+            *best = (*best).min(problem.makespan(order).unwrap().0);
+            return;
+        }
+        for node in 0..problem.len() {
+            if placed[node] || !problem.incoming(node).all(|edge| placed[edge.from]) {
+                continue;
+            }
+            placed[node] = true;
+            for processor in problem.supporting(node).collect::<Vec<_>>() {
+                order[processor].push(node);
+                visit(problem, order, placed, best);
+                order[processor].pop();
+            }
+            placed[node] = false;
+        }
+    }
+    let mut best = u64::MAX;
+    visit(problem, &mut vec![Vec::new(); problem.processors()], &mut vec![false; problem.len()], &mut best);
+    best
+}
+
 fn mappers() -> Vec<Box<dyn Mapper>> {
     vec![
         Box::new(Heft),
@@ -136,6 +176,22 @@ proptest! {
                 prop_assert!(mapping.order[processor].contains(&node));
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn the_default_is_optimal_with_transfers_that_block(problem in blocking_problems(5)) {
+        let best = best_order(&problem);
+        for mapper in mappers() {
+            if let Ok(mapping) = mapper.map(&problem, &Limits::default()) {
+                prop_assert!(mapping.lower_bound.0 <= best && mapping.makespan.0 >= best, "{}: {mapping:?} {best}", mapper.name());
+            }
+        }
+        let mapping = Exact.map(&problem, &Limits::default()).unwrap();
+        prop_assert_eq!((mapping.makespan.0, mapping.outcome), (best, Outcome::Optimal));
     }
 }
 
@@ -185,6 +241,12 @@ fn odd_problems_are_solved_or_refused() {
     assert_eq!(Exact.map(&split, &limits).unwrap().makespan.0, 1);
     let instant = Problem::new(vec!["a".into(), "b".into()], vec![vec![Some(0); 2]; 2], Vec::new()).unwrap();
     assert_eq!(Exact.map(&instant, &limits).unwrap().makespan.0, 0);
+}
+
+#[test]
+fn infinite_times_are_refused() {
+    let endless = Problem::new(vec!["a".into()], vec![vec![Some(u64::MAX)]], Vec::new()).unwrap_err();
+    assert!(endless.to_string().contains("longer than a day"), "{endless}");
 }
 
 #[test]

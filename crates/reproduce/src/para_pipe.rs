@@ -41,8 +41,12 @@ const NOT_ON_THE_NPU: [&str; 5] = ["LRN", "Softmax", "LayerNormalization", "Tran
 const NPU: [f64; 3] = [8e-6, 400e9, 12e9];
 const DSP: [f64; 3] = [5e-6, 120e9, 8e9];
 /// Between processors: through memory that they share.
-const LINK: TransferModel =
-    TransferModel { latency_seconds: 5e-6, seconds_per_byte: 1.0 / 6e9, conversion_seconds_per_byte: 0.0 };
+const LINK: TransferModel = TransferModel {
+    latency_seconds: 5e-6,
+    seconds_per_byte: 1.0 / 6e9,
+    conversion_seconds_per_byte: 0.0,
+    blocks: None,
+};
 /// Time for proving an optimum, and time for reaching a small gap where that is not enough.
 const PROOF_TIME: Duration = Duration::from_secs(5);
 const TIME: Duration = Duration::from_secs(60);

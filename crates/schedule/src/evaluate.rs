@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::{Assignment, Replica, Schedule, ScheduleError};
@@ -138,7 +138,9 @@ struct Track<'a> {
 }
 
 /// Self-timed execution: every processor runs its operators in order, each as soon as the processor is free and its inputs
-/// have arrived. A value that another processor made arrives after a transfer, which all readers there share.
+/// have arrived. A value that another processor made arrives after a transfer, which all readers there share. A transfer that
+/// blocks its sender follows the operator, to one processor after the other; one that blocks its receiver precedes the first
+/// operator there that reads the value.
 fn makespan(
     tracks: &[Track<'_>],
     stage: usize,
@@ -153,28 +155,65 @@ fn makespan(
         home.extend(track.operators.iter().map(|&operator| (operator, index)));
     }
     let mut finished: HashMap<OperatorId, Nanoseconds> = HashMap::new();
+    // When a value is on another processor, as far as a sender or a receiver has seen to it.
+    let mut delivered: HashMap<(ValueId, usize), Nanoseconds> = HashMap::new();
     let mut free = vec![Nanoseconds::ZERO; tracks.len()];
     let mut next = vec![0; tracks.len()];
-    let arrival = |value: ValueId, at: usize, finished: &HashMap<OperatorId, Nanoseconds>| {
-        let Some(producer) = graph.producer(value).filter(|producer| home.contains_key(producer)) else {
-            return Some(Nanoseconds::ZERO);
-        };
-        let made = *finished.get(&producer)?;
+    let mut last = Nanoseconds::ZERO;
+    let transfer = |value: ValueId, from: usize, to: usize| {
         let bytes = graph.value(value).bytes().unwrap_or(0);
-        let from = home[&producer];
-        Some(if from == at { made } else { made + table.transfer(tracks[from].processor, tracks[at].processor, bytes) })
+        let (from, to) = (tracks[from].processor, tracks[to].processor);
+        (table.transfer(from, to, bytes), table.blocks(from, to))
     };
     loop {
         let mut advanced = false;
         for (index, track) in tracks.iter().enumerate() {
             while let Some(&operator) = track.operators.get(next[index]) {
-                let inputs = graph.operator(operator).inputs.iter();
-                let arrivals: Option<Vec<Nanoseconds>> =
-                    inputs.map(|&value| arrival(value, index, &finished)).collect();
-                let Some(arrivals) = arrivals else { break };
-                let start = arrivals.into_iter().max().unwrap_or_default().max(free[index]);
-                free[index] = start + track.times[next[index]];
-                finished.insert(operator, free[index]);
+                let inputs = graph.operator(operator).inputs.iter().filter_map(|&value| {
+                    let producer = graph.producer(value)?;
+                    Some((value, producer, *home.get(&producer)?))
+                });
+                let inputs: Vec<(ValueId, OperatorId, usize)> = inputs.collect();
+                if inputs.iter().any(|(_, producer, _)| !finished.contains_key(producer)) {
+                    break;
+                }
+                let mut start = free[index];
+                let mut arrival = Nanoseconds::ZERO;
+                let mut fetched = Vec::new();
+                for (value, producer, from) in inputs {
+                    let made = finished[&producer];
+                    if from == index {
+                        arrival = arrival.max(made);
+                    } else if let Some(&there) = delivered.get(&(value, index)) {
+                        arrival = arrival.max(there);
+                    } else {
+                        let (time, blocked) = transfer(value, from, index);
+                        match blocked {
+                            Some(BlockedEnd::Receiver) => fetched.push((made, value, time)),
+                            _ => arrival = arrival.max(made + time),
+                        }
+                    }
+                }
+                // In the order in which they were made.
+                fetched.sort_unstable();
+                for (made, value, time) in fetched {
+                    start = start.max(made) + time;
+                    delivered.insert((value, index), start);
+                }
+                let end = start.max(arrival) + track.times[next[index]];
+                finished.insert(operator, end);
+                last = last.max(end);
+                free[index] = end;
+                for &value in &graph.operator(operator).outputs {
+                    for to in (0..tracks.len()).filter(|&to| to != index) {
+                        let is_read = graph.readers(value).iter().any(|reader| home.get(reader) == Some(&to));
+                        let (time, blocked) = transfer(value, index, to);
+                        if is_read && blocked == Some(BlockedEnd::Sender) {
+                            free[index] += time;
+                            delivered.insert((value, to), free[index]);
+                        }
+                    }
+                }
                 next[index] += 1;
                 advanced = true;
             }
@@ -191,5 +230,5 @@ fn makespan(
             return Err(ScheduleError::Order { operator: name(operator), stage: stage + 1, needs: name(needs) });
         }
     }
-    Ok(free.into_iter().max().unwrap_or_default())
+    Ok(last)
 }
