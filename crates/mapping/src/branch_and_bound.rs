@@ -25,7 +25,12 @@ const MOST_STATES: usize = 2_000_000;
 pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, clock: &Clock<'_>) -> bool {
     let has_blocking = problem.edges().iter().any(crate::Edge::is_blocking);
     // Who gets which value is decided per node, so nodes with several values are too much where sending costs time.
-    if problem.len() > MOST_NODES || has_blocking && problem.edges().iter().any(|edge| edge.value() != 0) {
+    let has_several_values = |node: usize| {
+        let mut values = problem.outgoing(node).map(crate::Edge::value);
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    if problem.len() > MOST_NODES || has_blocking && (0..problem.len()).any(has_several_values) {
         return false;
     }
     let mut search = Search {

@@ -149,7 +149,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn the_default_is_optimal(problem in problems(7)) {
+    fn the_default_is_optimal(problem in problems(8)) {
         let mapping = Exact.map(&problem, &Limits::default()).unwrap();
         prop_assert_eq!(mapping.makespan.0, brute_force(&problem));
         prop_assert_eq!(mapping.outcome, Outcome::Optimal);

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TransferModel};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
 use millstream_mapping::{Exact, Limits, Mapper, MappingError, Outcome, Problem, map_network};
 use millstream_partition::{Subgraph, subgraphs};
@@ -21,6 +21,11 @@ fn board() -> Board {
 
 /// A fast processor that can't do everything, and two slower ones of a kind.
 fn table(graph: &Graph) -> CostTable {
+    table_with_links(graph, None)
+}
+
+/// The same with transfers that may occupy one of their ends.
+fn table_with_links(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
     let classes = ["N", "D"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
     let mut table = CostTable::new(graph.operators().len(), classes);
     let processors: Vec<ProcessorIndex> = table.processors().collect();
@@ -33,7 +38,7 @@ fn table(graph: &Graph) -> CostTable {
         }
         table.set_time(processors[1], id.index(), Nanoseconds::from_seconds(5e-6 + time(120e9)));
     }
-    let link = TransferModel { latency_seconds: 5e-6, seconds_per_byte: 2e-10, ..TransferModel::default() };
+    let link = TransferModel { latency_seconds: 5e-6, seconds_per_byte: 2e-10, blocks, ..TransferModel::default() };
     for &from in &processors {
         processors.iter().for_each(|&to| table.set_transfer(from, to, link));
     }
@@ -62,20 +67,26 @@ fn replica(subgraph: &Subgraph, order: &[Vec<usize>]) -> Replica {
 fn mappings_are_valid_stages_with_the_same_makespan() {
     let model = millstream_zoo::build("googlenet").unwrap();
     let graph = model.graph();
-    let (table, all) = (table(graph), subgraphs(graph));
-    let processors = processors(&table);
-    let limits = Limits { time: Duration::from_secs(5), ..Limits::default() };
+    for blocks in [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)] {
+        check_subgraphs(graph, &table_with_links(graph, blocks));
+    }
+}
+
+fn check_subgraphs(graph: &Graph, table: &CostTable) {
+    let all = subgraphs(graph);
+    let processors = processors(table);
+    let limits = Limits { time: Duration::from_secs(20), ..Limits::default() };
     for (index, subgraph) in all.iter().enumerate() {
-        let problem = Problem::of_subgraph(graph, subgraph, &table, &processors).unwrap();
+        let problem = Problem::of_subgraph(graph, subgraph, table, &processors).unwrap();
         let mapping = Exact.map(&problem, &limits).unwrap();
         assert_eq!(mapping.outcome, Outcome::Optimal, "subgraph {index}");
         // The other subgraphs do not matter: a schedule of this one alone is evaluated, and one of all is validated.
         let stage = Stage { replicas: vec![replica(subgraph, &mapping.order)] };
         let alone = Schedule { stages: vec![stage] };
-        let evaluation = alone.evaluate(graph, &table).unwrap();
+        let evaluation = alone.evaluate(graph, table).unwrap();
         assert_eq!(evaluation.latency, mapping.makespan, "subgraph {index}");
         let frame = Settings { frames: 1, ..Settings::default() };
-        let simulation = simulate(&alone, graph, &table, &frame).unwrap();
+        let simulation = simulate(&alone, graph, table, &frame).unwrap();
         assert_eq!(simulation.worst_latency(), mapping.makespan, "subgraph {index}");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use millstream_cost::CostTable;
-use millstream_graph::{Graph, OperatorId};
+use millstream_cost::{BlockedEnd, CostTable};
+use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_schedule::{Replica, Schedule, ScheduleError};
 
 /// A stage's replicas.
@@ -17,6 +17,8 @@ pub(crate) struct ReplicaPlan {
     /// Per processor, the places of its operators in `operators`, in order.
     pub(crate) tracks: Vec<Vec<usize>>,
     pub(crate) operators: Vec<OperatorPlan>,
+    /// How many different values are fetched.
+    pub(crate) fetches: usize,
 }
 
 /// One operator on its processor.
@@ -26,8 +28,33 @@ pub(crate) struct OperatorPlan {
     pub(crate) nanoseconds: u64,
     /// Values of this stage that it waits for.
     pub(crate) inputs: usize,
-    /// Who waits for its values: place of the reader, and what the transfer takes if that is elsewhere.
-    pub(crate) readers: Vec<(usize, Option<u64>)>,
+    /// Who waits for its values: place of the reader, and how the value gets there.
+    pub(crate) readers: Vec<(usize, Delivery)>,
+    /// Times of the transfers that its processor makes after it, one after the other.
+    pub(crate) sends: Vec<u64>,
+    /// Values that its processor has to fetch before it.
+    pub(crate) fetches: Vec<Fetch>,
+}
+
+/// How a value gets from the operator that makes it to one that reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// It is there as soon as it is made: on the same processor, or for the reader to fetch.
+    AtOnce,
+    /// By a transfer beside computation that takes so long.
+    Beside(u64),
+    /// With the maker's transfer of this number.
+    Sent(usize),
+}
+
+/// A value that a processor fetches before the first operator that reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fetch {
+    /// Place of the operator that makes it.
+    pub(crate) maker: usize,
+    /// The same for all operators of a processor that read the value.
+    pub(crate) number: usize,
+    pub(crate) nanoseconds: u64,
 }
 
 pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Result<Vec<StagePlan>, ScheduleError> {
@@ -55,21 +82,53 @@ fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTabl
             place.insert(id, operators.len());
             own.push(operators.len());
             let nanoseconds = time.unwrap_or_default().0;
-            operators.push(OperatorPlan { id, track, nanoseconds, inputs: 0, readers: Vec::new() });
+            operators.push(OperatorPlan {
+                id,
+                track,
+                nanoseconds,
+                inputs: 0,
+                readers: Vec::new(),
+                sends: Vec::new(),
+                fetches: Vec::new(),
+            });
         }
         tracks.push(own);
     }
-    for reader in 0..operators.len() {
-        for &value in &graph.operator(operators[reader].id).inputs {
-            let Some(&maker) = graph.producer(value).and_then(|producer| place.get(&producer)) else { continue };
-            let (from, to) = (operators[maker].track, operators[reader].track);
-            let transfer = classes[from]
-                .zip(classes[to])
-                .filter(|_| from != to)
-                .map(|(from, to)| table.transfer(from, to, graph.value(value).bytes().unwrap_or(0)).0);
-            operators[maker].readers.push((reader, transfer));
-            operators[reader].inputs += 1;
+    let mut fetches: HashMap<(ValueId, usize), usize> = HashMap::new();
+    for maker in 0..operators.len() {
+        let from = operators[maker].track;
+        for &value in &graph.operator(operators[maker].id).outputs {
+            let bytes = graph.value(value).bytes().unwrap_or(0);
+            let readers: Vec<usize> =
+                graph.readers(value).iter().filter_map(|reader| place.get(reader).copied()).collect();
+            for to in 0..tracks.len() {
+                let own = readers.iter().copied().filter(|&reader| operators[reader].track == to);
+                let own: Vec<usize> = own.collect();
+                let (Some(sender), Some(receiver)) = (classes[from], classes[to]) else { continue };
+                let nanoseconds = table.transfer(sender, receiver, bytes).0;
+                let delivery = match table.blocks(sender, receiver) {
+                    _ if own.is_empty() => continue,
+                    _ if from == to => Delivery::AtOnce,
+                    None => Delivery::Beside(nanoseconds),
+                    Some(BlockedEnd::Sender) => {
+                        operators[maker].sends.push(nanoseconds);
+                        Delivery::Sent(operators[maker].sends.len() - 1)
+                    }
+                    Some(BlockedEnd::Receiver) => {
+                        let known = fetches.len();
+                        let number = *fetches.entry((value, to)).or_insert(known);
+                        for &reader in &own {
+                            operators[reader].fetches.push(Fetch { maker, number, nanoseconds });
+                        }
+                        Delivery::AtOnce
+                    }
+                };
+                for reader in own {
+                    operators[maker].readers.push((reader, delivery));
+                    operators[reader].inputs += 1;
+                }
+            }
         }
     }
-    ReplicaPlan { hand_over: replica.hand_over(stage, graph, table).0, tracks, operators }
+    ReplicaPlan { hand_over: replica.hand_over(stage, graph, table).0, tracks, operators, fetches: fetches.len() }
 }

@@ -7,7 +7,7 @@ use millstream_schedule::{Schedule, ScheduleError};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::plan::{OperatorPlan, ReplicaPlan, StagePlan, plan};
+use crate::plan::{Delivery, OperatorPlan, ReplicaPlan, StagePlan, plan};
 
 /// How a schedule is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,6 +109,10 @@ enum Event {
     Done(usize),
     /// A value that an operator waits for has arrived.
     Arrived(usize),
+    /// A processor has sent what it had to send.
+    Sent(usize),
+    /// A processor has fetched a value.
+    Fetched(usize, usize),
 }
 
 /// An event with its time, the order in which it was scheduled, its stage and its replica.
@@ -122,6 +126,9 @@ struct Working {
     /// Next operator of each processor.
     next: Vec<usize>,
     is_busy: Vec<bool>,
+    /// When each operator was done.
+    made: Vec<Option<u64>>,
+    is_fetched: Vec<bool>,
     is_open: bool,
     left: usize,
 }
@@ -182,6 +189,13 @@ impl<'a> Simulator<'a> {
                 }
                 Event::Arrived(operator) => self.arrive(stage, replica, operator),
                 Event::Done(operator) => self.done(stage, replica, operator),
+                Event::Sent(track) => self.release(stage, replica, track),
+                Event::Fetched(track, number) => {
+                    if let Some(working) = &mut self.working[stage][replica] {
+                        working.is_fetched[number] = true;
+                    }
+                    self.release(stage, replica, track);
+                }
             }
         }
     }
@@ -237,6 +251,8 @@ impl<'a> Simulator<'a> {
             missing: plan.operators.iter().map(|operator| operator.inputs).collect(),
             next: vec![0; plan.tracks.len()],
             is_busy: vec![false; plan.tracks.len()],
+            made: vec![None; plan.operators.len()],
+            is_fetched: vec![false; plan.fetches],
             is_open: false,
             left: plan.operators.len(),
         });
@@ -248,7 +264,20 @@ impl<'a> Simulator<'a> {
         let plan = &self.stages[stage].replicas[replica];
         let Some(working) = &mut self.working[stage][replica] else { return };
         let Some(&operator) = plan.tracks[track].get(working.next[track]) else { return };
-        if !working.is_open || working.is_busy[track] || working.missing[operator] > 0 {
+        if !working.is_open || working.is_busy[track] {
+            return;
+        }
+        // Values are fetched in the order in which they were made, while others are still being made.
+        let open = plan.operators[operator].fetches.iter().filter(|fetch| !working.is_fetched[fetch.number]);
+        if let Some((_, fetch)) =
+            open.filter_map(|fetch| Some((working.made[fetch.maker]?, fetch))).min_by_key(|made| made.0)
+        {
+            working.is_busy[track] = true;
+            self.result.busy[stage][replica][track] += Nanoseconds(fetch.nanoseconds);
+            self.schedule(fetch.nanoseconds, stage, replica, Event::Fetched(track, fetch.number));
+            return;
+        }
+        if working.missing[operator] > 0 {
             return;
         }
         working.is_busy[track] = true;
@@ -283,28 +312,44 @@ impl<'a> Simulator<'a> {
 
     fn done(&mut self, stage: usize, replica: usize, operator: usize) {
         let plan = &self.stages[stage].replicas[replica];
-        let track = plan.operators[operator].track;
+        let OperatorPlan { track, readers, sends, .. } = &plan.operators[operator];
         if let Some(working) = &mut self.working[stage][replica] {
-            working.is_busy[track] = false;
+            working.made[operator] = Some(self.now);
             working.left -= 1;
         }
-        for &(reader, transfer) in &plan.operators[operator].readers {
-            match transfer {
-                Some(delay) => self.schedule(delay, stage, replica, Event::Arrived(reader)),
-                None => self.arrive(stage, replica, reader),
+        for &(reader, delivery) in readers {
+            match delivery {
+                Delivery::AtOnce => self.arrive(stage, replica, reader),
+                Delivery::Beside(delay) => self.schedule(delay, stage, replica, Event::Arrived(reader)),
+                Delivery::Sent(number) => {
+                    let delay = sends[..=number].iter().sum();
+                    self.schedule(delay, stage, replica, Event::Arrived(reader));
+                }
             }
         }
-        self.start_next(stage, replica, track);
+        if sends.is_empty() {
+            self.release(stage, replica, *track);
+        } else {
+            let delay: u64 = sends.iter().sum();
+            self.result.busy[stage][replica][*track] += Nanoseconds(delay);
+            self.schedule(delay, stage, replica, Event::Sent(*track));
+        }
         self.finish_if_done(stage, replica);
+    }
+
+    /// A processor is free again.
+    fn release(&mut self, stage: usize, replica: usize, track: usize) {
+        if let Some(working) = &mut self.working[stage][replica] {
+            working.is_busy[track] = false;
+        }
+        self.start_next(stage, replica, track);
     }
 
     fn arrive(&mut self, stage: usize, replica: usize, operator: usize) {
         if let Some(working) = &mut self.working[stage][replica] {
             working.missing[operator] -= 1;
-            if working.missing[operator] == 0 {
-                let track = self.stages[stage].replicas[replica].operators[operator].track;
-                self.start_next(stage, replica, track);
-            }
+            let track = self.stages[stage].replicas[replica].operators[operator].track;
+            self.start_next(stage, replica, track);
         }
     }
 

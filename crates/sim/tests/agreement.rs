@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
+use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
@@ -34,7 +34,7 @@ fn graph(edges: &[(usize, usize)]) -> Graph {
     builder.build().unwrap()
 }
 
-fn table(times: &[u64], transfers: &[u64]) -> CostTable {
+fn table(times: &[u64], transfers: &[u64], ends: &[Option<BlockedEnd>]) -> CostTable {
     let classes = CLUSTERS.map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
     let mut table = CostTable::new(OPERATORS, classes);
     for processor in table.processors() {
@@ -44,7 +44,8 @@ fn table(times: &[u64], transfers: &[u64]) -> CostTable {
         table.set_hand_over(processor, HandOver { seconds: 7e-9, seconds_per_byte: 1e-9 });
         for other in table.processors() {
             let latency_seconds = transfers[processor.index() * 3 + other.index()] as f64 * 1e-9;
-            let model = TransferModel { latency_seconds, seconds_per_byte: 1e-9, ..TransferModel::default() };
+            let blocks = ends.get(processor.index() * 3 + other.index()).copied().flatten();
+            let model = TransferModel { latency_seconds, seconds_per_byte: 1e-9, blocks, ..TransferModel::default() };
             table.set_transfer(processor, other, model);
         }
     }
@@ -76,12 +77,13 @@ proptest! {
         edges in prop::collection::vec((0..OPERATORS, 0..OPERATORS), 0..30),
         times in prop::collection::vec(0_u64..500, 3 * OPERATORS),
         transfers in prop::collection::vec(0_u64..100, 9),
+        ends in prop::collection::vec(prop::sample::select(vec![None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)]), 9),
         places in prop::collection::vec(0_usize..3, OPERATORS),
         cuts in prop::array::uniform2(1..OPERATORS),
         queue in 1_usize..4,
     ) {
         let graph = graph(&edges);
-        let table = table(&times, &transfers);
+        let table = table(&times, &transfers, &ends);
         let schedule = schedule(&graph, cuts, &places);
         let expected = schedule.evaluate(&graph, &table).unwrap();
         let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, queue, ..Settings::default() }).unwrap();
@@ -113,7 +115,7 @@ fn replicated(graph: &Graph) -> Schedule {
 fn uneven_replicas_reach_the_sum_of_their_rates() {
     let graph = graph(&[(0, 3), (3, 7)]);
     let times: Vec<u64> = (0..3 * OPERATORS).map(|index| 100 + 170 * (index / OPERATORS) as u64).collect();
-    let table = table(&times, &[0; 9]);
+    let table = table(&times, &[0; 9], &[]);
     let schedule = replicated(&graph);
     let expected = schedule.evaluate(&graph, &table).unwrap();
     let found = simulate(&schedule, &graph, &table, &Settings { frames: 2000, ..Settings::default() }).unwrap();
@@ -124,7 +126,7 @@ fn uneven_replicas_reach_the_sum_of_their_rates() {
 #[test]
 fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
     let graph = graph(&[(0, 1), (1, 2)]);
-    let table = table(&[300; 3 * OPERATORS], &[0; 9]);
+    let table = table(&[300; 3 * OPERATORS], &[0; 9], &[]);
     let places: Vec<usize> = (0..OPERATORS).map(|index| index / 4).collect();
     let schedule = schedule(&graph, [4, 8], &places);
     let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
