@@ -15,6 +15,8 @@ use crate::{MappingError, Problem};
 const ROUNDS: usize = 12;
 /// Load rows that are added in one round at the most, for each processor.
 const ROWS_PER_ROUND: usize = 6;
+/// Heads and tails that load rows start and end with, at the most.
+const MOST_THRESHOLDS: usize = 96;
 /// The horizon in the solver's units, which keeps all numbers in a range that it handles well.
 const SCALE: f64 = 1000.0;
 /// Solvers are exact up to this, relatively.
@@ -179,12 +181,7 @@ impl Relaxation<'_> {
     /// Adds the load rows that a solution violates most; `false` if it violates none.
     fn separate(&mut self, values: &[f64]) -> bool {
         let problem = self.problem;
-        let mut heads: Vec<u64> = self.bounds.heads.clone();
-        let mut tails: Vec<u64> = self.bounds.least_tails.clone();
-        heads.sort_unstable();
-        heads.dedup();
-        tails.sort_unstable();
-        tails.dedup();
+        let (heads, tails) = (thresholds(&self.bounds.heads), thresholds(&self.bounds.least_tails));
         // The makespan is the first column, then come the assignments.
         let makespan = values.first().copied().unwrap_or(0.0) * self.unit();
         let mut columns = values.iter().skip(1);
@@ -219,4 +216,13 @@ impl Relaxation<'_> {
         }
         is_violated
     }
+}
+
+/// Different values in ascending order, at most so many of them, evenly picked.
+fn thresholds(values: &[u64]) -> Vec<u64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.dedup();
+    let step = values.len().div_ceil(MOST_THRESHOLDS).max(1);
+    values.into_iter().step_by(step).collect()
 }

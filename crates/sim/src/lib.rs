@@ -28,6 +28,8 @@
 //! gives; the same seed gives the same events; no frame is lost or repeated.
 
 mod plan;
+mod result;
 mod simulation;
 
-pub use simulation::{Settings, Simulation, Span, simulate};
+pub use result::{Settings, Simulation, Span};
+pub use simulation::simulate;
