@@ -70,7 +70,7 @@ fn a_schedule_is_simulated_from_the_profile() {
     assert!(workplace.fail(&["simulate"]).contains("cannot read schedule.json"));
     workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
     workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
-    let simulate = ["simulate", "--profile", "profile.json", "--frames", "50", "--trace", "trace.json", "--json"];
+    let simulate = ["simulate", "--profile", "profile.json", "--frames", "400", "--trace", "trace.json", "--json"];
     let report = json(&workplace.succeed(&simulate));
     let [predicted, simulated] =
         ["predicted_period_seconds", "simulated_period_seconds"].map(|name| report[name].as_f64().unwrap());
