@@ -268,8 +268,9 @@ fn a_thousand_branches_keep_to_the_time_limit() {
     let names = (0..count).map(|index| format!("n{index}")).collect();
     let link = vec![vec![0, 5, 5], vec![5, 0, 5], vec![5, 5, 0]];
     let edges = (3..count).map(|to| Edge::new(to - 3 + to % 2, to, link.clone())).collect();
-    let time =
-        |index: u64| vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (index % 4 > 0).then_some(200)];
+    let time = |index: u64| {
+        vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (!index.is_multiple_of(4)).then_some(200)]
+    };
     let problem = Problem::new(names, (0..count as u64).map(time).collect(), edges).unwrap();
     let limits = Limits { time: Duration::from_secs(2), gap: 0.0, cancelled: None };
     let mapping = Exact.map(&problem, &limits).unwrap();
