@@ -1,12 +1,12 @@
 //! Profiles: read, cached, or made on the spot.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use millstream_backend::Backend;
 use millstream_board::Board;
-use millstream_cost::{NetworkProfile, Profile, Provenance};
+use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance};
 use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators};
 
 use crate::model::Network;
@@ -72,6 +72,19 @@ pub(crate) fn add_network(
     })?;
     known.samples.extend(samples);
     Ok(!is_stopped)
+}
+
+/// Reads a profile from a file; errors name it.
+pub(crate) fn read(path: &Path) -> Result<Profile> {
+    Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())
+}
+
+/// Costs of a network from a file of fitted models; errors name it.
+pub(crate) fn predicted_costs(path: &Path, network: &Network, board: &Board) -> Result<CostTable> {
+    let text = files::read(path)?;
+    let table =
+        CostModels::from_json(&text).and_then(|models| models.table(board, network.model.graph(), &network.chain));
+    table.with_context(|| path.display().to_string())
 }
 
 /// Where the profile of a network on a board is cached; `None` on systems without a place for caches.

@@ -19,9 +19,9 @@ use crate::progress::Countdown;
 /// Time for one network of the sweep on all processors; preparing it comes on top.
 const NETWORK_BUDGET: Duration = Duration::from_secs(4);
 
-/// Measures hand-overs between clusters, their power where there are sensors, and networks of the sweep until the budget is spent, at least one network in any
-/// case. What the profile has already is not measured again. Returns whether it went on to the end: if not, somebody asked
-/// to stop.
+/// Measures hand-overs between clusters, their power where there are sensors, and networks of the sweep until the budget is
+/// spent, at least one network in any case. What the profile has already is not measured again. Returns whether it went on
+/// to the end: if not, somebody asked to stop.
 pub(crate) fn add_sweep(
     profile: &mut Profile,
     board: &Board,

@@ -74,7 +74,8 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, CostError> {
     Ok(rows)
 }
 
-fn of_family<'a>(profile: &'a Profile, class: &ProcessorClass, family: Family) -> Vec<Observation<'a>> {
+/// The samples of a family whose operators amount to a matrix product.
+pub(crate) fn of_family<'a>(profile: &'a Profile, class: &ProcessorClass, family: Family) -> Vec<Observation<'a>> {
     let mut all = Observation::all(profile, class);
     all.retain(|observation| observation.main.family() == family && observation.main.work.gemm.is_some());
     all
@@ -117,7 +118,8 @@ fn shape(observation: &Observation<'_>) -> GemmShape {
     observation.main.work.gemm.unwrap_or(GemmShape { n: 0, k: 0, m: 0 })
 }
 
-fn fit_gemm(observations: &[&Observation<'_>]) -> Option<GemmModel> {
+/// Equation 5, fitted to such samples; `None` if they do not determine it.
+pub(crate) fn fit_gemm(observations: &[&Observation<'_>]) -> Option<GemmModel> {
     let samples: Vec<_> = observations.iter().map(|observation| (shape(observation), observation.seconds)).collect();
     GemmModel::fit(&samples).ok()
 }

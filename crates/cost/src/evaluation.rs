@@ -3,9 +3,10 @@
 use millstream_board::ProcessorClass;
 use millstream_graph::Family;
 
+use crate::comparison::{fit_gemm, of_family};
 use crate::model::{Accuracy, Fusion, Observation};
 use crate::models::predict_block;
-use crate::{CostError, CostModels, GemmModel, NetworkProfile, Profile};
+use crate::{CostError, CostModels, NetworkProfile, Profile};
 
 /// Errors of predictions for one network that was not learned from.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,8 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
     for class in board.processor_classes() {
         let model = models.processors.iter().find(|model| model.processor == class);
         let predictor = model.ok_or_else(|| CostError::MissingModel { class: class.clone() })?.predictor();
-        let gemm = fit_gemm(learned, &class);
+        let convolutions = of_family(learned, &class, Family::Convolution);
+        let gemm = fit_gemm(&convolutions.iter().collect::<Vec<_>>());
         for network in &test.networks {
             if learned.network(&network.digest).is_some() {
                 continue;
@@ -77,15 +79,6 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
         return Err(CostError::TooFewSamples { what, found: 0, needed: 1 });
     }
     Ok(rows)
-}
-
-fn fit_gemm(profile: &Profile, class: &ProcessorClass) -> Option<GemmModel> {
-    let samples: Vec<_> = Observation::all(profile, class)
-        .iter()
-        .filter(|observation| observation.main.family() == Family::Convolution)
-        .filter_map(|observation| Some((observation.main.work.gemm?, observation.seconds)))
-        .collect();
-    GemmModel::fit(&samples).ok()
 }
 
 /// The measured time of the network in one piece.

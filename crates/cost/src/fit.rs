@@ -1,4 +1,4 @@
-use millstream_board::Board;
+use millstream_board::{Board, ProcessorClass};
 use millstream_graph::Graph;
 use millstream_partition::{Block, Chain};
 
@@ -52,10 +52,12 @@ pub fn fit(
             .flat_map(|network| &network.operator_samples)
             .filter(|sample| sample.processor == class)
             .collect();
-        let model = Model::fit(profile, board, &class)?;
         let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
             Some(network) => traced_shares(network, &traced),
-            None => blocks.iter().map(|block| model.block(&fusion, block)).collect(),
+            None => {
+                let model = Model::fit(profile, board, &class)?;
+                blocks.iter().map(|block| model.block(&fusion, block)).collect()
+            }
         };
         let deviation = if traced.is_empty() { MODEL_DEVIATION } else { TRACE_DEVIATION };
         let sum = |shares: &[(f64, f64)]| shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
@@ -92,7 +94,7 @@ enum Model {
 }
 
 impl Model {
-    fn fit(profile: &Profile, board: &Board, class: &millstream_board::ProcessorClass) -> Result<Self, CostError> {
+    fn fit(profile: &Profile, board: &Board, class: &ProcessorClass) -> Result<Self, CostError> {
         let observations = Observation::all(profile, class);
         if let Ok(model) = ProcessorModel::fit(class, board, &observations) {
             return Ok(Self::Default(Box::new(model.predictor())));
@@ -115,7 +117,7 @@ impl Model {
     }
 }
 
-fn segment_work<'a>(profile: &'a Profile, class: &millstream_board::ProcessorClass) -> Vec<SegmentWork<'a>> {
+fn segment_work<'a>(profile: &'a Profile, class: &ProcessorClass) -> Vec<SegmentWork<'a>> {
     let of_network = |network: &'a NetworkProfile| {
         let own = network.samples.iter().filter(|sample| sample.processor == *class);
         own.map(|sample| SegmentWork {

@@ -4,7 +4,7 @@ use crate::bounds::PathBounds;
 use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 use crate::local_search::{Found, improve};
-use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome, placement_of};
 use crate::{CoarseIlp, MappingError, Problem, relaxation};
 
 /// Moves of the first local search for each node, and of the later ones.
@@ -33,14 +33,19 @@ impl Mapper for Quick {
 
     fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let clock = Clock::start(limits);
-        let (found, lower) = quick(problem, limits, &clock)?;
+        let (found, lower) = quick(problem, &PathBounds::new(problem), limits, &clock)?;
         let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
         Ok(finish(problem, found, lower, outcome))
     }
 }
 
-fn quick(problem: &Problem, limits: &Limits<'_>, clock: &Clock<'_>) -> Result<(Found, u64), MappingError> {
-    let mut lower = PathBounds::new(problem).critical;
+fn quick(
+    problem: &Problem,
+    bounds: &PathBounds,
+    limits: &Limits<'_>,
+    clock: &Clock<'_>,
+) -> Result<(Found, u64), MappingError> {
+    let mut lower = bounds.critical;
     let mut found = start(problem, limits)?;
     found = improve(problem, &found, lower, FIRST_MOVES_PER_NODE * problem.len(), 0, clock);
     if clock.reason(found.makespan, lower).is_none()
@@ -59,7 +64,7 @@ impl Mapper for Exact {
     fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let clock = Clock::start(limits);
         let bounds = PathBounds::new(problem);
-        let (mut found, mut lower) = quick(problem, limits, &clock)?;
+        let (mut found, mut lower) = quick(problem, &bounds, limits, &clock)?;
         if clock.reason(found.makespan, lower).is_none() {
             lower = lower.max(relaxation::bound(problem, &bounds, found.makespan, limits.gap, &clock)?);
         }
@@ -96,12 +101,7 @@ pub(crate) fn start(problem: &Problem, limits: &Limits<'_>) -> Result<Found, Map
 }
 
 pub(crate) fn finish(problem: &Problem, found: Found, lower: u64, outcome: Outcome) -> Mapping {
-    let mut placement = vec![0; problem.len()];
-    for (processor, nodes) in found.order.iter().enumerate() {
-        for &node in nodes {
-            placement[node] = processor;
-        }
-    }
+    let placement = placement_of(problem.len(), &found.order);
     // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
     let makespan = problem.makespan(&found.order).unwrap_or(Nanoseconds(found.makespan));
     let lower_bound = Nanoseconds(lower.min(makespan.0));

@@ -10,8 +10,6 @@ use crate::{MappingError, Problem, exact};
 
 /// The horizon in the solver's units.
 const SCALE: f64 = 1000.0;
-/// Solvers are exact up to this, relatively.
-const SOLVER_TOLERANCE: f64 = 3e-6;
 
 /// Para-Pipe's fine-grained integer program (equations 3 to 7) as published: starts of all nodes, products of assignments for
 /// transfers, and for every pair of nodes that may overlap an ordering variable with a big constant. A baseline: beyond
@@ -36,8 +34,7 @@ impl Mapper for FineIlp {
         }
         let program = Program::new(problem);
         let solved = minimise(program.rows, true, limits.gap, &clock)?;
-        let lower = (solved.bound * program.unit * (1.0 - SOLVER_TOLERANCE)).max(0.0).ceil() as u64;
-        let lower = lower.max(quick(problem));
+        let lower = solved.nanoseconds(program.unit).max(quick(problem));
         // Without a solution in time, what the solver would have been compared with.
         let found = match solved.values {
             Some(values) => program_order(problem, &program.assigned, &program.starts, &values),

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use millstream_cost::Nanoseconds;
 
 use crate::bounds::quick;
-use crate::mapping::{Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Limits, Mapper, Mapping, Outcome, placement_of};
 use crate::{MappingError, Problem};
 
 /// HEFT: by upward rank, with insertion into gaps.
@@ -163,12 +163,7 @@ impl<'a> Plan<'a> {
 
 /// A mapping of given orders, bounded quickly.
 pub(crate) fn heuristic(problem: &Problem, order: Vec<Vec<usize>>) -> Mapping {
-    let mut placement = vec![0; problem.len()];
-    for (processor, nodes) in order.iter().enumerate() {
-        for &node in nodes {
-            placement[node] = processor;
-        }
-    }
+    let placement = placement_of(problem.len(), &order);
     let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX));
     let lower_bound = Nanoseconds(quick(problem));
     let outcome = if makespan <= lower_bound { Outcome::Optimal } else { Outcome::Heuristic };

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::Problem;
 use crate::execution::Execution;
 use crate::lists::Ranks;
-use crate::mapping::Clock;
+use crate::mapping::{Clock, placement_of};
 
 /// Part of the first makespan that a move may lose at the beginning, and at the end.
 const TEMPERATURES: (f64, f64) = (0.03, 0.000_3);
@@ -33,12 +33,7 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(problem: &'a Problem, start: &[Vec<usize>]) -> Self {
-        let mut placement = vec![0; problem.len()];
-        for (processor, nodes) in start.iter().enumerate() {
-            for &node in nodes {
-                placement[node] = processor;
-            }
-        }
+        let placement = placement_of(problem.len(), start);
         // The start's own order, as far as lists by priority can express it.
         let priority = match problem.timeline(start) {
             Some(times) => times.iter().map(|&(begin, _)| -(begin as f64)).collect(),

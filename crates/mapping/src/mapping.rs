@@ -36,6 +36,17 @@ pub struct Mapping {
     pub outcome: Outcome,
 }
 
+/// The processor of each of so many nodes, from the nodes of each processor.
+pub(crate) fn placement_of(count: usize, order: &[Vec<usize>]) -> Vec<usize> {
+    let mut placement = vec![0; count];
+    for (processor, nodes) in order.iter().enumerate() {
+        for &node in nodes {
+            placement[node] = processor;
+        }
+    }
+    placement
+}
+
 impl Mapping {
     /// How much longer this may be than the best, relative to the lower bound.
     pub fn gap(&self) -> f64 {

@@ -19,8 +19,6 @@ const ROWS_PER_ROUND: usize = 6;
 const MOST_THRESHOLDS: usize = 96;
 /// The horizon in the solver's units, which keeps all numbers in a range that it handles well.
 const SCALE: f64 = 1000.0;
-/// Solvers are exact up to this, relatively.
-const SOLVER_TOLERANCE: f64 = 3e-6;
 
 /// Nodes that start at `head` or later and are followed by at least `tail`, on one processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +50,8 @@ pub(crate) fn bound(
     }
     relaxation.add_all_work();
     for _ in 0..ROUNDS {
-        let solved = minimise(relaxation.program(false).0, false, 0.0, clock)?;
-        best = best.max(relaxation.nanoseconds(solved.bound));
+        let solved = minimise(relaxation.program(false), false, 0.0, clock)?;
+        best = best.max(solved.nanoseconds(relaxation.unit()));
         let Some(values) = solved.values else { return Ok(best) };
         if clock.reason(horizon, best).is_some() || !relaxation.separate(&values) {
             break;
@@ -62,19 +60,13 @@ pub(crate) fn bound(
     if clock.reason(horizon, best).is_some() {
         return Ok(best);
     }
-    let solved = minimise(relaxation.program(true).0, true, gap / 4.0, clock)?;
-    Ok(best.max(relaxation.nanoseconds(solved.bound)))
+    let solved = minimise(relaxation.program(true), true, gap / 4.0, clock)?;
+    Ok(best.max(solved.nanoseconds(relaxation.unit())))
 }
 
 impl Relaxation<'_> {
     fn unit(&self) -> f64 {
         self.horizon.max(1) as f64 / SCALE
-    }
-
-    /// A true bound in whole nanoseconds: every makespan is a whole number.
-    fn nanoseconds(&self, bound: f64) -> u64 {
-        let value = bound * self.unit() * (1.0 - SOLVER_TOLERANCE);
-        if value.is_finite() && value > 0.0 { value.ceil() as u64 } else { 0 }
     }
 
     fn add_all_work(&mut self) {
@@ -89,8 +81,8 @@ impl Relaxation<'_> {
             && self.problem.time(node, row.processor).is_some()
     }
 
-    /// The program and the columns of the assignment, row per node.
-    fn program(&self, is_integer: bool) -> (RowProblem, Vec<Option<Col>>) {
+    /// The program: the makespan is its first column, then come the assignments, row per node.
+    fn program(&self, is_integer: bool) -> RowProblem {
         let (problem, unit) = (self.problem, self.unit());
         let scaled = |nanoseconds: u64| nanoseconds as f64 / unit;
         let mut program = RowProblem::default();
@@ -164,8 +156,9 @@ impl Relaxation<'_> {
             program.add_row(scaled(load.head + load.tail).., row);
         }
         // Of processors that are the same, the first has the most to do.
-        for (processor, &first) in problem.twins().iter().enumerate().filter(|&(processor, &first)| first < processor) {
-            let before = (first..processor).rev().find(|&other| problem.twins()[other] == first).unwrap_or(first);
+        let twins = problem.twins();
+        for (processor, &first) in twins.iter().enumerate().filter(|&(processor, &first)| first < processor) {
+            let before = (first..processor).rev().find(|&other| twins[other] == first).unwrap_or(first);
             let mut row = Vec::new();
             for node in 0..problem.len() {
                 let time = scaled(problem.time(node, processor).unwrap_or(0));
@@ -175,7 +168,7 @@ impl Relaxation<'_> {
             }
             program.add_row(0.., row);
         }
-        (program, assigned)
+        program
     }
 
     /// Adds the load rows that a solution violates most; `false` if it violates none.

@@ -5,12 +5,24 @@ use highs::{HighsModelStatus, Model, RowProblem, Sense};
 use crate::MappingError;
 use crate::mapping::Clock;
 
+/// The solver is exact up to this, relatively.
+const TOLERANCE: f64 = 3e-6;
+
 /// What a solver returned.
 pub(crate) struct Solved {
     /// Values of the columns; `None` if no solution was found.
     pub(crate) values: Option<Vec<f64>>,
     /// No solution has a smaller objective.
     pub(crate) bound: f64,
+}
+
+impl Solved {
+    /// The bound as a true one in whole nanoseconds, `unit` of which are one in the program: every makespan is a whole
+    /// number.
+    pub(crate) fn nanoseconds(&self, unit: f64) -> u64 {
+        let value = self.bound * unit * (1.0 - TOLERANCE);
+        if value.is_finite() && value > 0.0 { value.ceil() as u64 } else { 0 }
+    }
 }
 
 /// Minimises a problem until the clock is over or the relative gap is reached.

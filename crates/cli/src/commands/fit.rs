@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Context, Result};
 use millstream_cost::{CostModels, Evaluation, Observation, PowerOrigin, ProcessorModel, Profile, compare, evaluate};
@@ -12,8 +11,8 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let plot = command.plot.clone().unwrap_or_else(|| command.output.with_extension("svg"));
     files::check_writable(&command.output)?;
     files::check_writable(&plot)?;
-    let profile = read(&command.profile)?;
-    let test = command.test.as_deref().map(read).transpose()?;
+    let profile = profiling::read(&command.profile)?;
+    let test = command.test.as_deref().map(profiling::read).transpose()?;
     let named = || command.profile.display().to_string();
     let models = CostModels::fit(&profile, profiling::provenance()).with_context(named)?;
     let svg = scatter(&profile)?;
@@ -36,10 +35,6 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     }
     output::remark(format!("wrote {} and {}", command.output.display(), plot.display()));
     Ok(())
-}
-
-fn read(path: &Path) -> Result<Profile> {
-    Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())
 }
 
 fn coefficient_table(models: &CostModels) -> Table {

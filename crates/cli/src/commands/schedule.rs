@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use millstream_backend::Backend;
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Board;
-use millstream_cost::{CostModels, Profile};
 use millstream_pipeline::{Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument};
@@ -39,13 +38,11 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let network = Network::load(command.model.model.as_deref().unwrap_or(DEFAULT_MODEL), &command.model.dimensions)?;
     let plans = match (&command.cost, &command.profile) {
         (Some(path), _) => {
-            let models = CostModels::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
-            let table = models.table(&board, network.model.graph(), &network.chain);
-            let table = table.with_context(|| path.display().to_string())?;
+            let table = profiling::predicted_costs(path, &network, &board)?;
             Plans::search_table(&network, &board, &table, &[])?
         }
         (None, Some(path)) => {
-            let profile = Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
+            let profile = profiling::read(path)?;
             Plans::search(&network, &board, &profile, &[]).with_context(|| path.display().to_string())?
         }
         (None, None) => measured_plans(&network, &board, command)?,

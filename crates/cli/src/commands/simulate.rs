@@ -1,6 +1,6 @@
 use anyhow::{Context, Result, bail};
 use millstream_board::Board;
-use millstream_cost::{CostModels, CostTable, Profile, fit};
+use millstream_cost::{CostTable, fit};
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
 use millstream_schedule::{Evaluation, Schedule};
 use millstream_sim::{Settings, Simulation, simulate};
@@ -62,14 +62,10 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
 fn costs(command: &SimulateCommand, network: &Network, board: &Board) -> Result<CostTable> {
     let graph = network.model.graph();
     if let Some(path) = &command.cost {
-        let models = CostModels::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
-        return models.table(board, graph, &network.chain).with_context(|| path.display().to_string());
+        return profiling::predicted_costs(path, network, board);
     }
     let (profile, name) = match &command.profile {
-        Some(path) => {
-            let profile = Profile::from_json(&files::read(path)?).with_context(|| path.display().to_string())?;
-            (profile, path.display().to_string())
-        }
+        Some(path) => (profiling::read(path)?, path.display().to_string()),
         None => match profiling::cached(network, board) {
             Some(profile) => (profile, "the cached profile".to_owned()),
             None => bail!(
