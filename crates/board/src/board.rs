@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{BoardError, Processor, ProcessorClass};
+use crate::{Accelerator, BoardError, Link, Processor, ProcessorClass};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,8 @@ impl fmt::Display for CoreId {
 pub struct Board {
     pub(crate) name: String,
     pub(crate) clusters: Vec<Cluster>,
+    pub(crate) accelerators: Vec<Accelerator>,
+    pub(crate) links: Vec<Link>,
 }
 
 /// Cores of one kind that share a clock or at least a speed.
@@ -118,23 +120,59 @@ impl Board {
         })
     }
 
+    /// What runs operators beside the CPU's cores.
+    pub fn accelerators(&self) -> &[Accelerator] {
+        &self.accelerators
+    }
+
+    /// The accelerator with this label.
+    pub fn accelerator(&self, label: &str) -> Option<&Accelerator> {
+        self.accelerators.iter().find(|accelerator| accelerator.label == label)
+    }
+
+    /// The same board with these accelerators.
+    ///
+    /// # Errors
+    /// [`BoardError::Invalid`] if a label is taken.
+    pub fn with_accelerators(&self, accelerators: Vec<Accelerator>) -> Result<Self, BoardError> {
+        Self::try_from(crate::BoardDocument { accelerators, ..self.to_document() })
+    }
+
+    /// What is known beforehand of moving data between clusters and accelerators.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
     /// All cores of all clusters.
     pub fn cores(&self) -> impl Iterator<Item = &Core> {
         self.clusters.iter().flat_map(|cluster| &cluster.cores)
     }
 
-    /// Every (cluster, count) that a stage may be given, fastest cluster first, counts ascending.
+    /// Every (cluster, count) that a stage may be given, fastest cluster first, counts ascending; then the accelerators.
     pub fn processor_classes(&self) -> impl Iterator<Item = ProcessorClass> {
-        self.clusters.iter().flat_map(|cluster| {
-            (1..=cluster.cores.len()).map(|count| ProcessorClass { cluster: cluster.label.clone(), count })
+        let clusters = self.clusters.iter().map(|cluster| (&cluster.label, cluster.cores.len()));
+        let accelerators = self.accelerators.iter().map(|accelerator| (&accelerator.label, 1));
+        clusters.chain(accelerators).flat_map(|(label, units)| {
+            (1..=units).map(|count| ProcessorClass { cluster: label.clone(), count })
         })
     }
 
-    /// Whether a processor's cores exist and belong to its cluster.
+    /// Whether a processor's cores exist and belong to its cluster, or it is one of the accelerators.
     ///
     /// # Errors
     /// [`BoardError::UnknownCluster`] or [`BoardError::UnknownCore`].
     pub fn check(&self, processor: &Processor) -> Result<(), BoardError> {
+        if self.accelerator(&processor.cluster).is_some() {
+            return match processor.cores.first() {
+                None => Ok(()),
+                Some(&core) => Err(BoardError::UnknownCore {
+                    board: self.name.clone(),
+                    cluster: processor.cluster.clone(),
+                    core,
+                    cores: Vec::new(),
+                }),
+            };
+        }
         let cluster = self.cluster(&processor.cluster)?;
         let has = |id: CoreId| cluster.cores.iter().any(|core| core.id == id);
         match processor.cores.iter().find(|&&id| !has(id)) {
@@ -148,7 +186,7 @@ impl Board {
         }
     }
 
-    /// Identifies the hardware, whatever the board is called: a digest of clusters, cores, speeds and caches.
+    /// Identifies the hardware, whatever the board is called: a digest of clusters, cores, speeds, caches and accelerators.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for cluster in &self.clusters {
@@ -160,6 +198,10 @@ impl Board {
             for cache in &cluster.caches {
                 hasher.update(format!("{} {} ", cache.level, cache.bytes));
             }
+        }
+        for accelerator in &self.accelerators {
+            let Accelerator { label, kind, name, processing_elements, hertz, .. } = accelerator;
+            hasher.update(format!("{label} {kind} {name:?} {processing_elements:?} {hertz:?} "));
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }

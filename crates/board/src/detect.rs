@@ -32,7 +32,7 @@ fn plain(allowed: &[CoreId]) -> Board {
         caches: Vec::new(),
         power: None,
     };
-    Board { name: "this machine".to_owned(), clusters: vec![cluster] }
+    Board { name: "this machine".to_owned(), clusters: vec![cluster], accelerators: Vec::new(), links: Vec::new() }
 }
 
 /// What sysfs says about one logical CPU.
@@ -87,7 +87,7 @@ pub fn detect_at(root: &Path, allowed: Option<&[CoreId]>) -> Result<Board, Board
     for (cluster, label) in clusters.iter_mut().zip(labels) {
         cluster.label = label;
     }
-    Ok(Board { name: board_name(root), clusters })
+    Ok(Board { name: board_name(root), clusters, accelerators: Vec::new(), links: Vec::new() })
 }
 
 fn cpu_folder(root: &Path, id: CoreId) -> PathBuf {

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Board, BoardError, Cluster};
+use crate::{Accelerator, Board, BoardError, Cluster, Link, PowerCoefficients};
 
 /// The `format` of board files.
 pub const BOARD_FORMAT: &str = "millstream-board";
@@ -22,6 +22,12 @@ pub struct BoardDocument {
     pub name: String,
     /// Its clusters, in any order.
     pub clusters: Vec<Cluster>,
+    /// What runs operators beside the CPU's cores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<Accelerator>,
+    /// What is known beforehand of moving data between clusters and accelerators; the rest is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
 }
 
 impl Board {
@@ -42,6 +48,8 @@ impl Board {
             version: BOARD_VERSION,
             name: self.name.clone(),
             clusters: self.clusters.clone(),
+            accelerators: self.accelerators.clone(),
+            links: self.links.clone(),
         }
     }
 }
@@ -62,12 +70,7 @@ impl TryFrom<BoardDocument> for Board {
         let mut cores = HashSet::new();
         for (index, cluster) in document.clusters.iter().enumerate() {
             let field = |name: &str| format!("clusters[{index}].{name}");
-            let well_formed = cluster.label.starts_with(|first: char| first.is_ascii_alphabetic())
-                && cluster.label.chars().all(|character| character.is_ascii_alphanumeric());
-            if !well_formed || !labels.insert(&cluster.label) {
-                let detail = format!("is '{}', must be unique, a letter and then letters or digits", cluster.label);
-                return invalid(field("label"), detail);
-            }
+            check_label(&cluster.label, &mut labels).map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
             if cluster.capacity == 0 {
                 return invalid(field("capacity"), "is 0, must be at least 1".into());
             }
@@ -82,10 +85,7 @@ impl TryFrom<BoardDocument> for Board {
                     return invalid(field("cores.emulated_slowdown"), "must be a number from 1".into());
                 }
             }
-            let power = cluster.power.map_or([0.0; 2], |power| [power.capacitance_farads, power.leakage_amperes]);
-            if power.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
-                return invalid(field("power"), "must consist of numbers from 0".into());
-            }
+            check_power(cluster.power.as_ref()).map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
             if cluster.operating_points.iter().any(|point| point.hertz == 0) {
                 return invalid(field("operating_points.hertz"), "is 0, must be positive".into());
             }
@@ -93,8 +93,54 @@ impl TryFrom<BoardDocument> for Board {
         if document.clusters.is_empty() {
             return invalid("clusters".into(), "is empty, a board needs a cluster".into());
         }
+        for (index, accelerator) in document.accelerators.iter().enumerate() {
+            let field = |name: &str| format!("accelerators[{index}].{name}");
+            check_label(&accelerator.label, &mut labels).map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
+            check_power(accelerator.power.as_ref()).map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
+            let positive = [
+                ("memory_bytes", accelerator.memory_bytes),
+                ("processing_elements", accelerator.processing_elements.map(u64::from)),
+                ("hertz", accelerator.hertz),
+            ];
+            if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == Some(0)) {
+                return invalid(field(name), "is 0, must be positive".into());
+            }
+        }
+        for (index, link) in document.links.iter().enumerate() {
+            let field = |name: &str| format!("links[{index}].{name}");
+            for (name, label) in [("from", &link.from), ("to", &link.to)] {
+                if !labels.contains(label) {
+                    let detail = format!("is '{label}', which is neither a cluster nor an accelerator of the board");
+                    return invalid(field(name), detail);
+                }
+            }
+            if !(link.bytes_per_second.is_finite() && link.bytes_per_second > 0.0) {
+                return invalid(field("bytes_per_second"), "must be a positive number".into());
+            }
+            if !(link.latency_seconds.is_finite() && link.latency_seconds >= 0.0) {
+                return invalid(field("latency_seconds"), "must be a number from 0".into());
+            }
+        }
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
-        Ok(Self { name: document.name, clusters })
+        Ok(Self { name: document.name, clusters, accelerators: document.accelerators, links: document.links })
+    }
+}
+
+/// Adds a label to those that are taken.
+fn check_label<'a>(label: &'a String, labels: &mut HashSet<&'a String>) -> Result<(), String> {
+    let well_formed = label.starts_with(|first: char| first.is_ascii_alphabetic())
+        && label.chars().all(|character| character.is_ascii_alphanumeric());
+    if well_formed && labels.insert(label) {
+        return Ok(());
+    }
+    Err(format!("is '{label}', must be unique, a letter and then letters or digits"))
+}
+
+fn check_power(power: Option<&PowerCoefficients>) -> Result<(), String> {
+    let values = power.map_or([0.0; 2], |power| [power.capacitance_farads, power.leakage_amperes]);
+    match values.iter().all(|value| value.is_finite() && *value >= 0.0) {
+        true => Ok(()),
+        false => Err("must consist of numbers from 0".into()),
     }
 }

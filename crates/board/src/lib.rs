@@ -22,8 +22,9 @@
 //! ```
 //!
 //! Invariants: a [`Board`] has at least one core, no core belongs to two clusters, and clusters are sorted from the fastest
-//! to the slowest. Nothing here measures speed or runs anything.
+//! to the slowest; accelerators and clusters have different labels. Nothing here measures speed or runs anything.
 
+mod accelerator;
 mod affinity;
 mod board;
 mod cpu_list;
@@ -34,6 +35,7 @@ mod label;
 mod processor;
 mod slowdown;
 
+pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use affinity::usable_cores;
 pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint, PowerCoefficients};
 pub use cpu_list::parse_cpu_list;

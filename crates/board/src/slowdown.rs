@@ -33,6 +33,8 @@ impl Board {
         for (cluster, label) in board.clusters.iter_mut().zip(labels) {
             cluster.label = label;
         }
+        // Labels may name other clusters now.
+        board.links.clear();
         Ok(board)
     }
 }

@@ -68,5 +68,5 @@ pub use published::{
 pub use regression::{Regression, Term};
 pub use samples::{Conditions, OperatorRecord, OperatorSample, PowerSample, SegmentSample, TransferSample};
 pub use statistics::Statistics;
-pub use table::{CostTable, Entry, HandOver, Origin, ProcessorIndex, ProcessorPower};
+pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex, ProcessorPower};
 pub use transfer::{BlockedEnd, ClusterTransfer, TransferModel};

@@ -65,6 +65,62 @@ pub struct HandOver {
     pub seconds_per_byte: f64,
 }
 
+impl HandOver {
+    /// Time for so many bytes; nothing for none.
+    fn time(&self, bytes: u64) -> Nanoseconds {
+        match bytes {
+            0 => Nanoseconds::ZERO,
+            _ => Nanoseconds::from_seconds(self.seconds + self.seconds_per_byte * bytes as f64),
+        }
+    }
+}
+
+/// What it takes to move values into and out of the memory of a processor that has its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryAccess {
+    /// Bringing a stage's inputs there.
+    pub upload: HandOver,
+    /// Bringing its results to where everybody can read them.
+    pub download: HandOver,
+}
+
+impl MemoryAccess {
+    /// Time to bring so many bytes there; nothing for none.
+    pub fn upload(&self, bytes: u64) -> Nanoseconds {
+        self.upload.time(bytes)
+    }
+
+    /// Time to bring so many bytes back; nothing for none.
+    pub fn download(&self, bytes: u64) -> Nanoseconds {
+        self.download.time(bytes)
+    }
+}
+
+/// How an operator's time depends on how many of its output channels a processor makes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartCost {
+    /// Part of the operator's time that does not become shorter with fewer channels, from 0 to 1.
+    pub fixed_fraction: f64,
+    /// Channels that the processor makes at once: an incomplete wave takes as long as a whole one.
+    pub wave: usize,
+}
+
+impl Default for PartCost {
+    /// Time in proportion to the channels.
+    fn default() -> Self {
+        Self { fixed_fraction: 0.0, wave: 1 }
+    }
+}
+
+impl PartCost {
+    /// The time of a part, in terms of that of the whole.
+    pub fn fraction(&self, channels: usize, of: usize) -> f64 {
+        let wave = self.wave.max(1);
+        let waves = |channels: usize| channels.div_ceil(wave) as f64;
+        self.fixed_fraction + (1.0 - self.fixed_fraction) * waves(channels) / waves(of).max(1.0)
+    }
+}
+
 /// Operators x processor classes to times. Operators are numbered as in their graph
 /// ([`OperatorId::index`](millstream_graph::OperatorId::index)).
 #[derive(Debug, Clone)]
@@ -77,6 +133,9 @@ pub struct CostTable {
     /// Row per sending class.
     transfers: Vec<TransferModel>,
     power: Vec<Option<ProcessorPower>>,
+    access: Vec<Option<MemoryAccess>>,
+    /// Row per class, as `entries`.
+    parts: Vec<PartCost>,
 }
 
 impl CostTable {
@@ -88,6 +147,8 @@ impl CostTable {
             entries: vec![None; operators * classes.len()],
             transfers: vec![TransferModel::default(); classes.len() * classes.len()],
             power: vec![None; classes.len()],
+            access: vec![None; classes.len()],
+            parts: vec![PartCost::default(); operators * classes.len()],
             hand_overs: vec![HandOver { seconds: 0.0, seconds_per_byte: 0.0 }; classes.len()],
             classes,
         }
@@ -147,6 +208,43 @@ impl CostTable {
     /// Sets what a transfer takes.
     pub fn set_transfer(&mut self, from: ProcessorIndex, to: ProcessorIndex, model: TransferModel) {
         self.transfers[from.0 * self.classes.len() + to.0] = model;
+    }
+
+    /// Time of a part of an operator: of `channels` of its `of` output channels. `None` if the processor does not support it.
+    pub fn part_time(
+        &self,
+        processor: ProcessorIndex,
+        operator: usize,
+        channels: usize,
+        of: usize,
+    ) -> Option<Nanoseconds> {
+        let whole = self.time(processor, operator)?;
+        let fraction = match channels {
+            0 => 0.0,
+            all if all >= of => 1.0,
+            _ => self.part(processor, operator).fraction(channels, of),
+        };
+        Some(Nanoseconds((whole.0 as f64 * fraction).round() as u64))
+    }
+
+    /// How an operator's time depends on its channels.
+    pub fn part(&self, processor: ProcessorIndex, operator: usize) -> PartCost {
+        self.parts.get(processor.0 * self.operators + operator).copied().unwrap_or_default()
+    }
+
+    /// Sets how an operator's time depends on its channels.
+    pub fn set_part(&mut self, processor: ProcessorIndex, operator: usize, part: PartCost) {
+        self.parts[processor.0 * self.operators + operator] = part;
+    }
+
+    /// What moving values into and out of the processor's memory takes; `None` if it works in the memory that all share.
+    pub fn access(&self, processor: ProcessorIndex) -> Option<MemoryAccess> {
+        self.access.get(processor.0).copied().flatten()
+    }
+
+    /// Sets what moving values into and out of the processor's memory takes.
+    pub fn set_access(&mut self, processor: ProcessorIndex, access: MemoryAccess) {
+        self.access[processor.0] = Some(access);
     }
 
     /// Power of a processor; `None` if it is not known.

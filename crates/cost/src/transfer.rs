@@ -1,17 +1,8 @@
+pub use millstream_board::BlockedEnd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CostError, Line, TransferSample, Weighting};
-
-/// Which processor a transfer occupies for its time, by mapping memory or flushing caches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BlockedEnd {
-    /// The one that made the value: it sends it right after the operator, to one processor after the other.
-    Sender,
-    /// The one that needs the value: it fetches it right before the first operator that reads it.
-    Receiver,
-}
 
 /// What moving a value from one processor to another takes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

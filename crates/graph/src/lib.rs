@@ -32,6 +32,7 @@
 
 mod boundary;
 mod build;
+mod channels;
 mod error;
 mod graph;
 mod operator;
@@ -39,6 +40,7 @@ mod value;
 
 pub use boundary::Boundary;
 pub use build::{GraphBuilder, NewOperator};
+pub use channels::ChannelUnits;
 pub use error::GraphError;
 pub use graph::Graph;
 pub use operator::{Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work};

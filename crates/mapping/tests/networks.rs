@@ -60,7 +60,7 @@ fn replica(subgraph: &Subgraph, order: &[Vec<usize>]) -> Replica {
         processor: Processor::new(cluster, [core]),
         operators: operators(nodes),
     };
-    Replica { assignments: assignments.map(assignment).collect() }
+    Replica::new(assignments.map(assignment).collect())
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
         processor: Processor::new(cluster, [core]),
         operators,
     };
-    let replica = Replica { assignments: assignments.map(assignment).collect() };
+    let replica = Replica::new(assignments.map(assignment).collect());
     let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
     schedule.validate(graph, &board()).unwrap();
     assert!(schedule.evaluate(graph, &table).unwrap().latency <= mapped.makespan);

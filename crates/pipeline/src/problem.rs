@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use millstream_board::{Board, CoreId, Processor, ProcessorClass};
+use millstream_board::{Accelerator, Board, Cluster, CoreId, Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_schedule::{Assignment, Replica, Schedule, Stage, replicated_period};
+use millstream_schedule::{Replica, Schedule, Stage, replicated_period};
 
 use crate::cores::CoreCounts;
 use crate::{PipelineError, Plan, PlannedStage};
@@ -17,7 +17,7 @@ pub(crate) const UNSUPPORTED: u64 = u64::MAX / 4;
 #[derive(Debug, Clone)]
 pub struct Problem {
     chain: Chain,
-    clusters: Vec<ClusterCores>,
+    clusters: Vec<Units>,
     pub(crate) counts: CoreCounts,
     /// Clusters' classes, cluster by cluster, counts ascending: `classes[offset(cluster) + count - 1]`.
     pub(crate) classes: Vec<ProcessorClass>,
@@ -25,10 +25,12 @@ pub struct Problem {
     times: Vec<Vec<u64>>,
 }
 
+/// The cores of a cluster, or an accelerator: a cluster of one unit without a core.
 #[derive(Debug, Clone)]
-struct ClusterCores {
+struct Units {
     label: String,
     cores: Vec<CoreId>,
+    count: usize,
     /// Index of its first class.
     offset: usize,
 }
@@ -42,12 +44,14 @@ impl Problem {
     pub fn new(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> Result<Self, PipelineError> {
         let mut clusters = Vec::new();
         let mut classes = Vec::new();
-        for cluster in board.clusters() {
-            let cores = cluster.cores.iter().map(|core| core.id).collect();
-            clusters.push(ClusterCores { label: cluster.label.clone(), cores, offset: classes.len() });
-            classes.extend(
-                (1..=cluster.cores.len()).map(|count| ProcessorClass { cluster: cluster.label.clone(), count }),
-            );
+        let of_cluster = |cluster: &Cluster| (cluster.label.clone(), cluster.cores.iter().map(|core| core.id).collect());
+        let of_accelerator = |accelerator: &Accelerator| (accelerator.label.clone(), Vec::new());
+        let units = board.clusters().iter().map(of_cluster).chain(board.accelerators().iter().map(of_accelerator));
+        for (label, cores) in units {
+            let count = cores.len().max(1);
+            let offset = classes.len();
+            classes.extend((1..=count).map(|count| ProcessorClass { cluster: label.clone(), count }));
+            clusters.push(Units { label, cores, count, offset });
         }
         let processors: Vec<ProcessorIndex> = classes
             .iter()
@@ -58,7 +62,7 @@ impl Problem {
             return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
         }
         let times = stage_times(graph, chain, table, &processors);
-        let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.cores.len()).collect());
+        let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         Ok(Self { chain: chain.clone(), clusters, counts, classes, times })
     }
 
@@ -73,8 +77,8 @@ impl Problem {
 
     /// The classes of a cluster, counts ascending from 1.
     pub(crate) fn classes_of(&self, cluster: usize) -> Range<usize> {
-        let ClusterCores { offset, cores, .. } = &self.clusters[cluster];
-        *offset..offset + cores.len()
+        let Units { offset, count, .. } = &self.clusters[cluster];
+        *offset..offset + count
     }
 
     /// Time of the stage of blocks `start..end` on a class; at least [`UNSUPPORTED`] if it can't run there.
@@ -105,7 +109,7 @@ impl Problem {
         let mut replica = |class: &ProcessorClass, blocks: &Range<usize>| {
             let cores = free.get_mut(class.cluster.as_str()).into_iter().flatten().take(class.count).copied();
             let processor = Processor { cluster: class.cluster.clone(), cores: cores.collect() };
-            Replica { assignments: vec![Assignment { processor, operators: self.chain.operators(blocks.clone()) }] }
+            Replica::single(processor, self.chain.operators(blocks.clone()))
         };
         let stages = plan.stages.iter().map(|stage| Stage {
             replicas: stage.replicas.iter().map(|class| replica(class, &stage.blocks)).collect(),
@@ -134,7 +138,15 @@ fn stage_times(graph: &Graph, chain: &Chain, table: &CostTable, processors: &[Pr
         let mut times = Vec::with_capacity(blocks.len() * (blocks.len() + 1) / 2);
         for end in 1..=blocks.len() {
             for start in 0..end {
-                let hand_over = if start == 0 { 0 } else { table.hand_over(processor, bytes.of(start..end)).0 };
+                let hand_over = match (table.access(processor), start) {
+                    (None, 0) => 0,
+                    (None, _) => table.hand_over(processor, bytes.of(start..end)).0,
+                    (Some(_), _) => {
+                        let cluster = table.classes()[processor.index()].cluster.clone();
+                        let replica = Replica::single(Processor::accelerator(cluster), chain.operators(start..end));
+                        replica.hand_over(usize::from(start > 0), graph, table).0
+                    }
+                };
                 let time = sums[end] - sums[start] + hand_over;
                 times.push(if gaps[end] > gaps[start] { UNSUPPORTED } else { time.max(1) });
             }

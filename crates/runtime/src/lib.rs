@@ -11,7 +11,7 @@
 //! use millstream_board::Processor;
 //! use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
 //! use millstream_runtime::{Engine, EngineOptions};
-//! use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+//! use millstream_schedule::{Replica, Schedule, Stage};
 //!
 //! /// Adds one for every operator of its segment.
 //! struct Counting;
@@ -44,9 +44,7 @@
 //! let graph = Arc::new(builder.build()?);
 //!
 //! let stage = |core, operators: &[OperatorId]| Stage {
-//!     replicas: vec![Replica {
-//!         assignments: vec![Assignment { processor: Processor::new("B", [core]), operators: operators.to_vec() }],
-//!     }],
+//!     replicas: vec![Replica::single(Processor::new("B", [core]), operators.to_vec())],
 //! };
 //! let schedule = Schedule { stages: vec![stage(0, &graph.order()[..1]), stage(1, &graph.order()[1..])] };
 //! let engine = Engine::new(&graph, &schedule, &[Arc::new(Counting)], &EngineOptions::default())?;

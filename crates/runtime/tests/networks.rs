@@ -12,15 +12,10 @@ use millstream_onnx::Model;
 use millstream_partition::Chain;
 use millstream_profile::sample_frame;
 use millstream_runtime::{Engine, EngineOptions};
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Replica, Schedule, Stage};
 
 fn stage(cores: &[&[u32]], operators: &[OperatorId]) -> Stage {
-    let replica = |cores: &&[u32]| Replica {
-        assignments: vec![Assignment {
-            processor: Processor::new("B", cores.iter().copied()),
-            operators: operators.to_vec(),
-        }],
-    };
+    let replica = |cores: &&[u32]| Replica::single(Processor::new("B", cores.iter().copied()), operators.to_vec());
     Stage { replicas: cores.iter().map(replica).collect() }
 }
 

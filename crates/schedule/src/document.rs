@@ -1,10 +1,10 @@
 use millstream_board::{Board, Processor};
 use millstream_cost::Provenance;
-use millstream_graph::Graph;
+use millstream_graph::{Graph, OperatorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Assignment, Evaluation, Replica, Schedule, ScheduleError, Stage};
+use crate::{Assignment, ChannelSplit, Evaluation, Replica, Schedule, ScheduleError, Stage};
 
 /// The `format` of schedule files.
 pub const SCHEDULE_FORMAT: &str = "millstream-schedule";
@@ -92,6 +92,19 @@ pub struct StageDocument {
 pub struct ReplicaDocument {
     /// What each of its processors runs.
     pub assignments: Vec<AssignmentDocument>,
+    /// Operators whose output channels several of the processors share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<SplitDocument>,
+}
+
+/// An operator that several processors share, and those that follow it channel by channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SplitDocument {
+    /// Names of the operators; every processor that takes part lists them one after the other.
+    pub operators: Vec<String>,
+    /// Output channels that each of the replica's processors makes, the first channels first; 0 for one that takes no part.
+    pub channels: Vec<usize>,
 }
 
 /// The operators of one processor.
@@ -166,12 +179,19 @@ impl ScheduleDocument {
 impl Schedule {
     /// The stages as they stand in a file.
     pub fn to_stages(&self, graph: &Graph) -> Vec<StageDocument> {
+        let names = |ids: &[OperatorId]| ids.iter().map(|&id| graph.operator(id).name.clone()).collect();
         let assignment = |assignment: &Assignment| AssignmentDocument {
             processor: assignment.processor.clone(),
-            operators: assignment.operators.iter().map(|&id| graph.operator(id).name.clone()).collect(),
+            operators: names(&assignment.operators),
         };
-        let replica =
-            |replica: &Replica| ReplicaDocument { assignments: replica.assignments.iter().map(assignment).collect() };
+        let split = |split: &ChannelSplit| SplitDocument {
+            operators: names(&split.operators),
+            channels: split.channels.clone(),
+        };
+        let replica = |replica: &Replica| ReplicaDocument {
+            assignments: replica.assignments.iter().map(assignment).collect(),
+            splits: replica.splits.iter().map(split).collect(),
+        };
         let stage = |stage: &Stage| StageDocument { replicas: stage.replicas.iter().map(replica).collect() };
         self.stages.iter().map(stage).collect()
     }
@@ -188,11 +208,15 @@ fn from_stages(stages: &[StageDocument], graph: &Graph) -> Result<Schedule, Sche
     for (index, stage) in stages.iter().enumerate() {
         let mut replicas = Vec::with_capacity(stage.replicas.len());
         for replica in &stage.replicas {
+            let all = |names: &[String]| names.iter().map(|name| find(index, name)).collect::<Result<Vec<_>, _>>();
             let assignments = replica.assignments.iter().map(|assignment| {
-                let operators = assignment.operators.iter().map(|name| find(index, name)).collect::<Result<_, _>>()?;
-                Ok(Assignment { processor: assignment.processor.clone(), operators })
+                Ok(Assignment { processor: assignment.processor.clone(), operators: all(&assignment.operators)? })
             });
-            replicas.push(Replica { assignments: assignments.collect::<Result<_, ScheduleError>>()? });
+            let assignments = assignments.collect::<Result<_, ScheduleError>>()?;
+            let splits = replica.splits.iter().map(|split| {
+                Ok(ChannelSplit { operators: all(&split.operators)?, channels: split.channels.clone() })
+            });
+            replicas.push(Replica { assignments, splits: splits.collect::<Result<_, ScheduleError>>()? });
         }
         schedule.stages.push(Stage { replicas });
     }

@@ -69,6 +69,24 @@ pub enum ScheduleError {
         /// Stage, counted from 1.
         stage: usize,
     },
+    /// An accelerator is given away twice.
+    #[error("accelerator {accelerator} is used twice, the second time in stage {stage}; it works for one stage only")]
+    SharedAccelerator {
+        /// Its label.
+        accelerator: String,
+        /// Stage, counted from 1.
+        stage: usize,
+    },
+    /// A channel split can't be executed.
+    #[error("the channel split of '{operator}' in stage {stage}: {detail}")]
+    Split {
+        /// The operator that is divided.
+        operator: String,
+        /// Stage, counted from 1.
+        stage: usize,
+        /// What is wrong and what would be right.
+        detail: String,
+    },
     /// An operator is scheduled in two places, or in one replica of a stage and not in another.
     #[error("operator '{operator}' is scheduled in stage {stage} and elsewhere, or not in all replicas of its stage")]
     Repeated {

@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::{Assignment, Replica, Schedule, ScheduleError};
+use crate::{Assignment, Replica, Schedule, ScheduleError, Task};
 
 /// What a schedule achieves according to a cost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,16 +75,19 @@ impl Schedule {
 }
 
 impl Replica {
-    /// What a frame's way into this replica costs: the longest of what its processors pay to take over values that earlier
-    /// stages made. `stage` counts from 0; the first stage pays nothing.
+    /// What a frame's way into and out of this replica costs: the longest of what its processors pay to take over values from
+    /// outside the stage and to give back values to the outside. `stage` counts from 0; the first stage pays only where its
+    /// processors have memory of their own.
     pub fn hand_over(&self, stage: usize, graph: &Graph, table: &CostTable) -> Nanoseconds {
-        if stage == 0 {
-            return Nanoseconds::ZERO;
-        }
         let own: HashSet<OperatorId> = self.operators().collect();
         let of_assignment = |assignment: &Assignment| {
             let processor = table.find(&assignment.processor.class())?;
-            Some(table.hand_over(processor, received_bytes(&assignment.operators, &own, graph)))
+            let (made, given) = received_bytes(&assignment.operators, &own, graph);
+            let hand_over = if stage == 0 { Nanoseconds::ZERO } else { table.hand_over(processor, made) };
+            let access = table.access(processor).map_or(Nanoseconds::ZERO, |access| {
+                access.upload(made + given) + access.download(sent_bytes(&assignment.operators, &own, graph))
+            });
+            Some(hand_over + access)
         };
         self.assignments.iter().filter_map(of_assignment).max().unwrap_or_default()
     }
@@ -97,138 +100,165 @@ fn replica_time(
     graph: &Graph,
     table: &CostTable,
 ) -> Result<Nanoseconds, ScheduleError> {
-    let mut processors = Vec::with_capacity(replica.assignments.len());
-    for assignment in &replica.assignments {
-        let class = assignment.processor.class();
-        let unsupported = |operator: OperatorId| ScheduleError::Unsupported {
-            operator: graph.operator(operator).name.clone(),
-            class: class.clone(),
-        };
-        let first = assignment.operators.first().copied();
-        let processor = match (table.find(&class), first) {
-            (Some(processor), _) => processor,
-            (None, Some(operator)) => return Err(unsupported(operator)),
-            (None, None) => continue,
-        };
-        let times = assignment
-            .operators
-            .iter()
-            .map(|&operator| table.time(processor, operator.index()).ok_or_else(|| unsupported(operator)));
-        processors.push(Track { processor, operators: &assignment.operators, times: times.collect::<Result<_, _>>()? });
-    }
-    Ok(replica.hand_over(stage, graph, table) + makespan(&processors, stage, graph, table)?)
+    Ok(replica.hand_over(stage, graph, table) + replica.makespan(stage, graph, table)?)
 }
 
-/// Bytes of distinct values that operators outside the stage made.
-fn received_bytes(operators: &[OperatorId], own: &HashSet<OperatorId>, graph: &Graph) -> u64 {
+/// Bytes of distinct values that operators outside the stage made, and of those that the network is given.
+fn received_bytes(operators: &[OperatorId], own: &HashSet<OperatorId>, graph: &Graph) -> (u64, u64) {
     let mut seen = HashSet::new();
-    operators
-        .iter()
-        .flat_map(|&operator| &graph.operator(operator).inputs)
-        .filter(|&&value| graph.producer(value).is_some_and(|producer| !own.contains(&producer)) && seen.insert(value))
-        .map(|&value| graph.value(value).bytes().unwrap_or(0))
-        .sum()
-}
-
-/// One processor's part of a stage.
-struct Track<'a> {
-    processor: ProcessorIndex,
-    operators: &'a [OperatorId],
-    times: Vec<Nanoseconds>,
-}
-
-/// Self-timed execution: every processor runs its operators in order, each as soon as the processor is free and its inputs
-/// have arrived. A value that another processor made arrives after a transfer, which all readers there share. A transfer that
-/// blocks its sender follows the operator, to one processor after the other; one that blocks its receiver precedes the first
-/// operator there that reads the value.
-fn makespan(
-    tracks: &[Track<'_>],
-    stage: usize,
-    graph: &Graph,
-    table: &CostTable,
-) -> Result<Nanoseconds, ScheduleError> {
-    if let [track] = tracks {
-        return Ok(track.times.iter().copied().sum());
-    }
-    let mut home: HashMap<OperatorId, usize> = HashMap::new();
-    for (index, track) in tracks.iter().enumerate() {
-        home.extend(track.operators.iter().map(|&operator| (operator, index)));
-    }
-    let mut finished: HashMap<OperatorId, Nanoseconds> = HashMap::new();
-    // When a value is on another processor, as far as a sender or a receiver has seen to it.
-    let mut delivered: HashMap<(ValueId, usize), Nanoseconds> = HashMap::new();
-    let mut free = vec![Nanoseconds::ZERO; tracks.len()];
-    let mut next = vec![0; tracks.len()];
-    let mut last = Nanoseconds::ZERO;
-    let transfer = |value: ValueId, from: usize, to: usize| {
+    let (mut made, mut given) = (0, 0);
+    for &value in operators.iter().flat_map(|&operator| &graph.operator(operator).inputs) {
+        if !seen.insert(value) {
+            continue;
+        }
         let bytes = graph.value(value).bytes().unwrap_or(0);
-        let (from, to) = (tracks[from].processor, tracks[to].processor);
-        (table.transfer(from, to, bytes), table.blocks(from, to))
+        match graph.producer(value) {
+            Some(producer) if own.contains(&producer) => {}
+            Some(_) => made += bytes,
+            None => given += bytes,
+        }
+    }
+    (made, given)
+}
+
+/// Bytes of the values that operators outside the stage read, or that the network returns.
+fn sent_bytes(operators: &[OperatorId], own: &HashSet<OperatorId>, graph: &Graph) -> u64 {
+    let outputs = operators.iter().flat_map(|&operator| &graph.operator(operator).outputs);
+    let is_sent = |value: &ValueId| {
+        graph.outputs().contains(value) || graph.readers(*value).iter().any(|reader| !own.contains(reader))
     };
-    loop {
-        let mut advanced = false;
-        for (index, track) in tracks.iter().enumerate() {
-            while let Some(&operator) = track.operators.get(next[index]) {
-                let inputs = graph.operator(operator).inputs.iter().filter_map(|&value| {
-                    let producer = graph.producer(value)?;
-                    Some((value, producer, *home.get(&producer)?))
-                });
-                let inputs: Vec<(ValueId, OperatorId, usize)> = inputs.collect();
-                if inputs.iter().any(|(_, producer, _)| !finished.contains_key(producer)) {
-                    break;
+    outputs.copied().filter(is_sent).map(|value| graph.value(value).bytes().unwrap_or(0)).sum()
+}
+
+/// When a processor has what a task made, as far as a sender or a receiver has seen to it.
+type Delivered = HashMap<(ValueId, usize, usize), Nanoseconds>;
+
+impl Replica {
+    /// Time from when the inputs are there until the last operator is done, by self-timed execution: every processor runs its
+    /// operators in order, each as soon as the processor is free and its inputs have arrived. What another processor made
+    /// arrives after a transfer, which all readers there share. A transfer that blocks its sender follows the operator, to one
+    /// processor after the other; one that blocks its receiver precedes the first operator there that reads the value.
+    ///
+    /// # Errors
+    /// As [`Schedule::evaluate`]; `stage`, counted from 0, is for the message only.
+    pub fn makespan(&self, stage: usize, graph: &Graph, table: &CostTable) -> Result<Nanoseconds, ScheduleError> {
+        let tasks = self.tasks(graph);
+        let (classes, times) = self.times(&tasks, graph, table)?;
+        if self.assignments.len() == 1 {
+            return Ok(times.into_iter().sum());
+        }
+        let mut tracks = vec![Vec::new(); self.assignments.len()];
+        let mut readers: Vec<Vec<(usize, ValueId, u64)>> = vec![Vec::new(); tasks.len()];
+        for (index, task) in tasks.iter().enumerate() {
+            tracks[task.processor].push(index);
+            for input in &task.inputs {
+                let reader = (task.processor, input.value, input.bytes);
+                if !readers[input.maker].contains(&reader) {
+                    readers[input.maker].push(reader);
                 }
-                let mut start = free[index];
-                let mut arrival = Nanoseconds::ZERO;
-                let mut fetched = Vec::new();
-                for (value, producer, from) in inputs {
-                    let made = finished[&producer];
-                    if from == index {
-                        arrival = arrival.max(made);
-                    } else if let Some(&there) = delivered.get(&(value, index)) {
-                        arrival = arrival.max(there);
-                    } else {
-                        let (time, blocked) = transfer(value, from, index);
-                        match blocked {
-                            Some(BlockedEnd::Receiver) => fetched.push((made, value, time)),
-                            _ => arrival = arrival.max(made + time),
-                        }
-                    }
-                }
-                // In the order in which they were made.
-                fetched.sort_unstable();
-                for (made, value, time) in fetched {
-                    start = start.max(made) + time;
-                    delivered.insert((value, index), start);
-                }
-                let end = start.max(arrival) + track.times[next[index]];
-                finished.insert(operator, end);
-                last = last.max(end);
-                free[index] = end;
-                for &value in &graph.operator(operator).outputs {
-                    for to in (0..tracks.len()).filter(|&to| to != index) {
-                        let is_read = graph.readers(value).iter().any(|reader| home.get(reader) == Some(&to));
-                        let (time, blocked) = transfer(value, index, to);
-                        if is_read && blocked == Some(BlockedEnd::Sender) {
-                            free[index] += time;
-                            delivered.insert((value, to), free[index]);
-                        }
-                    }
-                }
-                next[index] += 1;
-                advanced = true;
             }
         }
-        if !advanced {
-            break;
+        let transfer = |from: usize, to: usize, bytes: u64| match (classes[from], classes[to]) {
+            (Some(from), Some(to)) => (table.transfer(from, to, bytes), table.blocks(from, to)),
+            _ => (Nanoseconds::ZERO, None),
+        };
+        let mut finished: Vec<Option<Nanoseconds>> = vec![None; tasks.len()];
+        let mut delivered = Delivered::new();
+        let mut free = vec![Nanoseconds::ZERO; tracks.len()];
+        let mut next = vec![0; tracks.len()];
+        let mut last = Nanoseconds::ZERO;
+        loop {
+            let mut advanced = false;
+            for (processor, track) in tracks.iter().enumerate() {
+                while let Some(&index) = track.get(next[processor]) {
+                    let task = &tasks[index];
+                    let made: Option<Vec<Nanoseconds>> = task.inputs.iter().map(|input| finished[input.maker]).collect();
+                    let Some(made) = made else { break };
+                    let mut start = free[processor];
+                    let mut arrival = Nanoseconds::ZERO;
+                    let mut fetched = Vec::new();
+                    for (input, made) in task.inputs.iter().zip(made) {
+                        let from = tasks[input.maker].processor;
+                        let key = (input.value, input.maker, processor);
+                        if from == processor {
+                            arrival = arrival.max(made);
+                        } else if let Some(&there) = delivered.get(&key) {
+                            arrival = arrival.max(there);
+                        } else {
+                            let (time, blocked) = transfer(from, processor, input.bytes);
+                            match blocked {
+                                Some(BlockedEnd::Receiver) => fetched.push((made, key, time)),
+                                _ => arrival = arrival.max(made + time),
+                            }
+                        }
+                    }
+                    // In the order in which they were made.
+                    fetched.sort_unstable();
+                    for (made, key, time) in fetched {
+                        start = start.max(made) + time;
+                        delivered.insert(key, start);
+                    }
+                    let end = start.max(arrival) + times[index];
+                    finished[index] = Some(end);
+                    last = last.max(end);
+                    free[processor] = end;
+                    for &value in &graph.operator(task.operator).outputs {
+                        for to in (0..tracks.len()).filter(|&to| to != processor) {
+                            let read = readers[index].iter().find(|reader| reader.0 == to && reader.1 == value);
+                            let Some(&(_, _, bytes)) = read else { continue };
+                            let (time, blocked) = transfer(processor, to, bytes);
+                            if blocked == Some(BlockedEnd::Sender) {
+                                free[processor] += time;
+                                delivered.insert((value, index, to), free[processor]);
+                            }
+                        }
+                    }
+                    next[processor] += 1;
+                    advanced = true;
+                }
+            }
+            if !advanced {
+                break;
+            }
         }
-    }
-    for (track, next) in tracks.iter().zip(next) {
-        if let Some(&operator) = track.operators.get(next) {
-            let waits = graph.operator(operator).inputs.iter().filter_map(|&value| graph.producer(value));
-            let needs = waits.into_iter().find(|producer| !finished.contains_key(producer)).unwrap_or(operator);
-            let name = |id: OperatorId| graph.operator(id).name.clone();
-            return Err(ScheduleError::Order { operator: name(operator), stage: stage + 1, needs: name(needs) });
+        for (track, next) in tracks.iter().zip(next) {
+            if let Some(&index) = track.get(next) {
+                let mut waits = tasks[index].inputs.iter().map(|input| input.maker);
+                let needs = waits.find(|&maker| finished[maker].is_none()).unwrap_or(index);
+                let name = |task: usize| graph.operator(tasks[task].operator).name.clone();
+                return Err(ScheduleError::Order { operator: name(index), stage: stage + 1, needs: name(needs) });
+            }
         }
+        Ok(last)
     }
-    Ok(last)
+
+    /// The processors' places in the table, and each task's time.
+    #[expect(clippy::type_complexity, reason = "two plain lists")]
+    fn times(
+        &self,
+        tasks: &[Task],
+        graph: &Graph,
+        table: &CostTable,
+    ) -> Result<(Vec<Option<ProcessorIndex>>, Vec<Nanoseconds>), ScheduleError> {
+        let classes: Vec<Option<ProcessorIndex>> =
+            self.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
+        let time = |task: &Task| {
+            let known = classes[task.processor].and_then(|processor| task_time(task, processor, table));
+            known.ok_or_else(|| ScheduleError::Unsupported {
+                operator: graph.operator(task.operator).name.clone(),
+                class: self.assignments[task.processor].processor.class(),
+            })
+        };
+        let times = tasks.iter().map(time).collect::<Result<_, _>>()?;
+        Ok((classes, times))
+    }
+}
+
+/// What a task takes on a processor of this class; `None` if it is not supported there.
+pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {
+    let operator = task.operator.index();
+    match task.share {
+        None => table.time(processor, operator),
+        Some(share) => table.part_time(processor, operator, share.channels, share.of),
+    }
 }

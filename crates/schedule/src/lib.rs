@@ -8,13 +8,13 @@
 //! ```
 //! use millstream_board::Processor;
 //! use millstream_cost::{CostTable, Nanoseconds};
-//! use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+//! use millstream_schedule::{Replica, Schedule, Stage};
 //!
 //! let model = millstream_zoo::build("tiny-darknet")?;
 //! let graph = model.graph();
 //! let (front, back) = graph.order().split_at(20);
 //! let stage = |processor: Processor, operators: &[_]| Stage {
-//!     replicas: vec![Replica { assignments: vec![Assignment { processor, operators: operators.to_vec() }] }],
+//!     replicas: vec![Replica::single(processor, operators.to_vec())],
 //! };
 //! let schedule = Schedule {
 //!     stages: vec![stage(Processor::new("B", [0]), front), stage(Processor::new("s", [1]), back)],
@@ -41,12 +41,15 @@ mod error;
 mod evaluate;
 mod notation;
 mod schedule;
+mod splits;
+mod tasks;
 mod validate;
 
 pub use document::{
     AssignmentDocument, BoardReference, ModelReference, Prediction, ReplicaDocument, SCHEDULE_FORMAT, SCHEDULE_VERSION,
-    ScheduleDocument, StageDocument,
+    ScheduleDocument, SplitDocument, StageDocument,
 };
 pub use error::ScheduleError;
-pub use evaluate::{Evaluation, StageEvaluation, replicated_period};
-pub use schedule::{Assignment, Replica, Schedule, Stage};
+pub use evaluate::{Evaluation, StageEvaluation, replicated_period, task_time};
+pub use schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+pub use tasks::{Share, Task, TaskInput};

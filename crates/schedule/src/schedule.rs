@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 
@@ -20,6 +22,20 @@ pub struct Stage {
 pub struct Replica {
     /// What each processor runs.
     pub assignments: Vec<Assignment>,
+    /// Operators that several of the processors share; each of those lists them.
+    pub splits: Vec<ChannelSplit>,
+}
+
+/// An operator whose output channels are made by several processors of a replica, with the operators that follow it channel by
+/// channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelSplit {
+    /// The operator that is divided, and then those after it that are divided like it. Every processor that takes part runs
+    /// them one after the other.
+    pub operators: Vec<OperatorId>,
+    /// Output channels that each of the replica's processors makes, in the order of the assignments: the first one makes the
+    /// first channels. 0 for a processor that takes no part.
+    pub channels: Vec<usize>,
 }
 
 /// The operators that one processor runs, in order.
@@ -42,6 +58,20 @@ impl Schedule {
     }
 }
 
+impl ChannelSplit {
+    /// The channels that a processor makes, by the position of its assignment; `None` if it takes no part.
+    pub fn range(&self, position: usize) -> Option<Range<usize>> {
+        let own = *self.channels.get(position).filter(|&&own| own > 0)?;
+        let start: usize = self.channels[..position].iter().sum();
+        Some(start..start + own)
+    }
+
+    /// How many channels there are.
+    pub fn total(&self) -> usize {
+        self.channels.iter().sum()
+    }
+}
+
 impl Stage {
     /// The operators of the stage, as its first replica lists them.
     pub fn operators(&self) -> impl Iterator<Item = OperatorId> {
@@ -50,8 +80,29 @@ impl Stage {
 }
 
 impl Replica {
-    /// All operators, processor by processor.
+    /// A replica of one processor.
+    pub fn single(processor: Processor, operators: Vec<OperatorId>) -> Self {
+        Self::new(vec![Assignment { processor, operators }])
+    }
+
+    /// A replica whose processors share no operator.
+    pub fn new(assignments: Vec<Assignment>) -> Self {
+        Self { assignments, splits: Vec::new() }
+    }
+
+    /// All operators, processor by processor; an operator that several processors share is named at the first of them.
     pub fn operators(&self) -> impl Iterator<Item = OperatorId> {
-        self.assignments.iter().flat_map(|assignment| assignment.operators.iter().copied())
+        let is_first = |position: usize, id: OperatorId| {
+            let split = self.split_of(id);
+            split.is_none_or(|split| split.channels.iter().position(|&channels| channels > 0) == Some(position))
+        };
+        self.assignments.iter().enumerate().flat_map(move |(position, assignment)| {
+            assignment.operators.iter().copied().filter(move |&id| is_first(position, id))
+        })
+    }
+
+    /// The split that an operator is part of.
+    pub fn split_of(&self, operator: OperatorId) -> Option<&ChannelSplit> {
+        self.splits.iter().find(|split| split.operators.contains(&operator))
     }
 }

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashSet};
 use millstream_board::{Board, CoreId};
 use millstream_graph::{Graph, OperatorId};
 
-use crate::{Replica, Schedule, ScheduleError};
+use crate::{Replica, Schedule, ScheduleError, Task};
 
 impl Schedule {
     /// Whether the schedule can run: every operator once, nothing before what it needs, every processor's cores on the
@@ -17,6 +17,7 @@ impl Schedule {
         }
         let mut done: HashSet<OperatorId> = HashSet::new();
         let mut cores: HashSet<CoreId> = HashSet::new();
+        let mut accelerators: HashSet<&str> = HashSet::new();
         for (index, stage) in self.stages.iter().enumerate() {
             let number = index + 1;
             let mut expected: Option<BTreeSet<OperatorId>> = None;
@@ -26,16 +27,21 @@ impl Schedule {
                     return Err(empty(&format!("replica {}", position + 1)));
                 }
                 for assignment in &replica.assignments {
-                    if assignment.operators.is_empty() || assignment.processor.cores.is_empty() {
+                    let processor = &assignment.processor;
+                    let is_accelerator = board.accelerator(&processor.cluster).is_some();
+                    if assignment.operators.is_empty() || processor.cores.is_empty() && !is_accelerator {
                         return Err(empty("a processor"));
                     }
-                    board
-                        .check(&assignment.processor)
-                        .map_err(|source| ScheduleError::Processor { stage: number, source })?;
+                    board.check(processor).map_err(|source| ScheduleError::Processor { stage: number, source })?;
+                    if is_accelerator && !accelerators.insert(&processor.cluster) {
+                        let accelerator = processor.cluster.clone();
+                        return Err(ScheduleError::SharedAccelerator { accelerator, stage: number });
+                    }
                     if let Some(&core) = assignment.processor.cores.iter().find(|&&core| !cores.insert(core)) {
                         return Err(ScheduleError::SharedCore { core, stage: number });
                     }
                 }
+                replica.check_splits(graph, number)?;
                 let own = operators_once(replica, graph, number, &done)?;
                 if let Some(expected) = &expected
                     && let Some(&operator) = expected.symmetric_difference(&own).next()
@@ -73,26 +79,49 @@ fn operators_once(
     Ok(own)
 }
 
-/// Lets every processor advance as far as its operators' inputs allow; whatever is left can never start.
+/// Lets every processor advance as far as its tasks' inputs allow; whatever is left can never start.
 fn check_order(
     replica: &Replica,
     graph: &Graph,
     stage: usize,
     done: &HashSet<OperatorId>,
 ) -> Result<(), ScheduleError> {
-    let mut finished = done.clone();
-    let mut next = vec![0; replica.assignments.len()];
-    let missing = |id: OperatorId, finished: &HashSet<OperatorId>| {
-        let producers = graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value));
-        producers.into_iter().find(|producer| !finished.contains(producer))
+    let order = |operator: OperatorId, needs: OperatorId| {
+        let name = |id: OperatorId| graph.operator(id).name.clone();
+        Err(ScheduleError::Order { operator: name(operator), stage, needs: name(needs) })
+    };
+    let own: HashSet<OperatorId> = replica.operators().collect();
+    for &operator in &own {
+        let makers = graph.operator(operator).inputs.iter().filter_map(|&value| graph.producer(value));
+        if let Some(needs) = makers.into_iter().find(|maker| !own.contains(maker) && !done.contains(maker)) {
+            return order(operator, needs);
+        }
+    }
+    let tasks = replica.tasks(graph);
+    match blocked_task(&tasks, replica.assignments.len()) {
+        None => Ok(()),
+        Some((task, needs)) => order(tasks[task].operator, tasks[needs].operator),
+    }
+}
+
+/// A task that waits for another one that waits for it, if there is one, and that other one.
+fn blocked_task(tasks: &[Task], processors: usize) -> Option<(usize, usize)> {
+    let mut tracks = vec![Vec::new(); processors];
+    for (index, task) in tasks.iter().enumerate() {
+        tracks[task.processor].push(index);
+    }
+    let mut is_done = vec![false; tasks.len()];
+    let mut next = vec![0; processors];
+    let missing = |task: usize, is_done: &[bool]| {
+        tasks[task].inputs.iter().map(|input| input.maker).find(|&maker| !is_done[maker])
     };
     loop {
         let mut advanced = false;
-        for (assignment, next) in replica.assignments.iter().zip(&mut next) {
-            while let Some(&id) = assignment.operators.get(*next)
-                && missing(id, &finished).is_none()
+        for (track, next) in tracks.iter().zip(&mut next) {
+            while let Some(&task) = track.get(*next)
+                && missing(task, &is_done).is_none()
             {
-                finished.insert(id);
+                is_done[task] = true;
                 *next += 1;
                 advanced = true;
             }
@@ -101,13 +130,8 @@ fn check_order(
             break;
         }
     }
-    for (assignment, next) in replica.assignments.iter().zip(next) {
-        if let Some(&id) = assignment.operators.get(next)
-            && let Some(needs) = missing(id, &finished)
-        {
-            let name = |id: OperatorId| graph.operator(id).name.clone();
-            return Err(ScheduleError::Order { operator: name(id), stage, needs: name(needs) });
-        }
-    }
-    Ok(())
+    tracks.iter().zip(next).find_map(|(track, next)| {
+        let &task = track.get(next)?;
+        Some((task, missing(task, &is_done)?))
+    })
 }

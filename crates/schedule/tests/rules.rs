@@ -58,7 +58,7 @@ fn assignment(graph: &Graph, cluster: &str, core: u32, operators: &[&str]) -> As
 }
 
 fn stage(replicas: Vec<Vec<Assignment>>) -> Stage {
-    Stage { replicas: replicas.into_iter().map(|assignments| Replica { assignments }).collect() }
+    Stage { replicas: replicas.into_iter().map(Replica::new).collect() }
 }
 
 /// `stem left` on a big core, then `right join` on either of two small ones.

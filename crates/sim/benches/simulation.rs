@@ -4,7 +4,7 @@
 
 use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
 
 fn main() {
@@ -18,9 +18,7 @@ fn operators_of_inception_resnet_v2(bencher: divan::Bencher<'_, '_>) {
     let graph = model.graph();
     let operators = graph.order();
     let stage = |(core, part): (usize, &[_])| Stage {
-        replicas: vec![Replica {
-            assignments: vec![Assignment { processor: Processor::new("B", [core as u32]), operators: part.to_vec() }],
-        }],
+        replicas: vec![Replica::single(Processor::new("B", [core as u32]), part.to_vec())],
     };
     let schedule = Schedule { stages: operators.chunks(operators.len().div_ceil(4)).enumerate().map(stage).collect() };
     let mut table = CostTable::new(operators.len(), [Processor::new("B", [0]).class()]);

@@ -3,15 +3,13 @@
 //! ```
 //! use millstream_board::Processor;
 //! use millstream_cost::{CostTable, Nanoseconds};
-//! use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+//! use millstream_schedule::{Replica, Schedule, Stage};
 //! use millstream_sim::{Settings, simulate};
 //!
 //! let model = millstream_zoo::build("squeezenet")?;
 //! let graph = model.graph();
 //! let stage = |cluster: &str, operators: &[_]| Stage {
-//!     replicas: vec![Replica {
-//!         assignments: vec![Assignment { processor: Processor::new(cluster, [0]), operators: operators.to_vec() }],
-//!     }],
+//!     replicas: vec![Replica::single(Processor::new(cluster, [0]), operators.to_vec())],
 //! };
 //! let (front, back) = graph.order().split_at(30);
 //! let schedule = Schedule { stages: vec![stage("B", front), stage("s", back)] };

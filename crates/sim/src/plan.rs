@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use millstream_cost::{BlockedEnd, CostTable};
 use millstream_graph::{Graph, OperatorId, ValueId};
-use millstream_schedule::{Replica, Schedule, ScheduleError};
+use millstream_schedule::{Replica, Schedule, ScheduleError, Task, task_time};
 
 /// A stage's replicas.
 pub(crate) struct StagePlan {
@@ -70,44 +70,43 @@ pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Res
 }
 
 fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTable) -> ReplicaPlan {
-    let mut operators: Vec<OperatorPlan> = Vec::new();
-    let mut place: HashMap<OperatorId, usize> = HashMap::new();
-    let mut tracks = Vec::with_capacity(replica.assignments.len());
     let classes: Vec<_> =
         replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
-    for (track, assignment) in replica.assignments.iter().enumerate() {
-        let mut own = Vec::with_capacity(assignment.operators.len());
-        for &id in &assignment.operators {
-            let time = classes[track].and_then(|processor| table.time(processor, id.index()));
-            place.insert(id, operators.len());
-            own.push(operators.len());
-            let nanoseconds = time.unwrap_or_default().0;
-            operators.push(OperatorPlan {
-                id,
-                track,
-                nanoseconds,
-                inputs: 0,
-                readers: Vec::new(),
-                sends: Vec::new(),
-                fetches: Vec::new(),
-            });
+    let tasks = replica.tasks(graph);
+    let operator_plan = |task: &Task| OperatorPlan {
+        id: task.operator,
+        track: task.processor,
+        nanoseconds: classes[task.processor]
+            .and_then(|processor| task_time(task, processor, table))
+            .unwrap_or_default()
+            .0,
+        inputs: task.inputs.len(),
+        readers: Vec::new(),
+        sends: Vec::new(),
+        fetches: Vec::new(),
+    };
+    let mut operators: Vec<OperatorPlan> = tasks.iter().map(operator_plan).collect();
+    let mut tracks = vec![Vec::new(); replica.assignments.len()];
+    // Who reads what a task makes, in the order in which it sends: value by value, processor by processor.
+    let mut reads: Vec<Vec<(usize, usize, ValueId, u64)>> = vec![Vec::new(); tasks.len()];
+    for (reader, task) in tasks.iter().enumerate() {
+        tracks[task.processor].push(reader);
+        for input in &task.inputs {
+            reads[input.maker].push((task.processor, reader, input.value, input.bytes));
         }
-        tracks.push(own);
     }
-    let mut fetches: HashMap<(ValueId, usize), usize> = HashMap::new();
-    for maker in 0..operators.len() {
-        let from = operators[maker].track;
-        for &value in &graph.operator(operators[maker].id).outputs {
-            let bytes = graph.value(value).bytes().unwrap_or(0);
-            let readers: Vec<usize> =
-                graph.readers(value).iter().filter_map(|reader| place.get(reader).copied()).collect();
+    let mut fetches: HashMap<(ValueId, usize, usize), usize> = HashMap::new();
+    for (maker, reads) in reads.iter().enumerate() {
+        let from = tasks[maker].processor;
+        for &value in &graph.operator(tasks[maker].operator).outputs {
             for to in 0..tracks.len() {
-                let own = readers.iter().copied().filter(|&reader| operators[reader].track == to);
-                let own: Vec<usize> = own.collect();
-                let (Some(sender), Some(receiver)) = (classes[from], classes[to]) else { continue };
+                let own: Vec<_> = reads.iter().filter(|read| read.0 == to && read.2 == value).collect();
+                let (Some(sender), Some(receiver), Some(&&(.., bytes))) = (classes[from], classes[to], own.first())
+                else {
+                    continue;
+                };
                 let nanoseconds = table.transfer(sender, receiver, bytes).0;
                 let delivery = match table.blocks(sender, receiver) {
-                    _ if own.is_empty() => continue,
                     _ if from == to => Delivery::AtOnce,
                     None => Delivery::Beside(nanoseconds),
                     Some(BlockedEnd::Sender) => {
@@ -116,17 +115,14 @@ fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTabl
                     }
                     Some(BlockedEnd::Receiver) => {
                         let known = fetches.len();
-                        let number = *fetches.entry((value, to)).or_insert(known);
-                        for &reader in &own {
+                        let number = *fetches.entry((value, maker, to)).or_insert(known);
+                        for &&(_, reader, ..) in &own {
                             operators[reader].fetches.push(Fetch { maker, number, nanoseconds });
                         }
                         Delivery::AtOnce
                     }
                 };
-                for reader in own {
-                    operators[maker].readers.push((reader, delivery));
-                    operators[reader].inputs += 1;
-                }
+                operators[maker].readers.extend(own.iter().map(|read| (read.1, delivery)));
             }
         }
     }

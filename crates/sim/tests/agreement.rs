@@ -64,7 +64,7 @@ fn schedule(graph: &Graph, cuts: [usize; 2], places: &[usize]) -> Schedule {
             core += 1;
             (!own.is_empty()).then(|| Assignment { processor: Processor::new(*cluster, [core]), operators: own })
         });
-        Stage { replicas: vec![Replica { assignments: assignments.collect() }] }
+        Stage { replicas: vec![Replica::new(assignments.collect())] }
     };
     Schedule { stages: bounds.windows(2).map(stage).collect() }
 }
@@ -105,9 +105,8 @@ proptest! {
 }
 
 fn replicated(graph: &Graph) -> Schedule {
-    let replica = |cluster: &str, core: u32| Replica {
-        assignments: vec![Assignment { processor: Processor::new(cluster, [core]), operators: graph.order().to_vec() }],
-    };
+    let replica =
+        |cluster: &str, core: u32| Replica::single(Processor::new(cluster, [core]), graph.order().to_vec());
     Schedule { stages: vec![Stage { replicas: vec![replica("B", 0), replica("s", 1)] }] }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
 use millstream_graph::{DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape};
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Replica, Schedule, Stage};
 
 /// Operators `o0`, `o1`, ... in a row; each adds one to the value before.
 pub(crate) fn chain(operators: usize) -> Arc<Graph> {
@@ -35,7 +35,7 @@ pub(crate) fn pipeline(graph: &Graph, replicas: &[usize]) -> Schedule {
     let mut replica = |operator: OperatorId| {
         core += 1;
         let processor = Processor::new("B", [core - 1]);
-        Replica { assignments: vec![Assignment { processor, operators: vec![operator] }] }
+        Replica::single(processor, vec![operator])
     };
     let stages = graph.order().iter().zip(replicas);
     let stages = stages.map(|(&operator, &count)| Stage { replicas: (0..count).map(|_| replica(operator)).collect() });

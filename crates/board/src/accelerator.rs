@@ -1,0 +1,87 @@
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::PowerCoefficients;
+
+/// Something other than a CPU core that runs operators, driven through a host library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accelerator {
+    /// Short unique name, as in stage configurations: `G` for the first GPU.
+    pub label: String,
+    /// What sort of device it is.
+    pub kind: AcceleratorKind,
+    /// What the device calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Memory of its own; missing if it shares the CPU's or nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Units that each make an output channel at a time (processing elements), for devices that work in waves of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processing_elements: Option<u32>,
+    /// Clock frequency, where it is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hertz: Option<u64>,
+    /// What its power depends on, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerCoefficients>,
+}
+
+/// Sorts of accelerators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum AcceleratorKind {
+    /// A graphics processor.
+    Gpu,
+    /// A graphics interface that the CPU's own cores emulate; for tests.
+    SoftwareGpu,
+    /// A neural processing unit.
+    Npu,
+    /// A digital signal processor.
+    Dsp,
+    /// Programmable logic.
+    Fpga,
+}
+
+impl fmt::Display for AcceleratorKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Gpu => "GPU",
+            Self::SoftwareGpu => "software GPU",
+            Self::Npu => "NPU",
+            Self::Dsp => "DSP",
+            Self::Fpga => "FPGA",
+        })
+    }
+}
+
+/// What moving data between two clusters or accelerators takes, where the board's documents say it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Label of the cluster or accelerator that sends.
+    pub from: String,
+    /// Label of the one that receives.
+    pub to: String,
+    /// Bandwidth.
+    pub bytes_per_second: f64,
+    /// Once per value.
+    pub latency_seconds: f64,
+    /// The processor that a transfer occupies; missing if it goes on beside computation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockedEnd>,
+}
+
+/// Which processor a transfer occupies for its time, by mapping memory or flushing caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockedEnd {
+    /// The one that made the value: it sends it right after the operator, to one processor after the other.
+    Sender,
+    /// The one that needs the value: it fetches it right before the first operator that reads it.
+    Receiver,
+}

@@ -1,0 +1,90 @@
+//! A replica as the pieces of work that its processors do for a frame.
+
+use std::collections::HashMap;
+
+use millstream_graph::{Graph, OperatorId, ValueId};
+
+use crate::Replica;
+
+/// An operator on one processor, or the part of an operator that the processor makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// The operator.
+    pub operator: OperatorId,
+    /// Position of its processor among the replica's assignments.
+    pub processor: usize,
+    /// The share of the output channels, if several processors make them.
+    pub share: Option<Share>,
+    /// What it waits for.
+    pub inputs: Vec<TaskInput>,
+}
+
+/// A part of an operator's output channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Channels of the part.
+    pub channels: usize,
+    /// Channels of the whole.
+    pub of: usize,
+}
+
+impl Share {
+    /// The part's share of a size.
+    pub fn of_bytes(self, bytes: u64) -> u64 {
+        bytes * self.channels as u64 / (self.of as u64).max(1)
+    }
+}
+
+/// A value, or a part of one, that a task of the same replica makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskInput {
+    /// The value.
+    pub value: ValueId,
+    /// The task that makes it, counted through all tasks.
+    pub maker: usize,
+    /// Its size, or that of the part.
+    pub bytes: u64,
+}
+
+impl Replica {
+    /// The tasks, processor by processor, in the order in which each runs them. An operator that reads what several processors
+    /// made waits for every part, but one that is divided in the same way only for its own.
+    pub fn tasks(&self, graph: &Graph) -> Vec<Task> {
+        let mut tasks: Vec<Task> = Vec::new();
+        // An operator's tasks, and the split that it is part of.
+        let mut makers: HashMap<OperatorId, (Vec<usize>, Option<usize>)> = HashMap::new();
+        let mut splits: HashMap<OperatorId, usize> = HashMap::new();
+        for (index, split) in self.splits.iter().enumerate() {
+            splits.extend(split.operators.iter().map(|&operator| (operator, index)));
+        }
+        for (processor, assignment) in self.assignments.iter().enumerate() {
+            for &operator in &assignment.operators {
+                let split = splits.get(&operator).copied();
+                let share = split.and_then(|index| {
+                    let split = &self.splits[index];
+                    Some(Share { channels: *split.channels.get(processor)?, of: split.total() })
+                });
+                makers.entry(operator).or_insert((Vec::new(), split)).0.push(tasks.len());
+                tasks.push(Task { operator, processor, share, inputs: Vec::new() });
+            }
+        }
+        for index in 0..tasks.len() {
+            let Task { operator, processor, .. } = tasks[index];
+            let own_split = splits.get(&operator).copied();
+            let mut inputs = Vec::new();
+            for &value in &graph.operator(operator).inputs {
+                let Some((parts, split)) = graph.producer(value).and_then(|producer| makers.get(&producer)) else {
+                    continue;
+                };
+                let bytes = graph.value(value).bytes().unwrap_or(0);
+                let is_aligned = split.is_some() && *split == own_split;
+                for &maker in parts.iter().filter(|&&maker| !is_aligned || tasks[maker].processor == processor) {
+                    let bytes = tasks[maker].share.map_or(bytes, |share| share.of_bytes(bytes));
+                    inputs.push(TaskInput { value, maker, bytes });
+                }
+            }
+            tasks[index].inputs = inputs;
+        }
+        tasks
+    }
+}
