@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use millstream_backend::{Backend, BackendError, OperatorTimes, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
-use millstream_onnx::{Model, WeightStorage};
+use millstream_onnx::{Model, Weight, WeightStorage};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
 use ort::value::DynValue;
@@ -70,12 +70,11 @@ impl OrtBackend {
     }
 
     /// The weight as ONNX Runtime sees it, made when a segment first needs it.
-    fn weight(&self, name: &str) -> Result<Arc<DynValue>, String> {
+    fn weight(&self, name: &str, weight: &Weight) -> Result<Arc<DynValue>, String> {
         let mut weights = self.weights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = weights.get(name) {
             return Ok(Arc::clone(value));
         }
-        let weight = self.model.weights().get(name).ok_or_else(|| format!("the model has no weight '{name}'"))?;
         let value = Arc::new(weight_value(weight)?);
         weights.insert(name.to_owned(), Arc::clone(&value));
         Ok(value)
@@ -88,8 +87,11 @@ impl OrtBackend {
         processor: &Processor,
         profile_folder: Option<&Path>,
     ) -> Result<Session, String> {
-        let sub_model =
-            self.model.segment(&segment.operators, WeightStorage::External).map_err(|error| error.to_string())?;
+        let sub_model = match &segment.channels {
+            None => self.model.segment(&segment.operators, WeightStorage::External),
+            Some(channels) => self.model.segment_part(&segment.operators, channels, WeightStorage::External),
+        };
+        let sub_model = sub_model.map_err(|error| error.to_string())?;
         let text = |error: ort::Error<SessionBuilder>| error.to_string();
         let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
         builder = builder.with_optimization_level(GraphOptimizationLevel::All).map_err(text)?;
@@ -105,8 +107,8 @@ impl OrtBackend {
         if let Some(folder) = profile_folder {
             builder = builder.with_profiling(folder.join("trace")).map_err(text)?;
         }
-        for name in &sub_model.external_weights {
-            builder = builder.with_external_initializer(name, self.weight(name)?).map_err(text)?;
+        for (name, weight) in &sub_model.external_weights {
+            builder = builder.with_external_initializer(name, self.weight(name, weight)?).map_err(text)?;
         }
         builder.commit_from_memory(&sub_model.bytes).map_err(|error| error.to_string())
     }

@@ -68,6 +68,8 @@ macro_rules! with_element_type {
     };
 }
 
+pub(crate) use with_element_type;
+
 /// A value that ONNX Runtime made, as a tensor's storage.
 struct OrtStorage {
     value: DynValue,
@@ -151,7 +153,7 @@ pub(crate) fn weight_value(weight: &Weight) -> Result<DynValue, String> {
     })
 }
 
-fn data_type(element: TensorElementType) -> Option<DataType> {
+pub(crate) fn data_type(element: TensorElementType) -> Option<DataType> {
     Some(match element {
         TensorElementType::Float32 => DataType::F32,
         TensorElementType::Float64 => DataType::F64,

@@ -25,6 +25,7 @@
 
 mod backend;
 mod convert;
+mod destination;
 mod environment;
 mod session;
 mod trace;

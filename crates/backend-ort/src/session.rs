@@ -1,8 +1,10 @@
-use millstream_backend::{BackendError, PreparedSegment, Tensor};
+use millstream_backend::{BackendError, PreparedSegment, Tensor, copy_output};
 use millstream_graph::Value;
-use ort::session::{Session, SessionInputValue};
+use ort::session::{OutputSelector, RunOptions, Session, SessionInputValue};
+use ort::value::ValueType;
 
 use crate::convert;
+use crate::destination::with_destination;
 
 /// A session for one segment.
 ///
@@ -50,5 +52,34 @@ impl PreparedSegment for OrtSegment {
             .into_iter()
             .map(|(_, value)| convert::tensor(value).map_err(|detail| BackendError::Failed { detail }))
             .collect()
+    }
+
+    fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
+        self.check(inputs)?;
+        let failed = |error: ort::Error| BackendError::failed(error.to_string());
+        let values: Result<Vec<SessionInputValue<'_>>, String> = inputs.iter().map(convert::input).collect();
+        let values = values.map_err(|detail| BackendError::Failed { detail })?;
+        let only = match self.session.outputs() {
+            [only] => only,
+            several => {
+                return Err(BackendError::failed(format!("the segment makes {} values, not one", several.len())));
+            }
+        };
+        let name = only.name().to_owned();
+        let ValueType::Tensor { ty, shape, .. } = only.dtype() else {
+            return Err(BackendError::failed("the output is not a tensor"));
+        };
+        let (data_type, shape) = (convert::data_type(*ty), shape.to_vec());
+        let is_fixed = shape.iter().all(|&size| size >= 0);
+        let session = &mut self.session;
+        let run = |destination| {
+            let options = RunOptions::new().map_err(failed)?;
+            let options = options.with_outputs(OutputSelector::default().preallocate(&name, destination));
+            session.run_with_options(values.as_slice(), &options).map(drop).map_err(failed)
+        };
+        let written = data_type
+            .filter(|_| is_fixed)
+            .and_then(|data_type| with_destination(output, data_type, &shape, run));
+        written.unwrap_or_else(|| copy_output(&self.run(inputs)?, output))
     }
 }

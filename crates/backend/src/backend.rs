@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::time::Duration;
 
 use millstream_board::Processor;
@@ -12,13 +13,21 @@ pub struct Segment {
     pub operators: Vec<OperatorId>,
     /// What they read from and make for others.
     pub boundary: Boundary,
+    /// The output channels of the first operator that are made, if not all: the others follow it channel by channel. Inputs
+    /// are whole, the only output has these channels.
+    pub channels: Option<Range<usize>>,
 }
 
 impl Segment {
     /// The segment of these operators, given in the order in which they run.
     pub fn new(graph: &Graph, operators: Vec<OperatorId>) -> Self {
         let boundary = graph.boundary(&operators);
-        Self { operators, boundary }
+        Self { operators, boundary, channels: None }
+    }
+
+    /// The part of operators that makes these output channels of the first one.
+    pub fn part(graph: &Graph, operators: Vec<OperatorId>, channels: Range<usize>) -> Self {
+        Self { channels: Some(channels), ..Self::new(graph, operators) }
     }
 
     /// The whole network.
@@ -77,4 +86,30 @@ pub trait PreparedSegment: Send {
     /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails. The segment stays
     /// usable for the next frame.
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError>;
+
+    /// As [`PreparedSegment::run`] for a segment with one output, which is written into `output`: dense, in native byte order.
+    /// Backends that can let operators write there do; others copy.
+    ///
+    /// # Errors
+    /// As [`PreparedSegment::run`], and [`BackendError::Failed`] if the output has another size or number.
+    fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
+        copy_output(&self.run(inputs)?, output)
+    }
+}
+
+/// Copies the only one of `outputs` to `output`.
+///
+/// # Errors
+/// [`BackendError::Failed`] if there are more or fewer, or the size is another.
+pub fn copy_output(outputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
+    let [made] = outputs else {
+        return Err(BackendError::failed(format!("the segment made {} values, not one", outputs.len())));
+    };
+    let bytes = made.bytes().ok_or_else(|| BackendError::failed("the output is not in host memory"))?;
+    if bytes.len() != output.len() {
+        let detail = format!("the output has {} bytes, there is room for {}", bytes.len(), output.len());
+        return Err(BackendError::failed(detail));
+    }
+    output.copy_from_slice(bytes);
+    Ok(())
 }

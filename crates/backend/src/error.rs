@@ -32,6 +32,22 @@ pub enum BackendError {
         /// Type and shape that it has.
         found: String,
     },
+    /// The device is gone or unusable: no later frame will succeed on it either.
+    #[error("the device of the backend '{backend}' is lost: {detail}")]
+    DeviceLost {
+        /// The backend.
+        backend: String,
+        /// What the device's driver said.
+        detail: String,
+    },
+    /// There is not enough memory on a device.
+    #[error("the device of the backend '{backend}' has not enough memory: {detail}")]
+    OutOfMemory {
+        /// The backend.
+        backend: String,
+        /// What was asked for.
+        detail: String,
+    },
     /// Running failed.
     #[error("{detail}")]
     Failed {

@@ -42,7 +42,7 @@ pub(crate) fn run(
     let graph = network.model.graph();
     let schedule = problem.schedule(plan);
     let engine = Engine::new(graph, &schedule, std::slice::from_ref(backend), &EngineOptions::default())?;
-    let warnings: Vec<&String> = engine.warnings().iter().collect();
+    let warnings = engine.warnings();
     if !warnings.is_empty() {
         tracing::warn!(?warnings, "the trial may be disturbed");
     }

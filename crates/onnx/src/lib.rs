@@ -34,6 +34,7 @@ mod error;
 mod fold;
 mod infer;
 mod model;
+mod part;
 #[doc(hidden)]
 pub mod proto;
 mod read;

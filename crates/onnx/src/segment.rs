@@ -1,4 +1,6 @@
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use millstream_graph::{OperatorId, Value, ValueId};
 use prost::Message;
@@ -32,8 +34,8 @@ pub struct SubModel {
     pub inputs: Vec<ValueId>,
     /// Its outputs, in order.
     pub outputs: Vec<ValueId>,
-    /// Names of the weights that the loader must supply, sorted.
-    pub external_weights: Vec<String>,
+    /// The weights that the loader must supply, sorted by name.
+    pub external_weights: Vec<(String, Weight)>,
 }
 
 impl Model {
@@ -44,9 +46,8 @@ impl Model {
     /// [`OnnxError::UntypedValue`] if a value without a known element type crosses the border, and
     /// [`OnnxError::Unsupported`] if the sub-model would exceed what the format can hold.
     pub fn segment(&self, operators: &[OperatorId], storage: WeightStorage) -> Result<SubModel, OnnxError> {
-        let boundary = self.graph.boundary(operators);
         let mut nodes: Vec<NodeProto> = Vec::with_capacity(operators.len());
-        let mut weights = BTreeMap::new();
+        let mut weights: BTreeMap<&str, &Weight> = BTreeMap::new();
         let mut included = HashSet::new();
         for operator in operators {
             let node = &self.nodes[operator.index()];
@@ -55,17 +56,48 @@ impl Model {
             }
             nodes.push(node.clone());
         }
+        let weights = weights.into_iter().map(|(name, weight)| (name.to_owned(), Cow::Borrowed(weight))).collect();
+        self.sub_model(operators, nodes, weights, None, storage)
+    }
+
+    /// Writes the part of some operators that makes the output channels `channels` of the first one: the others follow it
+    /// channel by channel. The inputs are whole, the output has the part's channels only.
+    ///
+    /// # Errors
+    /// As [`Model::segment`], and [`OnnxError::Unsupported`] if the operators can't be divided there.
+    pub fn segment_part(
+        &self,
+        operators: &[OperatorId],
+        channels: &Range<usize>,
+        storage: WeightStorage,
+    ) -> Result<SubModel, OnnxError> {
+        let part = self.part(operators, channels)?;
+        let weights = part.weights.into_iter().collect();
+        self.sub_model(operators, part.nodes, weights, Some((part.units.axis, channels.len())), storage)
+    }
+
+    /// A model of these nodes and weights, whose outputs have a different size in one dimension if `resized` says so.
+    fn sub_model(
+        &self,
+        operators: &[OperatorId],
+        nodes: Vec<NodeProto>,
+        weights: BTreeMap<String, Cow<'_, Weight>>,
+        resized: Option<(usize, usize)>,
+        storage: WeightStorage,
+    ) -> Result<SubModel, OnnxError> {
+        let boundary = self.graph.boundary(operators);
         let mut external_weights = Vec::new();
         let mut inline_bytes = 0;
         let initializer = weights
             .into_iter()
             .map(|(name, weight)| {
                 if storage == WeightStorage::External && weight.data.len() >= INLINE_BYTES {
-                    external_weights.push(name.to_owned());
-                    placeholder(name, weight)
+                    let proto = placeholder(&name, &weight);
+                    external_weights.push((name, weight.into_owned()));
+                    proto
                 } else {
                     inline_bytes += weight.data.len();
-                    weight.to_proto(name)
+                    weight.to_proto(&name)
                 }
             })
             .collect();
@@ -74,7 +106,20 @@ impl Model {
             let remedy = ": keep the weights outside it, the format ends at 2 GiB".to_owned();
             return Err(OnnxError::Unsupported { what, remedy });
         }
-        let info = |ids: &[ValueId]| ids.iter().map(|&id| value_info(self.graph.value(id))).collect::<Result<_, _>>();
+        let info = |ids: &[ValueId], resized: Option<(usize, usize)>| {
+            let info = |&id: &ValueId| {
+                let mut value = self.graph.value(id).clone();
+                if let (Some((axis, size)), Some(shape)) = (resized, &value.shape) {
+                    let mut dimensions = shape.dimensions().to_vec();
+                    if let Some(dimension) = dimensions.get_mut(axis) {
+                        *dimension = size;
+                    }
+                    value.shape = Some(dimensions.into());
+                }
+                value_info(&value)
+            };
+            ids.iter().map(info).collect::<Result<_, _>>()
+        };
         let proto = ModelProto {
             ir_version: self.header.ir_version,
             producer_name: Some("millstream".to_owned()),
@@ -84,8 +129,8 @@ impl Model {
                 node: nodes,
                 name: Some(self.graph.name().to_owned()),
                 initializer,
-                input: info(&boundary.inputs)?,
-                output: info(&boundary.outputs)?,
+                input: info(&boundary.inputs, None)?,
+                output: info(&boundary.outputs, resized)?,
                 ..GraphProto::default()
             }),
             ..ModelProto::default()

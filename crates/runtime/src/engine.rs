@@ -1,18 +1,17 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use millstream_backend::{Backend, Tensor};
 use millstream_graph::Graph;
-use millstream_schedule::{Assignment, Schedule};
+use millstream_schedule::Schedule;
 
-use crate::metrics::{Recorder, StageMetrics};
+use crate::generation::{Fallback, Generation};
+use crate::metrics::StageMetrics;
 use crate::packet::{FrameResult, Packet};
 use crate::results::Results;
-use crate::route::Route;
-use crate::worker::{Ready, Worker};
 use crate::{FrameError, RuntimeError};
 
 /// How an engine is set up.
@@ -29,20 +28,39 @@ pub struct EngineOptions {
 
 const OUTSTANDING_PER_WORKER: usize = 16;
 
+impl EngineOptions {
+    pub(crate) fn in_flight(&self, schedule: &Schedule) -> usize {
+        self.frames_in_flight.unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1)).max(1)
+    }
+
+    fn outstanding(&self, schedule: &Schedule) -> usize {
+        let outstanding = self.frames_outstanding.unwrap_or(replicas(schedule) * OUTSTANDING_PER_WORKER);
+        outstanding.max(2 * self.in_flight(schedule))
+    }
+}
+
+fn replicas(schedule: &Schedule) -> usize {
+    schedule.stages.iter().map(|stage| stage.replicas.len()).sum()
+}
+
 /// A running schedule. Frames may be submitted and results received from different threads.
 pub struct Engine {
     graph: Arc<Graph>,
-    route: Route,
-    /// `None` only while the engine is being dropped.
-    entrance: Option<Sender<Packet>>,
-    exit: Receiver<Packet>,
+    backends: Vec<Arc<dyn Backend>>,
+    options: EngineOptions,
+    /// The schedule at work. `None` only while the engine is being dropped.
+    current: Mutex<Option<Arc<Generation>>>,
+    /// The schedule that takes over if a device is lost, until it does.
+    fallback: Mutex<Option<Arc<Generation>>>,
+    /// Where frames go to it; open as long as the engine is.
+    way_out: Option<Fallback>,
+    exits: (Sender<Packet>, Receiver<Packet>),
     /// Holds one token per frame between submission and receipt.
     outstanding: (Sender<()>, Receiver<()>),
     submission: Mutex<u64>,
     pub(crate) reception: Mutex<Reception>,
-    recorders: Vec<Vec<Arc<Recorder>>>,
-    workers: Vec<JoinHandle<()>>,
-    warnings: Vec<String>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    warnings: Mutex<Vec<String>>,
 }
 
 /// Results that came before their turn.
@@ -52,9 +70,13 @@ pub(crate) struct Reception {
     early: BTreeMap<u64, Packet>,
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Engine {
-    /// Starts the workers of a schedule and waits until all of them are ready. Each stage runs on the first backend that
-    /// supports all its operators.
+    /// Starts the workers of a schedule and waits until all of them are ready. Each processor runs its operators with the first
+    /// backend that supports all of them.
     ///
     /// # Errors
     /// Any [`RuntimeError`] but `Stopped`.
@@ -64,70 +86,93 @@ impl Engine {
         backends: &[Arc<dyn Backend>],
         options: &EngineOptions,
     ) -> Result<Self, RuntimeError> {
-        if schedule.stages.is_empty() {
-            return Err(RuntimeError::Empty);
-        }
-        let route = Route::new(graph, schedule)?;
-        let worker_count: usize = schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
-        let in_flight = options.frames_in_flight.unwrap_or(worker_count + schedule.stages.len() - 1).max(1);
-        let outstanding =
-            options.frames_outstanding.unwrap_or(worker_count * OUTSTANDING_PER_WORKER).max(2 * in_flight);
-        // As many frames wait at the door as may be inside, so that the first stage need not wait for a caller who submits
-        // whenever a result comes out.
-        let (entrance, mut incoming) = bounded(in_flight);
-        // Holds one token per frame in flight.
-        let tokens = bounded(in_flight);
-        let (ready_sender, ready) = bounded::<Ready>(worker_count);
-        let mut recorders = Vec::with_capacity(schedule.stages.len());
-        let mut workers = Vec::with_capacity(worker_count);
-        for (index, stage) in schedule.stages.iter().enumerate() {
-            let is_last = index + 1 == schedule.stages.len();
-            let (outgoing, next_incoming) = bounded(if is_last { outstanding } else { in_flight });
-            let mut own_recorders = Vec::with_capacity(stage.replicas.len());
-            for (replica_index, replica) in stage.replicas.iter().enumerate() {
-                let [assignment] = replica.assignments.as_slice() else {
-                    let processors = replica.assignments.len();
-                    return Err(RuntimeError::SeveralProcessors { stage: index + 1, processors });
-                };
-                let recorder = Arc::new(Recorder::new());
-                own_recorders.push(Arc::clone(&recorder));
-                let worker = Worker {
-                    stage: index,
-                    replica: replica_index,
-                    processor: assignment.processor.clone(),
-                    backend: select(backends, graph, assignment, index)?,
-                    route: route.stages[index].clone(),
-                    incoming: incoming.clone(),
-                    outgoing: outgoing.clone(),
-                    starting: (index == 0).then(|| tokens.0.clone()),
-                    finished: is_last.then(|| tokens.1.clone()),
-                    recorder,
-                };
-                let ready_sender = ready_sender.clone();
-                let name = format!("stage {}.{}", index + 1, replica_index + 1);
-                workers.push(std::thread::Builder::new().name(name).spawn(move || worker.run(&ready_sender))?);
-            }
-            recorders.push(own_recorders);
-            incoming = next_incoming;
-        }
-        drop(ready_sender);
-        let mut warnings = Vec::new();
-        for _ in 0..worker_count {
-            // On an error the channels are dropped with this function, which ends the other workers.
-            warnings.extend(ready.recv().map_err(|_| RuntimeError::Stopped)??);
-        }
+        Self::start(graph, schedule, None, backends, options)
+    }
+
+    /// As [`Engine::new`], with another schedule that waits ready: when a device is lost or a worker panics, the frame at hand
+    /// fails, and all later ones, those on their way included, run through `fallback`.
+    ///
+    /// # Errors
+    /// Any [`RuntimeError`] but `Stopped`.
+    pub fn with_fallback(
+        graph: &Arc<Graph>,
+        schedule: &Schedule,
+        fallback: &Schedule,
+        backends: &[Arc<dyn Backend>],
+        options: &EngineOptions,
+    ) -> Result<Self, RuntimeError> {
+        Self::start(graph, schedule, Some(fallback), backends, options)
+    }
+
+    fn start(
+        graph: &Arc<Graph>,
+        schedule: &Schedule,
+        fallback: Option<&Schedule>,
+        backends: &[Arc<dyn Backend>],
+        options: &EngineOptions,
+    ) -> Result<Self, RuntimeError> {
+        let outstanding = options.outstanding(schedule);
+        let exits = bounded(outstanding);
+        let mut threads = Vec::new();
+        let start = |schedule: &Schedule, way_out: Option<&Fallback>, threads: &mut Vec<JoinHandle<()>>| {
+            Generation::start(graph, schedule, backends, options, &exits.0, way_out, threads)
+        };
+        let fallback = fallback.map(|schedule| start(schedule, None, &mut threads)).transpose()?;
+        let way_out = fallback.as_ref().map(Generation::as_fallback);
+        let generation = start(schedule, way_out.as_ref(), &mut threads)?;
         Ok(Self {
             graph: Arc::clone(graph),
-            route,
-            entrance: Some(entrance),
-            exit: incoming,
+            backends: backends.to_vec(),
+            options: *options,
+            warnings: Mutex::new(generation.warnings.clone()),
+            current: Mutex::new(Some(Arc::new(generation))),
+            fallback: Mutex::new(fallback.map(Arc::new)),
+            way_out,
+            exits,
             outstanding: bounded(outstanding),
             submission: Mutex::new(0),
             reception: Mutex::default(),
-            recorders,
-            workers,
-            warnings,
+            threads: Mutex::new(threads),
         })
+    }
+
+    /// Replaces the schedule between two frames. The new workers are prepared while the old ones run; frames that were
+    /// submitted before finish as they began, and results keep their order.
+    ///
+    /// # Errors
+    /// As [`Engine::new`]; the old schedule then goes on.
+    pub fn reschedule(&self, schedule: &Schedule) -> Result<(), RuntimeError> {
+        let mut threads = Vec::new();
+        let started = Generation::start(
+            &self.graph,
+            schedule,
+            &self.backends,
+            &self.options,
+            &self.exits.0,
+            self.way_out.as_ref().filter(|way_out| !way_out.is_called()),
+            &mut threads,
+        );
+        let mut known = lock(&self.threads);
+        known.retain(|thread| !thread.is_finished());
+        known.append(&mut threads);
+        drop(known);
+        let generation = started?;
+        lock(&self.warnings).extend(generation.warnings.iter().cloned());
+        // Nobody submits meanwhile.
+        let _turn = lock(&self.submission);
+        *lock(&self.current) = Some(Arc::new(generation));
+        Ok(())
+    }
+
+    /// The schedule that new frames go to.
+    fn generation(&self) -> Result<Arc<Generation>, RuntimeError> {
+        let mut current = lock(&self.current);
+        if self.way_out.as_ref().is_some_and(Fallback::is_called)
+            && let Some(fallback) = lock(&self.fallback).take()
+        {
+            *current = Some(fallback);
+        }
+        current.clone().ok_or(RuntimeError::Stopped)
     }
 
     /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while the first stage
@@ -139,12 +184,14 @@ impl Engine {
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
         self.outstanding.0.send(()).map_err(|_| RuntimeError::Stopped)?;
-        let entrance = self.entrance.as_ref().ok_or(RuntimeError::Stopped)?;
-        let mut packet = self.packet(frame);
+        let failure = self.misfit(&frame);
         // Numbering and entering are one step, so that frames enter in the order of their numbers.
-        let mut next = self.submission.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.submission);
+        let generation = self.generation()?;
+        let mut packet = generation.packet(frame, self.way_out.is_some());
+        packet.failure = failure;
         packet.sequence = *next;
-        entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
+        generation.entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
         *next += 1;
         Ok(*next - 1)
     }
@@ -154,31 +201,20 @@ impl Engine {
     /// # Errors
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn try_submit(&self, frame: Vec<Tensor>) -> Result<Result<u64, Vec<Tensor>>, RuntimeError> {
-        let entrance = self.entrance.as_ref().ok_or(RuntimeError::Stopped)?;
         // Whoever waits in `submit` holds the lock and is next.
         let Ok(mut next) = self.submission.try_lock() else { return Ok(Err(frame)) };
-        if entrance.is_full() || self.outstanding.0.try_send(()).is_err() {
+        let generation = self.generation()?;
+        if generation.entrance.is_full() || self.outstanding.0.try_send(()).is_err() {
             return Ok(Err(frame));
         }
-        let mut packet = self.packet(frame);
+        let failure = self.misfit(&frame);
+        let mut packet = generation.packet(frame, self.way_out.is_some());
+        packet.failure = failure;
         packet.sequence = *next;
-        // Only the holder of the lock sends, so there still is room.
-        entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
+        // Apart from frames that a lost device sends here, only the holder of the lock does, so there still is room.
+        generation.entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
         *next += 1;
         Ok(Ok(*next - 1))
-    }
-
-    fn packet(&self, frame: Vec<Tensor>) -> Packet {
-        let failure = self.misfit(&frame);
-        let mut values = vec![None; self.route.slots];
-        if failure.is_none() {
-            for (&slot, tensor) in self.route.inputs.iter().zip(frame) {
-                values[slot] = Some(tensor);
-            }
-        }
-        let now = Instant::now();
-        let spans = Vec::with_capacity(self.recorders.len());
-        Packet { sequence: 0, values, failure, submitted: now, queued: now, spans }
     }
 
     fn misfit(&self, frame: &[Tensor]) -> Option<FrameError> {
@@ -196,7 +232,7 @@ impl Engine {
 
     /// The next result in the order of submission; waits for it. `None` if no frame is outstanding.
     pub fn recv(&self) -> Option<FrameResult> {
-        let mut reception = self.reception.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reception = lock(&self.reception);
         loop {
             if let Some(result) = self.take_ready(&mut reception) {
                 return Some(result);
@@ -219,7 +255,7 @@ impl Engine {
         if self.outstanding.0.len() <= reception.early.len() {
             return None;
         }
-        let packet = self.exit.recv().ok()?;
+        let packet = self.exits.1.recv().ok()?;
         reception.early.insert(packet.sequence, packet);
         Some(())
     }
@@ -227,7 +263,7 @@ impl Engine {
     fn finish(&self, mut packet: Packet) -> FrameResult {
         let outcome = match packet.failure {
             Some(failure) => Err(failure),
-            None => Ok(self.route.outputs.iter().filter_map(|&slot| packet.values[slot].take()).collect()),
+            None => Ok(packet.route.outputs.iter().filter_map(|&slot| packet.values[slot].take()).collect()),
         };
         FrameResult {
             sequence: packet.sequence,
@@ -248,53 +284,33 @@ impl Engine {
         self.outstanding.0.len()
     }
 
-    /// What the stages did since the start or the last reset.
+    /// What the stages of the schedule at work did since it began or the last reset.
     pub fn metrics(&self) -> Vec<StageMetrics> {
-        let stage = |recorders: &Vec<Arc<Recorder>>| StageMetrics {
-            replicas: recorders.iter().map(|recorder| recorder.metrics()).collect(),
-        };
-        self.recorders.iter().map(stage).collect()
+        self.generation().map(|generation| generation.metrics()).unwrap_or_default()
     }
 
     /// Forgets what the stages did, for instance after warming up.
     pub fn reset_metrics(&self) {
-        self.recorders.iter().flatten().for_each(|recorder| recorder.reset());
+        if let Ok(generation) = self.generation() {
+            generation.reset_metrics();
+        }
     }
 
     /// What did not go as asked without keeping the engine from running, such as a refused pin.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn warnings(&self) -> Vec<String> {
+        lock(&self.warnings).clone()
     }
 }
 
 impl Drop for Engine {
     /// Lets the frames in flight finish and joins the workers.
     fn drop(&mut self) {
-        self.entrance = None;
-        for worker in self.workers.drain(..) {
-            // Workers catch panics of backends; nothing else in them panics.
-            let _ = worker.join();
+        *lock(&self.current) = None;
+        *lock(&self.fallback) = None;
+        self.way_out = None;
+        for thread in lock(&self.threads).drain(..) {
+            // Threads catch panics of backends; nothing else in them panics.
+            let _ = thread.join();
         }
     }
-}
-
-fn select(
-    backends: &[Arc<dyn Backend>],
-    graph: &Graph,
-    assignment: &Assignment,
-    stage: usize,
-) -> Result<Arc<dyn Backend>, RuntimeError> {
-    let processor = &assignment.processor;
-    let runs_all = |backend: &&Arc<dyn Backend>| {
-        assignment.operators.iter().all(|&operator| backend.supports(operator, processor))
-    };
-    backends.iter().find(runs_all).cloned().ok_or_else(|| {
-        let runs = |&&operator: &&_| backends.iter().any(|backend| backend.supports(operator, processor));
-        let operator = assignment.operators.iter().find(|operator| !runs(operator)).or(assignment.operators.first());
-        RuntimeError::NoBackend {
-            operator: operator.map_or(String::new(), |&operator| graph.operator(operator).name.clone()),
-            stage: stage + 1,
-            processor: processor.clone(),
-        }
-    })
 }

@@ -9,15 +9,11 @@ pub enum RuntimeError {
     /// The schedule has no stages.
     #[error("the schedule has no stages")]
     Empty,
-    /// A replica has several processors.
-    #[error(
-        "stage {stage} works with {processors} processors on one frame, which this engine does not execute; give each replica one processor"
-    )]
-    SeveralProcessors {
+    /// Several processors make a value together of which type or shape are not known.
+    #[error("stage {stage} divides an operator whose result has no known type and shape; give it to one processor")]
+    UnknownSize {
         /// Stage, counted from 1.
         stage: usize,
-        /// How many.
-        processors: usize,
     },
     /// No backend runs a stage's operators.
     #[error("no backend runs the operator '{operator}' of stage {stage} on {processor}")]
@@ -93,8 +89,8 @@ pub enum FrameError {
         /// The panic's message.
         message: String,
     },
-    /// A stage's worker panicked on an earlier frame and is no longer trusted.
-    #[error("the worker of stage {stage} panicked on an earlier frame; start a new engine")]
+    /// A stage's worker panicked or lost its device on an earlier frame and is no longer trusted.
+    #[error("stage {stage} panicked or lost its device on an earlier frame; start a new engine")]
     Lost {
         /// Stage, counted from 1.
         stage: usize,

@@ -60,10 +60,15 @@
 
 mod engine;
 mod error;
+mod generation;
+mod joining;
 mod metrics;
 mod packet;
+mod program;
 mod results;
 mod route;
+mod sleeper;
+mod team;
 mod worker;
 
 pub use engine::{Engine, EngineOptions};

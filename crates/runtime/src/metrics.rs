@@ -23,6 +23,8 @@ pub struct ReplicaMetrics {
     pub busy: Duration,
     /// Sum of the times that frames waited in the queue before this replica took them.
     pub queue_wait: Duration,
+    /// How long each of the replica's processors worked, in the order of its assignments.
+    pub processor_busy: Vec<Duration>,
     /// From the first frame's start to the last frame's end.
     pub active: Duration,
 }
@@ -105,7 +107,7 @@ impl Recorder {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Record::new();
     }
 
-    pub(crate) fn metrics(&self) -> ReplicaMetrics {
+    pub(crate) fn metrics(&self, processor_busy: Vec<Duration>) -> ReplicaMetrics {
         let record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let active = record.first_start.zip(record.last_end).map(|(start, end)| end.duration_since(start));
         ReplicaMetrics {
@@ -114,6 +116,7 @@ impl Recorder {
             nanoseconds: record.nanoseconds.clone(),
             busy: record.busy,
             queue_wait: record.queue_wait,
+            processor_busy,
             active: active.unwrap_or_default(),
         }
     }

@@ -1,8 +1,10 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
 
 use crate::FrameError;
+use crate::route::Route;
 
 /// A frame on its way through the stages.
 pub(crate) struct Packet {
@@ -15,6 +17,38 @@ pub(crate) struct Packet {
     /// When it was put into the queue that it is in.
     pub(crate) queued: Instant,
     pub(crate) spans: Vec<StageSpan>,
+    /// What the places of `values` stand for.
+    pub(crate) route: Arc<Route>,
+    /// The frame itself, if it may have to start again.
+    pub(crate) frame: Vec<Tensor>,
+}
+
+impl Packet {
+    /// A frame that fits the network and is about to enter the first of so many stages.
+    pub(crate) fn new(route: &Arc<Route>, frame: Vec<Tensor>, stages: usize, keeps_frame: bool) -> Self {
+        let now = Instant::now();
+        let mut packet = Self {
+            sequence: 0,
+            values: Vec::new(),
+            failure: None,
+            submitted: now,
+            queued: now,
+            spans: Vec::with_capacity(stages),
+            route: Arc::clone(route),
+            frame: if keeps_frame { frame.clone() } else { Vec::new() },
+        };
+        packet.enter(route, frame);
+        packet
+    }
+
+    /// Puts the frame where the first stage looks for it.
+    pub(crate) fn enter(&mut self, route: &Arc<Route>, frame: Vec<Tensor>) {
+        self.values = vec![None; route.slots];
+        for (&slot, tensor) in route.inputs.iter().zip(frame) {
+            self.values[slot] = Some(tensor);
+        }
+        self.route = Arc::clone(route);
+    }
 }
 
 /// When a stage worked on a frame.

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use millstream_backend::Segment;
-use millstream_graph::{Graph, ValueId};
+use millstream_graph::{Boundary, Graph, ValueId};
 use millstream_schedule::Schedule;
 
 use crate::RuntimeError;
@@ -21,7 +20,7 @@ pub(crate) struct Route {
 /// What one stage reads, writes, and lets go of.
 #[derive(Clone)]
 pub(crate) struct StageRoute {
-    pub(crate) segment: Segment,
+    pub(crate) boundary: Boundary,
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
     /// Slots that nobody reads after this stage.
@@ -39,15 +38,15 @@ impl Route {
         let mut known: Vec<usize> = inputs.clone();
         let mut stages = Vec::with_capacity(schedule.stages.len());
         for (index, stage) in schedule.stages.iter().enumerate() {
-            let segment = Segment::new(graph, stage.operators().collect());
-            let reads: Vec<usize> = segment.boundary.inputs.iter().map(|&value| slot(value)).collect();
+            let boundary = graph.boundary(&stage.operators().collect::<Vec<_>>());
+            let reads: Vec<usize> = boundary.inputs.iter().map(|&value| slot(value)).collect();
             if let Some(position) = reads.iter().position(|slot| !known.contains(slot)) {
-                let value = graph.value(segment.boundary.inputs[position]).name.clone();
+                let value = graph.value(boundary.inputs[position]).name.clone();
                 return Err(RuntimeError::MissingValue { value, stage: index + 1 });
             }
-            let writes: Vec<usize> = segment.boundary.outputs.iter().map(|&value| slot(value)).collect();
+            let writes: Vec<usize> = boundary.outputs.iter().map(|&value| slot(value)).collect();
             known.extend(&writes);
-            stages.push(StageRoute { segment, inputs: reads, outputs: writes, release: Vec::new() });
+            stages.push(StageRoute { boundary, inputs: reads, outputs: writes, release: Vec::new() });
         }
         let outputs: Vec<usize> = graph.outputs().iter().map(|&value| slot(value)).collect();
         if let Some(position) = outputs.iter().position(|slot| !known.contains(slot)) {

@@ -1,6 +1,9 @@
-//! Every network of the zoo, cut into pipelines, gives what plain sequential inference gives.
+//! Every network of the zoo gives what plain sequential inference gives: cut into pipelines, with its branches on different
+//! processors, with every operator anywhere, and with operators divided by output channels.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod teams;
 
 use std::sync::Arc;
 
@@ -13,6 +16,8 @@ use millstream_partition::Chain;
 use millstream_profile::sample_frame;
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 fn stage(cores: &[&[u32]], operators: &[OperatorId]) -> Stage {
     let replica = |cores: &&[u32]| Replica::single(Processor::new("B", cores.iter().copied()), operators.to_vec());
@@ -55,17 +60,26 @@ fn check(name: &str) {
     let graph = model.graph();
     let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
     let frames: Vec<Vec<Tensor>> = (0..3).map(|seed| sample_frame(graph, seed).unwrap()).collect();
-    let schedule = pipeline(&Chain::of(graph));
-    let engine = Engine::new(graph, &schedule, std::slice::from_ref(&backend), &EngineOptions::default()).unwrap();
-    let results: Vec<Vec<Tensor>> = engine.run(frames.clone()).map(|result| result.outcome.unwrap()).collect();
-    drop(engine);
     let mut whole = backend.prepare(&Segment::whole(graph), &Processor::new("B", [0])).unwrap();
-    for (frame, result) in frames.iter().zip(&results) {
-        let expected = outputs(graph, &mut *whole, frame);
-        assert_eq!(result.len(), expected.len());
-        for (found, expected) in result.iter().zip(&expected) {
-            let difference = difference(found, expected);
-            assert!(difference <= 1e-4, "{name}: {difference}");
+    let expected: Vec<Vec<Tensor>> = frames.iter().map(|frame| outputs(graph, &mut *whole, frame)).collect();
+    let single = |replica: Replica| Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let three = teams::processors(3);
+    let schedules = [
+        ("pipeline", pipeline(&Chain::of(graph))),
+        ("branches", single(teams::branches(graph, &three))),
+        ("random mapping", single(teams::random(graph, &three, 0.0, &mut random))),
+        ("random channels", single(teams::random(graph, &three, 1.0, &mut random))),
+    ];
+    for (kind, schedule) in schedules {
+        let engine = Engine::new(graph, &schedule, std::slice::from_ref(&backend), &EngineOptions::default()).unwrap();
+        let results: Vec<Vec<Tensor>> = engine.run(frames.clone()).map(|result| result.outcome.unwrap()).collect();
+        for (result, expected) in results.iter().zip(&expected) {
+            assert_eq!(result.len(), expected.len());
+            for (found, expected) in result.iter().zip(expected) {
+                let difference = difference(found, expected);
+                assert!(difference <= 1e-4, "{name}, {kind}: {difference}");
+            }
         }
     }
 }

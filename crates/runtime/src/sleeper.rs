@@ -1,0 +1,60 @@
+//! Waiting for another thread: a moment awake, then asleep.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// How long a thread that has nothing to do keeps its core.
+const SPIN: Duration = Duration::from_micros(50);
+/// Looks at the condition between two looks at the clock.
+const LOOKS: usize = 32;
+
+/// One thread that waits for others.
+#[derive(Default)]
+pub(crate) struct Sleeper {
+    thread: OnceLock<Thread>,
+    is_parked: AtomicBool,
+}
+
+impl Sleeper {
+    /// Makes the calling thread the one that waits here.
+    pub(crate) fn register(&self) {
+        // The first thread stays; nobody registers twice.
+        let _ = self.thread.set(std::thread::current());
+    }
+
+    /// Waits until `is_ready`. Whoever makes it so calls [`Sleeper::wake`] afterwards. `is_ready` must load with sequential
+    /// consistency what others store that way, so that either it sees their store or they see this thread asleep.
+    pub(crate) fn wait_until(&self, is_ready: impl Fn() -> bool) {
+        let start = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                if is_ready() {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+            if start.elapsed() >= SPIN {
+                break;
+            }
+        }
+        loop {
+            self.is_parked.store(true, Ordering::SeqCst);
+            if is_ready() {
+                self.is_parked.store(false, Ordering::SeqCst);
+                return;
+            }
+            std::thread::park();
+        }
+    }
+
+    /// Wakes the thread if it sleeps.
+    pub(crate) fn wake(&self) {
+        if self.is_parked.swap(false, Ordering::SeqCst)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+}

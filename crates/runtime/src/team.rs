@@ -1,0 +1,262 @@
+//! The processors of a replica, working on one frame together.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use millstream_backend::{Backend, BackendError, PreparedSegment, Tensor};
+use millstream_board::Processor;
+use millstream_graph::{Graph, ValueId};
+use millstream_schedule::Replica;
+
+use crate::joining::Joining;
+use crate::program::{Program, StepOutput};
+use crate::sleeper::Sleeper;
+use crate::{FrameError, RuntimeError};
+
+/// What a thread says once it is ready: a warning if it could not be pinned.
+pub(crate) type Ready = Result<Option<String>, RuntimeError>;
+
+/// Why a replica can't go on with a frame, and whether it can go on at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Sound,
+    /// A thread panicked.
+    Panicked,
+    /// A device is gone.
+    DeviceLost,
+}
+
+/// What the threads of a replica share. The first processor's thread leads: it has the frames.
+pub(crate) struct Team {
+    stage: usize,
+    program: Program,
+    members: Vec<Member>,
+    values: Vec<Mutex<Option<Tensor>>>,
+    joinings: Vec<Joining>,
+    /// Frames started.
+    started: AtomicU64,
+    is_over: AtomicBool,
+    has_failed: AtomicBool,
+    failure: Mutex<Option<(FrameError, Condition)>>,
+}
+
+/// One processor.
+struct Member {
+    processor: Processor,
+    backend: Arc<dyn Backend>,
+    sleeper: Sleeper,
+    /// Segments done since the start.
+    done: AtomicU64,
+    busy_nanoseconds: AtomicU64,
+}
+
+impl Team {
+    pub(crate) fn new(stage: usize, replica: &Replica, backends: Vec<Arc<dyn Backend>>, graph: &Graph) -> Self {
+        let program = Program::new(replica, graph);
+        let member = |(processor, backend)| Member {
+            processor,
+            backend,
+            sleeper: Sleeper::default(),
+            done: AtomicU64::new(0),
+            busy_nanoseconds: AtomicU64::new(0),
+        };
+        let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone());
+        Self {
+            stage,
+            members: processors.zip(backends).map(member).collect(),
+            values: program.values.iter().map(|_| Mutex::default()).collect(),
+            joinings: program.joins.iter().filter_map(|join| Joining::new(join, &program, graph)).collect(),
+            program,
+            started: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// Whether every value that is made in parts can be put together.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.joinings.len() == self.program.joins.len()
+    }
+
+    /// How many processors there are.
+    pub(crate) fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How long each processor has worked.
+    pub(crate) fn busy(&self) -> Vec<Duration> {
+        let busy = |member: &Member| Duration::from_nanos(member.busy_nanoseconds.load(Ordering::Relaxed));
+        self.members.iter().map(busy).collect()
+    }
+
+    /// Forgets how long each processor has worked.
+    pub(crate) fn reset_busy(&self) {
+        self.members.iter().for_each(|member| member.busy_nanoseconds.store(0, Ordering::Relaxed));
+    }
+
+    /// Pins the calling thread to a processor and prepares its segments on it.
+    pub(crate) fn prepare(&self, position: usize, ready: &Sender<Ready>) -> Option<Vec<Box<dyn PreparedSegment>>> {
+        let Member { processor, backend, sleeper, .. } = &self.members[position];
+        sleeper.register();
+        let stage = self.stage + 1;
+        let core = processor.cores.first().filter(|core| !core.pin_current_thread());
+        let warning = core.map(|core| format!("stage {stage}: the system refused to pin a thread to core {core}"));
+        let prepare = || {
+            let steps = self.program.tracks[position].iter();
+            steps.map(|step| backend.prepare(&step.segment, processor)).collect::<Result<Vec<_>, _>>()
+        };
+        let prepared = catch_unwind(AssertUnwindSafe(prepare))
+            .unwrap_or_else(|panic| Err(BackendError::Failed { detail: message(&*panic) }));
+        match prepared {
+            Ok(segments) => ready.send(Ok(warning)).is_ok().then_some(segments),
+            Err(source) => {
+                let error = RuntimeError::Prepare { stage, processor: processor.clone(), source };
+                // The engine may have given up already because of another thread.
+                let _ = ready.send(Err(error));
+                None
+            }
+        }
+    }
+
+    /// What the threads of all processors but the first do: their part of every frame, until the leader ends.
+    pub(crate) fn follow(&self, position: usize, mut segments: Vec<Box<dyn PreparedSegment>>) {
+        let mut frame = 0;
+        loop {
+            let is_over = || self.is_over.load(Ordering::SeqCst);
+            let sleeper = &self.members[position].sleeper;
+            sleeper.wait_until(|| is_over() || self.started.load(Ordering::SeqCst) > frame);
+            if is_over() {
+                return;
+            }
+            self.run_track(position, frame, &mut segments);
+            frame += 1;
+        }
+    }
+
+    /// Lets the followers end.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.members.iter().for_each(|member| member.sleeper.wake());
+    }
+
+    /// Works on a frame with all processors, as their leader: `inputs` are the stage's inputs, and the results are those of
+    /// `outputs`.
+    pub(crate) fn run(
+        &self,
+        segments: &mut [Box<dyn PreparedSegment>],
+        inputs: impl Iterator<Item = (ValueId, Tensor)>,
+        outputs: &[ValueId],
+    ) -> Result<Vec<Tensor>, (FrameError, Condition)> {
+        for (value, tensor) in inputs {
+            if let Some(place) = self.program.place(value) {
+                *self.value(place) = Some(tensor);
+            }
+        }
+        self.joinings.iter().for_each(Joining::begin);
+        self.has_failed.store(false, Ordering::SeqCst);
+        let frame = self.started.fetch_add(1, Ordering::SeqCst);
+        self.members[1..].iter().for_each(|member| member.sleeper.wake());
+        self.run_track(0, frame, segments);
+        for (position, member) in self.members.iter().enumerate().skip(1) {
+            let all = (frame + 1) * self.program.tracks[position].len() as u64;
+            self.members[0].sleeper.wait_until(|| member.done.load(Ordering::SeqCst) >= all);
+        }
+        let found = |value: &ValueId| self.program.place(*value).and_then(|place| self.value(place).take());
+        let made: Option<Vec<Tensor>> = outputs.iter().map(found).collect();
+        (0..self.values.len()).for_each(|place| *self.value(place) = None);
+        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => Err(failure),
+            None => made.ok_or_else(|| self.failed(BackendError::failed("the backend did not make every value"))),
+        }
+    }
+
+    fn value(&self, place: usize) -> std::sync::MutexGuard<'_, Option<Tensor>> {
+        self.values[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a processor's segments for a frame, each as soon as those that it needs are done. After a failure, the rest is only
+    /// counted.
+    fn run_track(&self, position: usize, frame: u64, segments: &mut [Box<dyn PreparedSegment>]) {
+        let member = &self.members[position];
+        let steps = &self.program.tracks[position];
+        let mut busy = Duration::ZERO;
+        for (index, (step, segment)) in steps.iter().zip(segments).enumerate() {
+            for &(other, count) in &step.waits {
+                let all = frame * self.program.tracks[other].len() as u64 + count as u64;
+                member.sleeper.wait_until(|| self.members[other].done.load(Ordering::SeqCst) >= all);
+            }
+            if !self.has_failed.load(Ordering::SeqCst) {
+                let start = Instant::now();
+                let run = || self.run_step(&step.inputs, &step.output, &mut **segment);
+                let failure = match catch_unwind(AssertUnwindSafe(run)) {
+                    Ok(Ok(())) => None,
+                    Ok(Err(source)) => Some(self.failed(source)),
+                    Err(panic) => {
+                        let error = FrameError::Panicked { stage: self.stage + 1, message: message(&*panic) };
+                        Some((error, Condition::Panicked))
+                    }
+                };
+                if let Some(failure) = failure {
+                    self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+                    self.has_failed.store(true, Ordering::SeqCst);
+                }
+                busy += start.elapsed();
+            }
+            let is_last = index + 1 == steps.len();
+            if is_last {
+                member.busy_nanoseconds.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+            }
+            member.done.store(frame * steps.len() as u64 + index as u64 + 1, Ordering::SeqCst);
+            step.wakes.iter().for_each(|&other| self.members[other].sleeper.wake());
+            if is_last && position > 0 {
+                self.members[0].sleeper.wake();
+            }
+        }
+    }
+
+    fn run_step(
+        &self,
+        inputs: &[usize],
+        output: &StepOutput,
+        segment: &mut dyn PreparedSegment,
+    ) -> Result<(), BackendError> {
+        let tensors: Vec<Tensor> = inputs.iter().filter_map(|&place| self.value(place).clone()).collect();
+        match output {
+            StepOutput::Part(join, part) => {
+                let joining = &self.joinings[*join];
+                if let Some(whole) = joining.run(*part, segment, &tensors)? {
+                    *self.value(self.program.joins[*join].value) = Some(whole);
+                }
+            }
+            StepOutput::Values(places) => {
+                let made = segment.run(&tensors)?;
+                if made.len() != places.len() {
+                    let detail = format!("the backend returned {} of {} values", made.len(), places.len());
+                    return Err(BackendError::Failed { detail });
+                }
+                for (&place, tensor) in places.iter().zip(made) {
+                    *self.value(place) = Some(tensor);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&self, source: BackendError) -> (FrameError, Condition) {
+        let condition = match source {
+            BackendError::DeviceLost { .. } => Condition::DeviceLost,
+            _ => Condition::Sound,
+        };
+        (FrameError::Stage { stage: self.stage + 1, source }, condition)
+    }
+}
+
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
+}

@@ -1,0 +1,85 @@
+//! Schedules whose stages have several processors, made at random.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::collections::HashSet;
+
+use millstream_board::Processor;
+use millstream_graph::{Graph, OperatorId};
+use millstream_schedule::{Assignment, ChannelSplit, Replica};
+use rand::{Rng, RngExt};
+
+/// Processors of one core each; cores may occur several times, since a test machine may have fewer than processors.
+pub(crate) fn processors(count: u32) -> Vec<Processor> {
+    (0..count).map(|index| Processor::new("B", [index % 2])).collect()
+}
+
+/// Every operator on any processor; every operator that can be divided is, with probability `divided`, at random places.
+pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, random: &mut impl Rng) -> Replica {
+    let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
+    let mut splits = Vec::new();
+    let mut placed = HashSet::new();
+    for &id in graph.order() {
+        if placed.contains(&id) {
+            continue;
+        }
+        match split(graph, id, processors.len(), random) {
+            Some(split) if random.random_bool(divided) => {
+                placed.extend(split.operators.iter().copied());
+                let lists = lists.iter_mut().zip(&split.channels).filter(|(_, channels)| **channels > 0);
+                lists.for_each(|(list, _)| list.extend(&split.operators));
+                splits.push(split);
+            }
+            _ => lists[random.random_range(0..processors.len())].push(id),
+        }
+    }
+    // A processor without operators is no processor of the stage.
+    let used: Vec<usize> = (0..lists.len()).filter(|&index| !lists[index].is_empty()).collect();
+    for split in &mut splits {
+        split.channels = used.iter().map(|&index| split.channels[index]).collect();
+    }
+    let assignment = |&index: &usize| Assignment {
+        processor: processors[index].clone(),
+        operators: std::mem::take(&mut lists[index]),
+    };
+    Replica { assignments: used.iter().map(assignment).collect(), splits }
+}
+
+/// A random division of an operator and of some of those that follow it among two or more processors.
+fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl Rng) -> Option<ChannelSplit> {
+    let units = graph.channel_units(head)?;
+    let pieces = units.channels / units.unit;
+    let mut channels = vec![0; processors];
+    // A few large pieces, so that some processors get none.
+    let mut left = pieces;
+    for own in &mut channels {
+        let share = random.random_range(0..=left);
+        *own = share * units.unit;
+        left -= share;
+    }
+    channels[processors - 1] += left * units.unit;
+    if channels.iter().filter(|&&own| own > 0).count() < 2 {
+        return None;
+    }
+    let mut operators = vec![head];
+    let followers = graph.channel_followers(head);
+    operators.extend(&followers[..random.random_range(0..=followers.len())]);
+    Some(ChannelSplit { operators, channels })
+}
+
+/// Every operator on the processor after that of its latest input's other readers: branches part as far as they can.
+pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
+    let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
+    let mut home = vec![0; graph.operators().len()];
+    for &id in graph.order() {
+        let place = graph.operator(id).inputs.iter().find_map(|&value| {
+            let position = graph.readers(value).iter().position(|&reader| reader == id)?;
+            let before = graph.producer(value).map_or(0, |producer| home[producer.index()]);
+            Some((before + position) % processors.len())
+        });
+        home[id.index()] = place.unwrap_or(0);
+        lists[home[id.index()]].push(id);
+    }
+    let assignments = processors.iter().cloned().zip(lists).filter(|(_, operators)| !operators.is_empty());
+    Replica::new(assignments.map(|(processor, operators)| Assignment { processor, operators }).collect())
+}
