@@ -9,7 +9,7 @@ use millstream_backend::{Backend, BackendError, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
 use millstream_graph::{Graph, OperatorId, Shape};
-use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
+use millstream_onnx::{Attributes, ModelBuilder, Weight};
 
 fn pattern(shape: &Shape, seed: usize) -> Vec<f32> {
     (0..shape.elements()).map(|index| ((index as usize * 37 + seed) % 101) as f32 / 50.0 - 1.0).collect()

@@ -36,7 +36,7 @@ mod processor;
 mod slowdown;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
-pub use affinity::usable_cores;
+pub use affinity::{prefer_short_slices, usable_cores};
 pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint, PowerCoefficients};
 pub use cpu_list::parse_cpu_list;
 pub use detect::detect_at;

@@ -7,7 +7,7 @@ use millstream_backend::Backend;
 use millstream_board::Board;
 use millstream_cost::{CostTable, Profile, SegmentSample, fit};
 use millstream_graph::Graph;
-use millstream_pipeline::{Objective, Plan, Problem, best_period, choose, pareto_front};
+use millstream_pipeline::{Objective, Plan, Problem, best_period, choose, pareto_front, teams_of};
 use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
 
 use crate::model::Network;
@@ -40,7 +40,7 @@ impl Plans {
     /// Searches on given costs.
     pub(crate) fn search_table(network: &Network, board: &Board, table: &CostTable, tried: &[Plan]) -> Result<Self> {
         let graph: &Graph = network.model.graph();
-        let problem = Problem::new(graph, &network.chain, board, table)?;
+        let problem = Problem::with_teams(graph, &network.chain, board, table, &teams_of(board))?;
         let lower_bound_seconds = best_period(&problem)?.period.seconds();
         let mut plans = pareto_front(&problem)?;
         plans.retain(|plan| !tried.iter().any(|other| other.is_same_pipeline(plan)));

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::Backend;
 use millstream_board::Board;
 use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance};
-use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators};
+use millstream_profile::{
+    OperatorSettings, PartSettings, Settings, Workload, measure, measure_operators, measure_parts,
+};
 
 use crate::model::Network;
 use crate::progress::Steps;
@@ -21,6 +23,8 @@ pub(crate) fn provenance() -> Provenance {
 
 /// Part of a network's time that goes to its operators in context; the rest goes to its segments.
 const OPERATORS_SHARE: f64 = 0.2;
+/// Part that goes to operators in parts.
+const PARTS_SHARE: f64 = 0.2;
 
 /// Measures a network on a board, for a profile of nothing else.
 pub(crate) fn make(network: &Network, board: &Board, backend: &dyn Backend, budget: Duration) -> Result<Profile> {
@@ -63,7 +67,19 @@ pub(crate) fn add_network(
         }
         known.operator_samples = samples;
     }
-    let settings = Settings { budget: budget.mul_f64(1.0 - OPERATORS_SHARE), ..Settings::default() };
+    if known.part_samples.is_empty() && board.processor_classes().count() > 1 {
+        let settings = PartSettings { budget: budget.mul_f64(PARTS_SHARE), ..PartSettings::default() };
+        let mut is_stopped = false;
+        let samples = measure_parts(&workload, board, &settings, &mut |_| {
+            is_stopped = interrupt::requested();
+            !is_stopped
+        })?;
+        if is_stopped {
+            return Ok(false);
+        }
+        known.part_samples = samples;
+    }
+    let settings = Settings { budget: budget.mul_f64(1.0 - OPERATORS_SHARE - PARTS_SHARE), ..Settings::default() };
     let mut steps = Steps::new(format!("measuring {} on {}", network.name(), board.name()), 1);
     let samples = measure(&workload, board, &settings, &known.samples, &mut |progress| {
         steps.set(progress.done, progress.total);

@@ -10,7 +10,8 @@ use millstream_board::Board;
 use millstream_cost::{Conditions, Nanoseconds, SegmentSample};
 use millstream_pipeline::{Plan, Problem};
 use millstream_profile::{BatchedTimes, sample_frame};
-use millstream_runtime::{Engine, EngineOptions};
+use millstream_graph::Graph;
+use millstream_runtime::{Engine, EngineOptions, StepSpan};
 
 use crate::model::Network;
 use crate::{interrupt, steady};
@@ -41,7 +42,7 @@ pub(crate) fn run(
 ) -> Result<Trial> {
     let graph = network.model.graph();
     let schedule = problem.schedule(plan);
-    let engine = Engine::new(graph, &schedule, std::slice::from_ref(backend), &EngineOptions::default())?;
+    let engine = Engine::new(graph, &schedule, std::slice::from_ref(backend), &EngineOptions { keeps_steps: tracing::enabled!(tracing::Level::DEBUG), ..EngineOptions::default() })?;
     let warnings = engine.warnings();
     if !warnings.is_empty() {
         tracing::warn!(?warnings, "the trial may be disturbed");
@@ -66,12 +67,16 @@ pub(crate) fn run(
     let mut ends = Vec::new();
     for (index, result) in engine.run(frames).enumerate() {
         let _: Vec<Tensor> = result.outcome?;
+        if index == warm_up + 10 {
+            show_steps(&result.steps, graph);
+        }
         ends.extend(result.spans.last().filter(|_| index >= warm_up).map(|span| span.end));
         for span in result.spans.iter().filter(|_| index >= warm_up) {
             let stage = &plan.stages[span.stage];
-            let class = stage.replicas[span.replica].clone();
-            let is_shared = is_slowed(board, &class.cluster);
-            let times = times.entry((span.stage, class)).or_insert_with(|| BatchedTimes::new(is_shared));
+            // The processors of a team have one time together.
+            let classes = if stage.is_team { stage.replicas.clone() } else { vec![stage.replicas[span.replica].clone()] };
+            let is_shared = classes.iter().any(|class| is_slowed(board, &class.cluster));
+            let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(is_shared));
             times.push(span.end.duration_since(span.start));
         }
     }
@@ -79,11 +84,15 @@ pub(crate) fn run(
     let period = steady::interval(ends, workers, stop).map_or(plan.period, Nanoseconds::from);
     let mut samples = Vec::with_capacity(times.len());
     let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(|stage| stage.times.clone()).collect();
-    for ((stage, processor), times) in times {
+    for ((stage, processors), times) in times {
         let Some(time) = times.statistics() else { continue };
         let blocks = plan.stages[stage].blocks.clone();
+        let [processor] = processors.as_slice() else {
+            measured[stage] = vec![Nanoseconds::from_seconds(time.median_seconds)];
+            continue;
+        };
         for (replica, own) in plan.stages[stage].replicas.iter().zip(&mut measured[stage]) {
-            if *replica == processor {
+            if replica == processor {
                 *own = Nanoseconds::from_seconds(time.median_seconds);
             }
         }
@@ -95,7 +104,7 @@ pub(crate) fn run(
         }
         let input_bytes = bytes.of(blocks.clone());
         samples.push(SegmentSample {
-            processor,
+            processor: processor.clone(),
             start: blocks.start,
             end: blocks.end,
             input_bytes,
@@ -105,6 +114,17 @@ pub(crate) fn run(
         });
     }
     Ok(Trial { samples, measured: plan.clone().with_measured(measured, period) })
+}
+
+/// Says what the processors of a stage did for one frame.
+fn show_steps(steps: &[StepSpan], graph: &Graph) {
+    let Some(begin) = steps.iter().map(|step| step.start).min() else { return };
+    for step in steps {
+        let start = Nanoseconds::from(step.start - begin);
+        let time = Nanoseconds::from(step.end - step.start);
+        let first = graph.operator(step.first).name.as_str();
+        tracing::debug!(step.stage, step.processor, %start, %time, first, step.operators, ?step.channels);
+    }
 }
 
 fn engine_depth(plan: &Plan) -> usize {

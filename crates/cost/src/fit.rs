@@ -7,6 +7,7 @@ use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
 use crate::models::{add_board_costs, predict_block};
 use crate::power::fit_power;
+use crate::parts::set_part_costs;
 use crate::profile::records;
 use crate::transfer::fit_transfers;
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// A hand-over where no sample of the network shows what one costs.
-const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
+pub(crate) const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
 /// How far a block may be from the sum of what its operators took in a trace, relative to it.
 const TRACE_DEVIATION: f64 = 0.15;
 /// How far it may be from what a model predicts.
@@ -81,6 +82,8 @@ pub fn fit(
             hand_over
         };
         table.set_hand_over(processor, hand_over);
+        let parts = measured.map_or(&[][..], |network| &network.part_samples);
+        set_part_costs(&mut table, processor, board, &blocks, chain, parts);
     }
     let transfers = fit_transfers(&profile.transfers)?;
     add_board_costs(&mut table, board, &transfers, &fit_power(board, &profile.power));

@@ -38,6 +38,7 @@ mod linear;
 mod model;
 mod models;
 mod nanoseconds;
+mod parts;
 mod power;
 mod profile;
 mod published;
@@ -66,7 +67,7 @@ pub use published::{
     FullyConnectedModel, GemmModel, Granularity, GranularityModel, GranularitySample, MulticoreModel, MulticoreSample,
 };
 pub use regression::{Regression, Term};
-pub use samples::{Conditions, OperatorRecord, OperatorSample, PowerSample, SegmentSample, TransferSample};
+pub use samples::{Conditions, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample};
 pub use statistics::Statistics;
 pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex, ProcessorPower};
 pub use transfer::{BlockedEnd, ClusterTransfer, TransferModel};

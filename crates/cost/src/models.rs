@@ -4,13 +4,15 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fit::{BlockTime, fill};
+use crate::fit::{ASSUMED_HAND_OVER, BlockTime, fill};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
 use crate::power::fit_power;
+use crate::parts::set_part_costs;
 use crate::profile::{check_board, records};
 use crate::transfer::fit_transfers;
 use crate::{
-    ClusterPower, ClusterTransfer, CostError, CostTable, FamilyModel, OperatorRecord, Origin, Profile, Provenance,
+    BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, FamilyModel, HandOver, OperatorRecord, Origin,
+    Profile, Provenance, TransferModel,
 };
 
 /// The `format` of files of fitted models.
@@ -129,6 +131,8 @@ impl CostModels {
                 let shares = predict_block(&predictor, &fusion, records);
                 fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
             }
+            set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
+            table.set_hand_over(processor, ASSUMED_HAND_OVER);
         }
         self.add_board_costs(&mut table, board);
         Ok(table)
@@ -151,9 +155,27 @@ pub(crate) fn add_board_costs(
         for to in table.processors() {
             let labels = [from, to].map(|processor| table.classes()[processor.index()].cluster.clone());
             let pair = transfers.iter().find(|pair| pair.from == labels[0] && pair.to == labels[1]);
-            if let Some(pair) = pair {
-                table.set_transfer(from, to, pair.model);
+            let link = board.links().iter().find(|link| link.from == labels[0] && link.to == labels[1]);
+            let mut model = match (pair, link) {
+                (Some(pair), _) => pair.model,
+                (None, Some(link)) => TransferModel {
+                    latency_seconds: link.latency_seconds,
+                    seconds_per_byte: 1.0 / link.bytes_per_second,
+                    conversion_seconds_per_byte: 0.0,
+                    blocks: link.blocks,
+                },
+                (None, None) => TransferModel::default(),
+            };
+            let is_core = |label: &str| board.cluster(label).is_ok();
+            if link.is_none() && labels.iter().all(|label| is_core(label)) {
+                // Cores share memory. What a value from elsewhere costs is the reader's time: another segment begins there, and
+                // brings the value into its own layout. That is what taking over a frame's values costs between stages.
+                let HandOver { seconds, seconds_per_byte } = table.hand_over_model(to);
+                model.latency_seconds += seconds;
+                model.conversion_seconds_per_byte += seconds_per_byte;
+                model.blocks = Some(BlockedEnd::Receiver);
             }
+            table.set_transfer(from, to, model);
         }
         let class = table.classes()[from.index()].clone();
         if let Some(watts) = class_power(board, power, &class) {

@@ -6,7 +6,7 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CostError, OperatorRecord, OperatorSample, PowerSample, SegmentSample, Statistics, TransferSample};
+use crate::{CostError, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, Statistics, TransferSample};
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";
@@ -62,6 +62,9 @@ pub struct NetworkProfile {
     /// Times of operators in context.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operator_samples: Vec<OperatorSample>,
+    /// Times of parts of operators.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub part_samples: Vec<PartSample>,
 }
 
 impl Profile {
@@ -112,6 +115,20 @@ impl Profile {
                 if sample.operators.is_empty() || sample.operators.iter().any(|&operator| operator >= operators) {
                     let detail = format!("must name operators below {operators}, but is {:?}", sample.operators);
                     return invalid(field("operators"), detail);
+                }
+                check_time(&sample.time, &field("time"))?;
+            }
+        }
+        for (network_index, network) in self.networks.iter().enumerate() {
+            let operators = network.operators().count();
+            for (index, sample) in network.part_samples.iter().enumerate() {
+                let field = |name: &str| format!("networks[{network_index}].part_samples[{index}].{name}");
+                if sample.operators.is_empty() || sample.operators.iter().any(|&operator| operator >= operators) {
+                    let detail = format!("must name operators below {operators}, but is {:?}", sample.operators);
+                    return invalid(field("operators"), detail);
+                }
+                if sample.channels == 0 || sample.channels > sample.of {
+                    return invalid(field("channels"), format!("is {}, must be 1 to {}", sample.channels, sample.of));
                 }
                 check_time(&sample.time, &field("time"))?;
             }
@@ -187,6 +204,7 @@ impl NetworkProfile {
             blocks: records(graph, chain),
             samples: Vec::new(),
             operator_samples: Vec::new(),
+            part_samples: Vec::new(),
         }
     }
 

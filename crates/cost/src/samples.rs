@@ -82,6 +82,28 @@ pub struct OperatorSample {
     pub conditions: Conditions,
 }
 
+/// The time of a part of an operator: some of its output channels, together with the operators that follow it channel by
+/// channel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartSample {
+    /// What it ran on.
+    pub processor: ProcessorClass,
+    /// The operator and those that follow it, counted through the network's blocks.
+    pub operators: Vec<usize>,
+    /// Channels that were made.
+    pub channels: usize,
+    /// Channels of the whole.
+    pub of: usize,
+    /// How many processors ran at the same time, this one included.
+    pub concurrent: usize,
+    /// The time per frame.
+    pub time: Statistics,
+    /// What else happened.
+    #[serde(default)]
+    pub conditions: Conditions,
+}
+
 /// The time that it takes to hand data from a core of one cluster to a core of another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -263,6 +263,11 @@ impl CostTable {
         Nanoseconds::from_seconds(seconds + seconds_per_byte * bytes as f64)
     }
 
+    /// What a hand-over costs.
+    pub fn hand_over_model(&self, processor: ProcessorIndex) -> HandOver {
+        self.hand_overs[processor.0]
+    }
+
     /// Sets what a hand-over costs.
     pub fn set_hand_over(&mut self, processor: ProcessorIndex, hand_over: HandOver) {
         self.hand_overs[processor.0] = hand_over;

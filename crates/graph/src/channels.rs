@@ -14,8 +14,8 @@ pub struct ChannelUnits {
 }
 
 impl Graph {
-    /// How the operator's output channels can be divided so that each part needs all of the inputs but only its part of the
-    /// weights; `None` if they can't.
+    /// How the operator's output channels can be divided so that parts can be made apart, each from the inputs and its part of
+    /// the weights; `None` if they can't.
     pub fn channel_units(&self, id: OperatorId) -> Option<ChannelUnits> {
         let operator = self.operator(id);
         let [output] = operator.outputs.as_slice() else { return None };
@@ -24,6 +24,14 @@ impl Graph {
             (OperatorKind::Convolution(convolution), "Conv") => {
                 let unit = if convolution.groups > 1 { convolution.output_channels / convolution.groups } else { 1 };
                 ChannelUnits { channels: convolution.output_channels, unit, axis: 1 }
+            }
+            // Each channel needs the same channel of the input, and local response normalisation a few around it: parts take
+            // what they need of it.
+            (OperatorKind::Pool(_), "MaxPool" | "AveragePool" | "GlobalAveragePool" | "GlobalMaxPool")
+            | (OperatorKind::Normalization, "LRN")
+                if operator.inputs.len() == 1 && dimensions.len() > 2 =>
+            {
+                ChannelUnits { channels: *dimensions.get(1)?, unit: 1, axis: 1 }
             }
             (OperatorKind::FullyConnected, "Gemm" | "MatMul") if operator.inputs.len() == 1 => {
                 let axis = dimensions.len().checked_sub(1).filter(|&axis| axis > 0)?;

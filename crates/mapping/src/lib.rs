@@ -48,5 +48,5 @@ pub use exact::Exact;
 pub use fine::FineIlp;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 pub use mapping::{Limits, Mapper, Mapping, Outcome};
-pub use network::{NetworkMapping, SubgraphMapping, compose, map_network};
+pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
 pub use problem::{Edge, Problem};

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::Graph;
+use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Subgraph;
 
 use crate::exact::Quick;
@@ -99,6 +99,37 @@ pub fn compose(
     Ok(composition.finish(Outcome::Heuristic))
 }
 
+/// The mapping problem of a subgraph. If it follows another one, `before` names the operators of that one's sink and the
+/// processor on which they ran: what the subgraph reads of theirs has to be transferred from there.
+///
+/// # Errors
+/// [`MappingError::Unsupported`] if an operator can run on none of the processors.
+pub fn entered_problem(
+    graph: &Graph,
+    subgraph: &Subgraph,
+    table: &CostTable,
+    processors: &[ProcessorIndex],
+    before: Option<(&[OperatorId], usize)>,
+) -> Result<Problem, MappingError> {
+    let mut problem = Problem::of_subgraph(graph, subgraph, table, processors)?;
+    let Some((sink, source)) = before else { return Ok(problem) };
+    for (node, operators) in subgraph.nodes.iter().enumerate() {
+        for (target, &class) in processors.iter().enumerate() {
+            let arrival = |bytes: u64| match target == source {
+                true => 0,
+                false => table.transfer(processors[source], class, bytes).0,
+            };
+            let read = operators
+                .iter()
+                .flat_map(|&id| &graph.operator(id).inputs)
+                .filter(|&&value| graph.producer(value).is_some_and(|producer| sink.contains(&producer)));
+            let latest = read.map(|&value| arrival(graph.value(value).bytes().unwrap_or(0))).max();
+            problem.set_release(node, target, latest.unwrap_or(0));
+        }
+    }
+    Ok(problem)
+}
+
 /// A subgraph between two processors: its index, where the one before it ended, and where it ends.
 type Pair = (usize, usize, usize);
 
@@ -129,28 +160,14 @@ impl Composition {
         };
         let mut known = HashMap::new();
         for (index, subgraph) in subgraphs.iter().enumerate() {
-            let plain = Problem::of_subgraph(graph, subgraph, table, processors)?;
             let before = index.checked_sub(1).and_then(|before| subgraphs[before].nodes.last());
             let sources = if before.is_some() { processors.len() } else { 1 };
             for source in 0..sources {
-                let mut released = plain.clone();
-                for (node, operators) in subgraph.nodes.iter().enumerate() {
-                    for (target, &class) in processors.iter().enumerate() {
-                        let arrival = |bytes: u64| match target == source {
-                            true => 0,
-                            false => table.transfer(processors[source], class, bytes).0,
-                        };
-                        let read = operators.iter().flat_map(|&id| &graph.operator(id).inputs).filter(|&&value| {
-                            let producer = graph.producer(value);
-                            before.is_some_and(|sink| producer.is_some_and(|producer| sink.contains(&producer)))
-                        });
-                        let latest = read.map(|&value| arrival(graph.value(value).bytes().unwrap_or(0))).max();
-                        released.set_release(node, target, latest.unwrap_or(0));
-                    }
-                }
+                let before = before.map(|sink| (sink.as_slice(), source));
+                let released = entered_problem(graph, subgraph, table, processors, before)?;
                 for end in 0..processors.len() {
                     let mut fixed = released.clone();
-                    if plain.is_empty() || fixed.fix(plain.len() - 1, end).is_err() {
+                    if released.is_empty() || fixed.fix(released.len() - 1, end).is_err() {
                         continue;
                     }
                     let problem = *known.entry(fixed.key()).or_insert_with(|| {

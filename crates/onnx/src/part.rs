@@ -94,6 +94,22 @@ impl Model {
                 self.slice_input(part, &mut node, 1, if is_transposed { 0 } else { columns }, channels)?;
                 self.slice_broadcast(part, &mut node, 2, 2, 1, channels)?;
             }
+            OperatorKind::Pool(_) if is_head => self.slice_value(part, &mut node, channels.start, channels.end),
+            OperatorKind::Pool(_) => {}
+            OperatorKind::Normalization if node.op() == "LRN" => {
+                let reach = (node.int("size").unwrap_or(1).max(1) as usize).div_ceil(2);
+                let start = channels.start.saturating_sub(reach);
+                let end = (channels.end + reach).min(units.channels);
+                self.slice_value(part, &mut node, start, end);
+                let Some(output) = node.output.first_mut() else { return Ok(()) };
+                let whole = std::mem::replace(output, format!("{output} and around"));
+                let around = output.clone();
+                part.nodes.push(node);
+                let slice =
+                    self.slice(part, &around, &whole, channels.start - start, channels.end - start);
+                part.nodes.push(slice);
+                return Ok(());
+            }
             OperatorKind::Normalization => {
                 for place in 1..=4 {
                     self.slice_input(part, &mut node, place, 0, channels)?;
@@ -164,10 +180,17 @@ impl Model {
     fn slice_value(&self, part: &mut Part<'_>, node: &mut NodeProto, start: usize, end: usize) {
         let Some(input) = node.input.first_mut() else { return };
         let sliced = format!("{input}[{start}..{end}]");
+        let slice = self.slice(part, input, &sliced, start, end);
+        *input = sliced;
+        part.nodes.push(slice);
+    }
+
+    /// A node that takes the channels `start..end` of a value.
+    fn slice(&self, part: &mut Part<'_>, value: &str, sliced: &str, start: usize, end: usize) -> NodeProto {
         let mut slice = NodeProto {
-            input: vec![input.clone()],
-            output: vec![sliced.clone()],
-            name: Some(format!("slice of {sliced}")),
+            input: vec![value.to_owned()],
+            output: vec![sliced.to_owned()],
+            name: Some(format!("slice for {sliced}")),
             op_type: Some("Slice".to_owned()),
             ..NodeProto::default()
         };
@@ -183,8 +206,7 @@ impl Model {
                 slice.input.push(name);
             }
         }
-        *input = sliced;
-        part.nodes.push(slice);
+        slice
     }
 }
 

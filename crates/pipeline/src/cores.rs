@@ -24,6 +24,12 @@ impl CoreCounts {
         self.size
     }
 
+    /// The encoding of a vector; `None` if it is not within the limits.
+    pub(crate) fn encode(&self, counts: &[usize]) -> Option<usize> {
+        let fits = counts.iter().zip(&self.limits).all(|(count, limit)| count <= limit);
+        fits.then(|| counts.iter().zip(&self.strides).map(|(count, stride)| count * stride).sum())
+    }
+
     pub(crate) fn decode(&self, index: usize) -> Vec<usize> {
         self.limits.iter().zip(&self.strides).map(|(limit, stride)| index / stride % (limit + 1)).collect()
     }

@@ -1,4 +1,5 @@
 use millstream_board::ProcessorClass;
+use millstream_mapping::MappingError;
 use thiserror::Error;
 
 /// Why there is no pipeline.
@@ -22,4 +23,7 @@ pub enum PipelineError {
         "the board has too few processors that support this network: no division into stages can run all its operators"
     )]
     Infeasible,
+    /// Operators could not be mapped on several processors.
+    #[error("mapping operators on several processors: {0}")]
+    Mapping(#[from] MappingError),
 }

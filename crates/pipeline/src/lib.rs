@@ -42,6 +42,8 @@ mod objective;
 mod period;
 mod plan;
 mod problem;
+mod team;
+mod teams_of;
 
 pub use design_space::{design_points, pipelines};
 pub use error::PipelineError;
@@ -50,3 +52,4 @@ pub use objective::{Objective, choose};
 pub use period::best_period;
 pub use plan::{Plan, PlannedStage};
 pub use problem::Problem;
+pub use teams_of::teams_of;

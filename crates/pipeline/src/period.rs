@@ -106,6 +106,10 @@ impl StageRates {
             }
             filled *= best.len();
         }
+        for (index, (size, _)) in problem.teams.iter().enumerate() {
+            let rate = class_rate(problem, problem.classes.len() + index, start, end);
+            self.of_size[*size] = self.of_size[*size].max(rate);
+        }
     }
 }
 
@@ -116,6 +120,15 @@ fn class_rate(problem: &Problem, class: usize, start: usize, end: usize) -> f64 
 
 /// The replicas behind a stage's best rate for the encoded numbers of cores.
 fn replicas(problem: &Problem, start: usize, end: usize, size: usize) -> Vec<usize> {
+    let mut rates = StageRates::new(problem);
+    rates.compute(problem, start, end);
+    let team = problem.teams.iter().enumerate().find(|(index, (own, _))| {
+        let class = problem.classes.len() + index;
+        *own == size && class_rate(problem, class, start, end) >= rates.of_size[size]
+    });
+    if let Some((index, _)) = team {
+        return vec![problem.classes.len() + index];
+    }
     let mut chosen = Vec::new();
     for (cluster, cores) in problem.counts.decode(size).into_iter().enumerate() {
         let first = problem.classes_of(cluster).start;

@@ -19,17 +19,19 @@ pub struct Plan {
 pub struct PlannedStage {
     /// Its blocks.
     pub blocks: Range<usize>,
-    /// Its replicas, fastest cluster first.
+    /// Its replicas, fastest cluster first; or the processors of its only replica, if they work together.
     pub replicas: Vec<ProcessorClass>,
-    /// Time of each replica for a frame, hand-over included.
+    /// Whether the processors work on one frame together rather than each on its own.
+    pub is_team: bool,
+    /// Time of each replica for a frame, hand-over included: one for a team.
     pub times: Vec<Nanoseconds>,
 }
 
 impl Plan {
     /// Whether two plans have the same stages on the same processors, whatever their times.
     pub fn is_same_pipeline(&self, other: &Self) -> bool {
-        let shape = |plan: &Self| -> Vec<(Range<usize>, Vec<ProcessorClass>)> {
-            plan.stages.iter().map(|stage| (stage.blocks.clone(), stage.replicas.clone())).collect()
+        let shape = |plan: &Self| -> Vec<(Range<usize>, Vec<ProcessorClass>, bool)> {
+            plan.stages.iter().map(|stage| (stage.blocks.clone(), stage.replicas.clone(), stage.is_team)).collect()
         };
         shape(self) == shape(other)
     }

@@ -1,13 +1,15 @@
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use millstream_board::{Accelerator, Board, Cluster, CoreId, Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
-use millstream_partition::Chain;
+use millstream_partition::{Chain, subgraphs};
 use millstream_schedule::{Replica, Schedule, Stage, replicated_period};
 
 use crate::cores::CoreCounts;
+use crate::team::{Ground, Team};
 use crate::{PipelineError, Plan, PlannedStage};
 
 /// A time that stands for "not supported"; sums of it stay above every real time.
@@ -23,6 +25,9 @@ pub struct Problem {
     pub(crate) classes: Vec<ProcessorClass>,
     /// Per class, per end, per start: the stage's time in nanoseconds.
     times: Vec<Vec<u64>>,
+    /// Sets of processors that may own a stage together, with their encoded numbers of cores. They are numbered after the
+    /// classes.
+    pub(crate) teams: Vec<(usize, Arc<Team>)>,
 }
 
 /// The cores of a cluster, or an accelerator: a cluster of one unit without a core.
@@ -63,7 +68,44 @@ impl Problem {
         }
         let times = stage_times(graph, chain, table, &processors);
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
-        Ok(Self { chain: chain.clone(), clusters, counts, classes, times })
+        Ok(Self { chain: chain.clone(), clusters, counts, classes, times, teams: Vec::new() })
+    }
+
+    /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on each other
+    /// run side by side, and single operators are divided by output channels where that helps. `teams` names the processors
+    /// of each; [`teams_of`](crate::teams_of) lists sensible ones.
+    ///
+    /// A team's stage starts and ends where all of the frame is in the values of one merged operator.
+    ///
+    /// # Errors
+    /// As [`Problem::new`], and [`PipelineError::Mapping`] if a solver fails.
+    pub fn with_teams(
+        graph: &Graph,
+        chain: &Chain,
+        board: &Board,
+        table: &CostTable,
+        teams: &[Vec<ProcessorClass>],
+    ) -> Result<Self, PipelineError> {
+        let mut problem = Self::new(graph, chain, board, table)?;
+        let subgraphs = subgraphs(graph);
+        let ground = Ground { graph, chain, table, subgraphs: &subgraphs };
+        for classes in teams {
+            let Some(size) = problem.size_of(classes) else { continue };
+            if let Some(team) = Team::new(&ground, classes.clone())? {
+                problem.teams.push((size, Arc::new(team)));
+            }
+        }
+        Ok(problem)
+    }
+
+    /// The encoded numbers of cores of these processors; `None` if the board does not have them all.
+    fn size_of(&self, classes: &[ProcessorClass]) -> Option<usize> {
+        let mut used = vec![0; self.clusters.len()];
+        for class in classes {
+            let cluster = self.clusters.iter().position(|cluster| cluster.label == class.cluster)?;
+            used[cluster] += class.count;
+        }
+        self.counts.encode(&used)
     }
 
     /// Number of blocks.
@@ -84,7 +126,15 @@ impl Problem {
     /// Time of the stage of blocks `start..end` on a class; at least [`UNSUPPORTED`] if it can't run there.
     #[inline]
     pub(crate) fn time(&self, class: usize, start: usize, end: usize) -> u64 {
-        self.times[class][(end - 1) * end / 2 + start]
+        match self.times.get(class) {
+            Some(times) => times[(end - 1) * end / 2 + start],
+            None => self.teams[class - self.times.len()].1.time(start, end),
+        }
+    }
+
+    /// The team of this number, counted after the classes.
+    fn team(&self, class: usize) -> Option<&Team> {
+        self.teams.get(class.checked_sub(self.classes.len())?).map(|(_, team)| &**team)
     }
 
     /// A plan of these stages, with its period and latency.
@@ -96,8 +146,12 @@ impl Problem {
                 classes.iter().map(|&class| Nanoseconds(self.time(class, blocks.start, blocks.end))).collect();
             plan.period = plan.period.max(replicated_period(&times));
             plan.latency += times.iter().copied().max().unwrap_or_default();
-            let replicas = classes.iter().map(|&class| self.classes[class].clone()).collect();
-            plan.stages.push(PlannedStage { blocks: blocks.clone(), replicas, times });
+            let team = classes.first().and_then(|&class| self.team(class));
+            let replicas = match team {
+                Some(team) => team.classes.clone(),
+                None => classes.iter().map(|&class| self.classes[class].clone()).collect(),
+            };
+            plan.stages.push(PlannedStage { blocks: blocks.clone(), replicas, is_team: team.is_some(), times });
         }
         plan
     }
@@ -106,13 +160,18 @@ impl Problem {
     pub fn schedule(&self, plan: &Plan) -> Schedule {
         let mut free: HashMap<&str, std::slice::Iter<'_, CoreId>> =
             self.clusters.iter().map(|cluster| (cluster.label.as_str(), cluster.cores.iter())).collect();
-        let mut replica = |class: &ProcessorClass, blocks: &Range<usize>| {
+        let mut processor = |class: &ProcessorClass| {
             let cores = free.get_mut(class.cluster.as_str()).into_iter().flatten().take(class.count).copied();
-            let processor = Processor { cluster: class.cluster.clone(), cores: cores.collect() };
-            Replica::single(processor, self.chain.operators(blocks.clone()))
+            Processor { cluster: class.cluster.clone(), cores: cores.collect() }
         };
-        let stages = plan.stages.iter().map(|stage| Stage {
-            replicas: stage.replicas.iter().map(|class| replica(class, &stage.blocks)).collect(),
+        let stages = plan.stages.iter().map(|stage| {
+            let processors: Vec<Processor> = stage.replicas.iter().map(&mut processor).collect();
+            let single = |processor| Replica::single(processor, self.chain.operators(stage.blocks.clone()));
+            let team = self.teams.iter().find(|(_, team)| stage.is_team && team.classes == stage.replicas);
+            match team.and_then(|(_, team)| team.replica(&stage.blocks, processors.clone())) {
+                Some(replica) => Stage { replicas: vec![replica] },
+                None => Stage { replicas: processors.into_iter().map(single).collect() },
+            }
         });
         Schedule { stages: stages.collect() }
     }

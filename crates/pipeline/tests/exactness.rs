@@ -120,7 +120,7 @@ fn enumerate(
             set.iter().for_each(|&index| left[classes[index].0] -= classes[index].1.count);
             for rest in enumerate(end, blocks, &left, classes) {
                 let replicas = set.iter().map(|&index| classes[index].1.clone()).collect();
-                let mut stages = vec![PlannedStage { blocks: Range { start, end }, replicas, times: Vec::new() }];
+                let mut stages = vec![PlannedStage { blocks: Range { start, end }, replicas, is_team: false, times: Vec::new() }];
                 stages.extend(rest);
                 found.push(stages);
             }
@@ -217,6 +217,7 @@ fn measured_times_replace_predicted_ones() {
     let stage = |blocks: Range<usize>| PlannedStage {
         blocks,
         replicas: vec![ProcessorClass { cluster: "B".into(), count: 1 }],
+        is_team: false,
         times: vec![Nanoseconds(10)],
     };
     let plan = |cut: usize| Plan {

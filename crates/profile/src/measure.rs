@@ -1,11 +1,11 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{Conditions, SegmentSample};
-use millstream_graph::{Graph, ValueId};
+use millstream_graph::Graph;
 use millstream_partition::Chain;
 
 use crate::capture::capture;
@@ -77,14 +77,19 @@ pub fn measure(
     let bytes = workload.chain.input_bytes(workload.graph);
     let total = rounds.len() * ranges.len();
     let time = settings.budget / u32::try_from(total.max(1)).unwrap_or(u32::MAX);
+    let effort = Effort { time, accuracy: settings.accuracy };
     let mut samples = Vec::new();
     let mut done = 0;
     for processors in &rounds {
         for range in &ranges {
             if !is_known(processors, range) {
-                let mut measured = together(workload, board, processors, range, &values, time, settings.accuracy)?;
+                let segment = Segment::new(workload.graph, workload.chain.operators(range.clone()));
+                let inputs: Vec<Tensor> =
+                    segment.boundary.inputs.iter().filter_map(|value| values.get(value).cloned()).collect();
+                let run = || together(workload, board, processors, &segment, range, &inputs, effort);
+                let mut measured = run()?;
                 if measured.values().any(|(_, conditions)| is_disturbed(conditions)) {
-                    let again = together(workload, board, processors, range, &values, time, settings.accuracy)?;
+                    let again = run()?;
                     if worst(&again) < worst(&measured) {
                         measured = again;
                     }
@@ -112,7 +117,7 @@ pub fn measure(
     Ok(samples)
 }
 
-fn worst(measured: &BTreeMap<ProcessorClass, (BatchedTimes, Conditions)>) -> f64 {
+fn worst(measured: &SideBySide) -> f64 {
     measured.values().map(|(_, conditions)| disturbance(conditions)).fold(0.0, f64::max)
 }
 
@@ -133,24 +138,32 @@ fn finest(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Runs the same range on all processors at once until each has enough batches or the time is up. Those that are done go on
-/// running, so that the others' conditions stay the same.
-fn together(
+/// What several processors took side by side, by class.
+pub(crate) type SideBySide = BTreeMap<ProcessorClass, (BatchedTimes, Conditions)>;
+
+/// How long and how exactly one segment is measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    pub(crate) time: Duration,
+    pub(crate) accuracy: f64,
+}
+
+/// Runs the same segment on all processors at once until each has enough batches or the time is up. Those that are done go on
+/// running, so that the others' conditions stay the same. `blocks` is for messages.
+pub(crate) fn together(
     workload: &Workload<'_>,
     board: &Board,
     processors: &[Processor],
-    range: &Range<usize>,
-    values: &HashMap<ValueId, Tensor>,
-    time: Duration,
-    accuracy: f64,
-) -> Result<BTreeMap<ProcessorClass, (BatchedTimes, Conditions)>, ProfileError> {
-    let segment = Segment::new(workload.graph, workload.chain.operators(range.clone()));
-    let inputs: Vec<Tensor> = segment.boundary.inputs.iter().filter_map(|value| values.get(value).cloned()).collect();
+    segment: &Segment,
+    blocks: &Range<usize>,
+    inputs: &[Tensor],
+    effort: Effort,
+) -> Result<SideBySide, ProfileError> {
     let run = |processor: &Processor, participant: &mut Participant<'_>| {
-        let mut prepared = workload.backend.prepare(&segment, processor)?;
+        let mut prepared = workload.backend.prepare(segment, processor)?;
         // The first runs settle memory and caches.
-        prepared.run(&inputs)?;
-        prepared.run(&inputs)?;
+        prepared.run(inputs)?;
+        prepared.run(inputs)?;
         participant.start();
         let watch = Watch::start(processor);
         let mut times = BatchedTimes::new(is_shared(board, processor));
@@ -158,10 +171,10 @@ fn together(
         let begin = Instant::now();
         while !participant.is_over() {
             let before = Instant::now();
-            prepared.run(&inputs)?;
+            prepared.run(inputs)?;
             if !participant.is_finished() {
                 times.push(before.elapsed());
-                if times.is_settled(accuracy) || begin.elapsed() >= time {
+                if times.is_settled(effort.accuracy) || begin.elapsed() >= effort.time {
                     conditions = watch.conditions();
                     participant.finish();
                 }
@@ -170,12 +183,12 @@ fn together(
         Ok((times, conditions))
     };
     let outcomes = side_by_side(processors, run, |processor, source| ProfileError::Segment {
-        start: range.start,
-        end: range.end,
+        start: blocks.start,
+        end: blocks.end,
         processor: processor.clone(),
         source,
     })?;
-    let mut measured: BTreeMap<ProcessorClass, (BatchedTimes, Conditions)> = BTreeMap::new();
+    let mut measured = SideBySide::new();
     for (processor, (times, conditions)) in processors.iter().zip(outcomes) {
         match measured.get_mut(&processor.class()) {
             Some((merged, _)) => merged.merge(times),

@@ -24,6 +24,8 @@ pub struct EngineOptions {
     /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
     /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.
     pub frames_outstanding: Option<usize>,
+    /// Whether results tell what each processor of a stage did when ([`FrameResult::steps`](crate::FrameResult::steps)).
+    pub keeps_steps: bool,
 }
 
 const OUTSTANDING_PER_WORKER: usize = 16;
@@ -271,6 +273,7 @@ impl Engine {
             submitted: packet.submitted,
             received: Instant::now(),
             spans: packet.spans,
+            steps: packet.steps,
         }
     }
 

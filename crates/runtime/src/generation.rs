@@ -48,6 +48,7 @@ impl Fallback {
         let frame = std::mem::take(&mut packet.frame);
         packet.enter(&self.route, frame);
         packet.spans.clear();
+        packet.steps.clear();
         packet.queued = Instant::now();
         // The entrance is open as long as this exists.
         let _ = self.entrance.send(packet);
@@ -99,7 +100,13 @@ impl Generation {
             let mut own = Vec::with_capacity(stage.replicas.len());
             for (replica_index, replica) in stage.replicas.iter().enumerate() {
                 let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, index));
-                let team = Arc::new(Team::new(index, replica, chosen.collect::<Result<_, _>>()?, graph));
+                let team = Arc::new(Team::new(
+                    (index, replica_index),
+                    replica,
+                    chosen.collect::<Result<_, _>>()?,
+                    graph,
+                    options.keeps_steps,
+                ));
                 if !team.is_complete() {
                     return Err(RuntimeError::UnknownSize { stage: index + 1 });
                 }

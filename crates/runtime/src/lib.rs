@@ -74,5 +74,5 @@ mod worker;
 pub use engine::{Engine, EngineOptions};
 pub use error::{FrameError, RuntimeError};
 pub use metrics::{ReplicaMetrics, StageMetrics};
-pub use packet::{FrameResult, StageSpan};
+pub use packet::{FrameResult, StageSpan, StepSpan};
 pub use results::Results;

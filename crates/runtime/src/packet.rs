@@ -1,7 +1,9 @@
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
+use millstream_graph::OperatorId;
 
 use crate::FrameError;
 use crate::route::Route;
@@ -17,6 +19,7 @@ pub(crate) struct Packet {
     /// When it was put into the queue that it is in.
     pub(crate) queued: Instant,
     pub(crate) spans: Vec<StageSpan>,
+    pub(crate) steps: Vec<StepSpan>,
     /// What the places of `values` stand for.
     pub(crate) route: Arc<Route>,
     /// The frame itself, if it may have to start again.
@@ -34,6 +37,7 @@ impl Packet {
             submitted: now,
             queued: now,
             spans: Vec::with_capacity(stages),
+            steps: Vec::new(),
             route: Arc::clone(route),
             frame: if keeps_frame { frame.clone() } else { Vec::new() },
         };
@@ -77,6 +81,29 @@ pub struct FrameResult {
     pub received: Instant,
     /// When each stage worked on it.
     pub spans: Vec<StageSpan>,
+    /// When each processor ran which operators, if that was asked for; stage by stage, by their starts.
+    pub steps: Vec<StepSpan>,
+}
+
+/// When a processor ran a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepSpan {
+    /// Stage, counted from 0.
+    pub stage: usize,
+    /// Replica of the stage, counted from 0.
+    pub replica: usize,
+    /// Position of the processor in the replica.
+    pub processor: usize,
+    /// The segment's first operator.
+    pub first: OperatorId,
+    /// How many operators the segment has.
+    pub operators: usize,
+    /// Channels that it made, if it was a part.
+    pub channels: Option<Range<usize>>,
+    /// Start of the work.
+    pub start: Instant,
+    /// End of the work.
+    pub end: Instant,
 }
 
 impl FrameResult {

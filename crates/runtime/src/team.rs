@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
-use millstream_backend::{Backend, BackendError, PreparedSegment, Tensor};
-use millstream_board::Processor;
+use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
+use millstream_board::{Processor, prefer_short_slices};
 use millstream_graph::{Graph, ValueId};
 use millstream_schedule::Replica;
 
 use crate::joining::Joining;
 use crate::program::{Program, StepOutput};
 use crate::sleeper::Sleeper;
-use crate::{FrameError, RuntimeError};
+use crate::{FrameError, RuntimeError, StepSpan};
 
 /// What a thread says once it is ready: a warning if it could not be pinned.
 pub(crate) type Ready = Result<Option<String>, RuntimeError>;
@@ -33,6 +33,7 @@ pub(crate) enum Condition {
 /// What the threads of a replica share. The first processor's thread leads: it has the frames.
 pub(crate) struct Team {
     stage: usize,
+    replica: usize,
     program: Program,
     members: Vec<Member>,
     values: Vec<Mutex<Option<Tensor>>>,
@@ -42,6 +43,8 @@ pub(crate) struct Team {
     is_over: AtomicBool,
     has_failed: AtomicBool,
     failure: Mutex<Option<(FrameError, Condition)>>,
+    /// What the processors did, if anybody wants to know.
+    steps: Option<Mutex<Vec<StepSpan>>>,
 }
 
 /// One processor.
@@ -55,7 +58,13 @@ struct Member {
 }
 
 impl Team {
-    pub(crate) fn new(stage: usize, replica: &Replica, backends: Vec<Arc<dyn Backend>>, graph: &Graph) -> Self {
+    pub(crate) fn new(
+        (stage, replica_index): (usize, usize),
+        replica: &Replica,
+        backends: Vec<Arc<dyn Backend>>,
+        graph: &Graph,
+        keeps_steps: bool,
+    ) -> Self {
         let program = Program::new(replica, graph);
         let member = |(processor, backend)| Member {
             processor,
@@ -67,6 +76,7 @@ impl Team {
         let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone());
         Self {
             stage,
+            replica: replica_index,
             members: processors.zip(backends).map(member).collect(),
             values: program.values.iter().map(|_| Mutex::default()).collect(),
             joinings: program.joins.iter().filter_map(|join| Joining::new(join, &program, graph)).collect(),
@@ -75,6 +85,7 @@ impl Team {
             is_over: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
             failure: Mutex::default(),
+            steps: keeps_steps.then(Mutex::default),
         }
     }
 
@@ -104,6 +115,10 @@ impl Team {
         let Member { processor, backend, sleeper, .. } = &self.members[position];
         sleeper.register();
         let stage = self.stage + 1;
+        if self.size() > 1 {
+            // The others wait for this thread, again and again within a frame. A system that can't help is no reason to warn.
+            let _ = prefer_short_slices();
+        }
         let core = processor.cores.first().filter(|core| !core.pin_current_thread());
         let warning = core.map(|core| format!("stage {stage}: the system refused to pin a thread to core {core}"));
         let prepare = || {
@@ -205,7 +220,9 @@ impl Team {
                     self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
                     self.has_failed.store(true, Ordering::SeqCst);
                 }
-                busy += start.elapsed();
+                let end = Instant::now();
+                busy += end.duration_since(start);
+                self.keep(position, &step.segment, start, end);
             }
             let is_last = index + 1 == steps.len();
             if is_last {
@@ -217,6 +234,29 @@ impl Team {
                 self.members[0].sleeper.wake();
             }
         }
+    }
+
+    fn keep(&self, processor: usize, segment: &Segment, start: Instant, end: Instant) {
+        if let (Some(steps), Some(&first)) = (&self.steps, segment.operators.first()) {
+            steps.lock().unwrap_or_else(PoisonError::into_inner).push(StepSpan {
+                stage: self.stage,
+                replica: self.replica,
+                processor,
+                first,
+                operators: segment.operators.len(),
+                channels: segment.channels.clone(),
+                start,
+                end,
+            });
+        }
+    }
+
+    /// What the processors did since this was last asked, by the starts.
+    pub(crate) fn take_steps(&self) -> Vec<StepSpan> {
+        let Some(steps) = &self.steps else { return Vec::new() };
+        let mut steps = std::mem::take(&mut *steps.lock().unwrap_or_else(PoisonError::into_inner));
+        steps.sort_by_key(|step| step.start);
+        steps
     }
 
     fn run_step(

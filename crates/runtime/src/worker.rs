@@ -116,6 +116,7 @@ impl Worker {
         // Waiting for admission is the caller's doing, not the pipeline's.
         let queued = if self.is_first { start } else { packet.queued };
         self.recorder.record(queued, start, end, packet.failure.is_some());
+        packet.steps.extend(self.team.take_steps());
         packet.spans.push(StageSpan { stage: self.stage, replica: self.replica, start, end });
         if condition != Condition::Sound
             && let Some(fallback) = &self.fallback

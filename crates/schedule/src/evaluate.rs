@@ -143,10 +143,25 @@ impl Replica {
     /// As [`Schedule::evaluate`]; `stage`, counted from 0, is for the message only.
     pub fn makespan(&self, stage: usize, graph: &Graph, table: &CostTable) -> Result<Nanoseconds, ScheduleError> {
         let tasks = self.tasks(graph);
-        let (classes, times) = self.times(&tasks, graph, table)?;
         if self.assignments.len() == 1 {
-            return Ok(times.into_iter().sum());
+            return Ok(self.times(&tasks, graph, table)?.1.into_iter().sum());
         }
+        let timeline = self.timeline(&tasks, stage, graph, table)?;
+        Ok(timeline.into_iter().map(|(_, end)| end).max().unwrap_or_default())
+    }
+
+    /// Start and end of each of the replica's tasks, by the rules of [`Replica::makespan`].
+    ///
+    /// # Errors
+    /// As [`Schedule::evaluate`]; `stage`, counted from 0, is for the message only.
+    pub fn timeline(
+        &self,
+        tasks: &[Task],
+        stage: usize,
+        graph: &Graph,
+        table: &CostTable,
+    ) -> Result<Vec<(Nanoseconds, Nanoseconds)>, ScheduleError> {
+        let (classes, times) = self.times(tasks, graph, table)?;
         let mut tracks = vec![Vec::new(); self.assignments.len()];
         let mut readers: Vec<Vec<(usize, ValueId, u64)>> = vec![Vec::new(); tasks.len()];
         for (index, task) in tasks.iter().enumerate() {
@@ -166,7 +181,7 @@ impl Replica {
         let mut delivered = Delivered::new();
         let mut free = vec![Nanoseconds::ZERO; tracks.len()];
         let mut next = vec![0; tracks.len()];
-        let mut last = Nanoseconds::ZERO;
+        let mut starts = vec![Nanoseconds::ZERO; tasks.len()];
         loop {
             let mut advanced = false;
             for (processor, track) in tracks.iter().enumerate() {
@@ -198,9 +213,9 @@ impl Replica {
                         start = start.max(made) + time;
                         delivered.insert(key, start);
                     }
-                    let end = start.max(arrival) + times[index];
+                    starts[index] = start.max(arrival);
+                    let end = starts[index] + times[index];
                     finished[index] = Some(end);
-                    last = last.max(end);
                     free[processor] = end;
                     for &value in &graph.operator(task.operator).outputs {
                         for to in (0..tracks.len()).filter(|&to| to != processor) {
@@ -229,7 +244,7 @@ impl Replica {
                 return Err(ScheduleError::Order { operator: name(index), stage: stage + 1, needs: name(needs) });
             }
         }
-        Ok(last)
+        Ok(starts.into_iter().zip(finished.into_iter().map(Option::unwrap_or_default)).collect())
     }
 
     /// The processors' places in the table, and each task's time.

@@ -1,0 +1,211 @@
+//! Dividing the operators of a replica wherever that lets it finish earlier.
+
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::{ChannelUnits, Graph, OperatorId};
+use millstream_schedule::{Assignment, ChannelSplit, Replica, Task};
+
+use crate::exact_shares;
+
+/// Rounds over all operators: what one division changes may make another one worthwhile.
+const MOST_ROUNDS: usize = 4;
+
+/// Divides operators by output channels between the replica's processors, one after the other, each where that brings down
+/// `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by whatever
+/// counts for the caller; `None` if it can't run.
+///
+/// For each operator, the exact division of its own cost ([`exact_shares`]) is tried in place, with and without its followers,
+/// and then shifted as long as that helps. Operators for which `is_free` is false stay as they are.
+pub fn divide(
+    mut replica: Replica,
+    graph: &Graph,
+    table: &CostTable,
+    is_free: impl Fn(OperatorId) -> bool,
+    finish: impl Fn(&Replica) -> Option<Nanoseconds>,
+) -> Replica {
+    if replica.assignments.len() < 2 {
+        return replica;
+    }
+    let Some(mut best) = finish(&replica) else { return replica };
+    let mut heads: Vec<OperatorId> =
+        replica.operators().filter(|&id| is_free(id) && graph.channel_units(id).is_some()).collect();
+    let work = |id: &OperatorId| std::cmp::Reverse(graph.operator(*id).work.macs);
+    heads.sort_by_key(work);
+    for _ in 0..MOST_ROUNDS {
+        let before = best;
+        for &head in &heads {
+            let Some(whole) = undivided(&replica, head) else { continue };
+            for candidate in candidates(&whole, head, graph, table, &is_free) {
+                let mut candidate = candidate;
+                let Some(mut time) = finish(&candidate) else { continue };
+                shift(&mut candidate, head, graph, &mut time, &finish);
+                if time < best {
+                    (replica, best) = (candidate, time);
+                }
+            }
+            if finish(&whole).is_some_and(|time| time <= best) {
+                // Not worth it any more.
+                best = finish(&whole).unwrap_or(best);
+                replica = whole;
+            }
+        }
+        if best >= before {
+            break;
+        }
+    }
+    replica
+}
+
+/// The replica with the operator's group back on the processor that makes the most of it; itself if it is not divided. `None` if
+/// the operator is divided as a follower of another one.
+fn undivided(replica: &Replica, head: OperatorId) -> Option<Replica> {
+    let Some(index) = replica.splits.iter().position(|split| split.operators.contains(&head)) else {
+        return Some(replica.clone());
+    };
+    let mut whole = replica.clone();
+    let split = whole.splits.remove(index);
+    if split.operators.first() != Some(&head) {
+        return None;
+    }
+    let home = (0..split.channels.len()).max_by_key(|&position| split.channels[position])?;
+    for (position, assignment) in whole.assignments.iter_mut().enumerate() {
+        if position != home {
+            assignment.operators.retain(|id| !split.operators.contains(id));
+        }
+    }
+    Some(whole)
+}
+
+/// Ways to divide an operator, by its own cost and with more or fewer of its followers.
+fn candidates(
+    replica: &Replica,
+    head: OperatorId,
+    graph: &Graph,
+    table: &CostTable,
+    is_free: &impl Fn(OperatorId) -> bool,
+) -> Vec<Replica> {
+    let (Some(units), Some(home)) = (graph.channel_units(head), home(replica, head)) else { return Vec::new() };
+    let tasks = replica.tasks(graph);
+    let Ok(timeline) = replica.timeline(&tasks, 0, graph, table) else { return Vec::new() };
+    let own = &replica.assignments[home].operators;
+    let place = own.iter().position(|&id| id == head).unwrap_or(0);
+    let followers = graph.channel_followers(head);
+    let together = followers
+        .iter()
+        .zip(&own[place + 1..])
+        .take_while(|(follower, next)| follower == next && is_free(**follower) && replica.split_of(**follower).is_none())
+        .count();
+    let mut lengths = vec![together, 0];
+    // Activations without the pooling that comes after them.
+    lengths.extend((1..together).filter(|&length| graph.operator(followers[length]).op_type.contains("Pool")));
+    lengths.dedup();
+    let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| timeline[index].0) else {
+        return Vec::new();
+    };
+    // When each processor has done what it starts before the operator.
+    let ready = |position: usize| {
+        let before = tasks.iter().zip(&timeline).filter(|(task, (begin, _))| task.processor == position && *begin < start);
+        before.map(|(_, (_, end))| *end).max().unwrap_or_default().max(start)
+    };
+    let classes: Vec<Option<ProcessorIndex>> =
+        replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
+    let mut found = Vec::new();
+    for length in lengths {
+        let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
+        let cost = |position: usize, channels: usize| {
+            let class = classes[position]?;
+            let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels));
+            let time: Option<Nanoseconds> = parts.sum();
+            Some((ready(position) + arrival(position, home, &tasks, head, &classes, table) + time?).0)
+        };
+        let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
+        if shares.channels.iter().filter(|&&share| share > 0).count() < 2 {
+            continue;
+        }
+        let mut divided = replica.clone();
+        for (position, assignment) in divided.assignments.iter_mut().enumerate() {
+            if position != home && shares.channels[position] > 0 {
+                // After what the processor starts before the operator.
+                let earlier = tasks.iter().zip(&timeline).filter(|(task, (begin, end))| {
+                    task.processor == position && (*begin < start || *begin == start && *end == start)
+                });
+                let at = earlier.count();
+                assignment.operators.splice(at..at, operators.iter().copied());
+            }
+        }
+        divided.splits.push(ChannelSplit { operators, channels: shares.channels });
+        take_from_home(&mut divided, home);
+        found.push(divided);
+    }
+    found
+}
+
+/// Where an operator that is not divided runs.
+fn home(replica: &Replica, operator: OperatorId) -> Option<usize> {
+    replica.assignments.iter().position(|assignment: &Assignment| assignment.operators.contains(&operator))
+}
+
+/// A processor whose share came out as nothing does not list the operators.
+fn take_from_home(replica: &mut Replica, home: usize) {
+    if let Some(split) = replica.splits.last()
+        && split.channels[home] == 0
+    {
+        replica.assignments[home].operators.retain(|id| !split.operators.contains(id));
+    }
+}
+
+/// What the operator's inputs take to get to another processor than its own.
+fn arrival(
+    position: usize,
+    home: usize,
+    tasks: &[Task],
+    head: OperatorId,
+    classes: &[Option<ProcessorIndex>],
+    table: &CostTable,
+) -> Nanoseconds {
+    if position == home {
+        return Nanoseconds::ZERO;
+    }
+    let inputs = tasks.iter().filter(|task| task.operator == head).flat_map(|task| &task.inputs);
+    let transfers = inputs.filter_map(|input| {
+        let from = tasks[input.maker].processor;
+        (from != position).then(|| Some(table.transfer(classes[from]?, classes[position]?, input.bytes)))?
+    });
+    transfers.max().unwrap_or_default()
+}
+
+/// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps.
+fn shift(
+    replica: &mut Replica,
+    head: OperatorId,
+    graph: &Graph,
+    time: &mut Nanoseconds,
+    finish: &impl Fn(&Replica) -> Option<Nanoseconds>,
+) {
+    let Some(ChannelUnits { channels, unit, .. }) = graph.channel_units(head) else { return };
+    let Some(index) = replica.splits.iter().position(|split| split.operators.first() == Some(&head)) else { return };
+    let takers: Vec<usize> =
+        (0..replica.assignments.len()).filter(|&position| replica.splits[index].channels[position] > 0).collect();
+    let mut step = (channels / unit / 4).max(1);
+    loop {
+        let mut has_moved = false;
+        for (&from, &to) in takers.iter().flat_map(|from| takers.iter().map(move |to| (from, to))) {
+            let shares = &replica.splits[index].channels;
+            if from == to || shares[from] <= step * unit {
+                continue;
+            }
+            let mut moved = replica.clone();
+            moved.splits[index].channels[from] -= step * unit;
+            moved.splits[index].channels[to] += step * unit;
+            if let Some(found) = finish(&moved).filter(|found| found < time) {
+                (*replica, *time) = (moved, found);
+                has_moved = true;
+            }
+        }
+        if !has_moved {
+            if step == 1 {
+                return;
+            }
+            step /= 2;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The best division of channels between any number of processors.
+
+/// What each processor makes, and when the last part is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shares {
+    /// Channels of each processor.
+    pub channels: Vec<usize>,
+    /// The latest of the parts' times, in the unit of the costs.
+    pub latest: u64,
+}
+
+/// The division of `channels` whose last part is done first. `cost(processor, n)` says when a processor has made `n` channels, all
+/// processors starting at once; `None` if it can't. Costs may be any functions; a processor that makes nothing counts for
+/// nothing. Divisions lie at multiples of `unit` channels. `None` if no division is possible.
+///
+/// Exact, by dynamic programming over (processors, channels): every number of channels of every processor is looked at.
+pub fn exact_shares(
+    channels: usize,
+    unit: usize,
+    processors: usize,
+    cost: impl Fn(usize, usize) -> Option<u64>,
+) -> Option<Shares> {
+    let unit = unit.max(1);
+    let units = channels / unit;
+    if units * unit != channels || processors == 0 {
+        return None;
+    }
+    // Latest part of the first processors if they make so many units, and what the last of them makes of these.
+    let mut best: Vec<Option<u64>> = vec![None; units + 1];
+    best[0] = Some(0);
+    let mut choices: Vec<Vec<usize>> = Vec::with_capacity(processors);
+    for processor in 0..processors {
+        let own: Vec<Option<u64>> =
+            (0..=units).map(|count| if count == 0 { Some(0) } else { cost(processor, count * unit) }).collect();
+        let mut next = vec![None; units + 1];
+        let mut choice = vec![0; units + 1];
+        // The last processor makes what is left: only the whole matters.
+        let totals = if processor + 1 == processors { units..=units } else { 0..=units };
+        for total in totals {
+            for (count, own) in own.iter().enumerate().take(total + 1) {
+                if let (Some(own), Some(rest)) = (own, best[total - count]) {
+                    let latest = rest.max(*own);
+                    if next[total].is_none_or(|known| latest < known) {
+                        (next[total], choice[total]) = (Some(latest), count);
+                    }
+                }
+            }
+        }
+        best = next;
+        choices.push(choice);
+    }
+    let latest = best[units]?;
+    let mut shares = vec![0; processors];
+    let mut left = units;
+    for (share, choice) in shares.iter_mut().zip(&choices).rev() {
+        *share = choice[left] * unit;
+        left -= choice[left];
+    }
+    Some(Shares { channels: shares, latest })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Every division, one by one.
+    fn brute_force(left: usize, unit: usize, costs: &[Vec<Option<u64>>]) -> Option<u64> {
+        let Some((own, others)) = costs.split_first() else { return (left == 0).then_some(0) };
+        let shares = (0..=left).step_by(unit);
+        shares
+            .filter_map(|share| {
+                let rest = brute_force(left - share, unit, others)?;
+                Some(rest.max(if share == 0 { 0 } else { own[share]? }))
+            })
+            .min()
+    }
+
+    proptest! {
+        /// Whatever the costs: waves, start-up, gaps, or nothing sensible at all.
+        #[test]
+        fn no_division_is_better(
+            units in 1_usize..7,
+            unit in 1_usize..4,
+            costs in prop::collection::vec(prop::collection::vec(prop::option::weighted(0.9, 0_u64..50), 20), 1..4),
+        ) {
+            let channels = units * unit;
+            let found = exact_shares(channels, unit, costs.len(), |processor, count| costs[processor][count]);
+            prop_assert_eq!(found.as_ref().map(|shares| shares.latest), brute_force(channels, unit, &costs));
+            if let Some(Shares { channels: shares, latest }) = found {
+                prop_assert_eq!(shares.iter().sum::<usize>(), channels);
+                prop_assert!(shares.iter().all(|share| share % unit == 0));
+                let parts = shares.iter().zip(&costs).filter(|(share, _)| **share > 0);
+                prop_assert_eq!(parts.filter_map(|(&share, cost)| cost[share]).max(), Some(latest));
+            }
+        }
+    }
+
+    #[test]
+    fn waves_are_filled() {
+        // 8 at once in 10 each, against 3 each: 16 + 7 = two full waves beside seven channels.
+        let cost = |processor: usize, count: usize| match processor {
+            0 => Some(10 * count.div_ceil(8) as u64),
+            _ => Some(3 * count as u64),
+        };
+        assert_eq!(exact_shares(22, 1, 2, cost), Some(Shares { channels: vec![16, 6], latest: 20 }));
+        assert_eq!(exact_shares(22, 4, 2, cost), None, "22 channels do not come in fours");
+    }
+}

@@ -1,0 +1,119 @@
+//! Times of operators in parts, as channel splits run them.
+
+use std::time::Duration;
+
+use millstream_backend::{Segment, Tensor};
+use millstream_board::Board;
+use millstream_cost::PartSample;
+use millstream_graph::{Graph, OperatorId};
+
+use crate::measure::{Effort, together};
+use crate::rounds::rounds;
+use crate::{ProfileError, Progress, Workload};
+
+/// Which parts are measured, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartSettings {
+    /// Time for measuring; preparing comes on top.
+    pub budget: Duration,
+    /// Operators that are measured: those with the most work, of different shapes.
+    pub operators: usize,
+    /// Relative standard error at which a measurement ends before its time is used up.
+    pub accuracy: f64,
+}
+
+impl Default for PartSettings {
+    fn default() -> Self {
+        Self { budget: Duration::from_secs(5), operators: 8, accuracy: 0.01 }
+    }
+}
+
+/// Times operators whole and with half of their output channels, each together with what follows it channel by channel, on every
+/// number of cores of every cluster, side by side as far as there are cores. `progress` is called after each measurement;
+/// returning `false` ends measuring, with the samples so far.
+///
+/// # Errors
+/// Any [`ProfileError`].
+pub fn measure_parts(
+    workload: &Workload<'_>,
+    board: &Board,
+    settings: &PartSettings,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Vec<PartSample>, ProfileError> {
+    let graph = workload.graph;
+    let heads = heads(graph, settings.operators);
+    let rounds = rounds(board);
+    let order = workload.chain.operators(0..workload.chain.blocks().len());
+    let place = |id: OperatorId| order.iter().position(|&other| other == id).unwrap_or(0);
+    let total = heads.len() * rounds.len() * 2;
+    let time = settings.budget / u32::try_from(total.max(1)).unwrap_or(u32::MAX);
+    let effort = Effort { time, accuracy: settings.accuracy };
+    let mut samples = Vec::new();
+    for head in heads {
+        let Some(units) = graph.channel_units(head) else { continue };
+        let mut operators = vec![head];
+        operators.extend(graph.channel_followers(head));
+        let places: Vec<usize> = operators.iter().map(|&id| place(id)).collect();
+        let half = (units.channels / units.unit / 2).max(1) * units.unit;
+        let Some(inputs) = made_up(graph, &operators) else { continue };
+        let block = workload.chain.blocks().iter().position(|block| block.operators.contains(&head)).unwrap_or(0);
+        for channels in [units.channels, half] {
+            let segment = if channels == units.channels {
+                Segment::new(graph, operators.clone())
+            } else {
+                Segment::part(graph, operators.clone(), 0..channels)
+            };
+            for processors in &rounds {
+                let measured =
+                    together(workload, board, processors, &segment, &(block..block + 1), &inputs, effort)?;
+                for (processor, (times, conditions)) in measured {
+                    samples.extend(times.statistics().map(|time| PartSample {
+                        processor,
+                        operators: places.clone(),
+                        channels,
+                        of: units.channels,
+                        concurrent: processors.len(),
+                        time,
+                        conditions,
+                    }));
+                }
+            }
+        }
+        if !progress(Progress { done: samples.len().min(total), total }) {
+            break;
+        }
+    }
+    Ok(samples)
+}
+
+/// The operators with the most work that can be divided, of different shapes.
+fn heads(graph: &Graph, most: usize) -> Vec<OperatorId> {
+    let mut heads: Vec<OperatorId> = graph.operator_ids().filter(|&id| graph.channel_units(id).is_some()).collect();
+    heads.sort_by_key(|&id| std::cmp::Reverse(graph.operator(id).work.macs));
+    let mut chosen: Vec<OperatorId> = Vec::new();
+    for id in heads {
+        let operator = graph.operator(id);
+        let is_known = |&other: &OperatorId| {
+            let other = graph.operator(other);
+            other.kind == operator.kind && other.work == operator.work
+        };
+        if chosen.len() < most && !chosen.iter().any(is_known) {
+            chosen.push(id);
+        }
+    }
+    chosen
+}
+
+/// Inputs of constant elements for a segment: what dense operators take does not depend on them.
+fn made_up(graph: &Graph, operators: &[OperatorId]) -> Option<Vec<Tensor>> {
+    let input = |&value| {
+        let value = graph.value(value);
+        let (data_type, shape) = (value.data_type?, value.shape.clone()?);
+        let elements = shape.elements() as usize;
+        Some(match data_type {
+            millstream_graph::DataType::F32 => Tensor::from_f32(shape, vec![0.5; elements]),
+            other => Tensor::from_bytes(other, shape, vec![0; elements * other.bytes()?]),
+        })
+    };
+    graph.boundary(operators).inputs.iter().map(input).collect()
+}
