@@ -77,9 +77,8 @@ impl PreparedSegment for OrtSegment {
             let options = options.with_outputs(OutputSelector::default().preallocate(&name, destination));
             session.run_with_options(values.as_slice(), &options).map(drop).map_err(failed)
         };
-        let written = data_type
-            .filter(|_| is_fixed)
-            .and_then(|data_type| with_destination(output, data_type, &shape, run));
+        let written =
+            data_type.filter(|_| is_fixed).and_then(|data_type| with_destination(output, data_type, &shape, run));
         written.unwrap_or_else(|| copy_output(&self.run(inputs)?, output))
     }
 }

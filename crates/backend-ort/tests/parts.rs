@@ -55,8 +55,7 @@ fn parts_of_network_operators_join_to_the_whole() {
         let model = Arc::new(millstream_zoo::build(name).unwrap());
         let graph = model.graph();
         let backend = OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model));
-        let heads: Vec<OperatorId> =
-            graph.operator_ids().filter(|&id| graph.channel_units(id).is_some()).collect();
+        let heads: Vec<OperatorId> = graph.operator_ids().filter(|&id| graph.channel_units(id).is_some()).collect();
         assert!(heads.len() > 5, "{name}");
         for (index, &head) in heads.iter().enumerate().step_by(5) {
             let mut operators = vec![head];
@@ -102,7 +101,9 @@ fn groups_biases_and_columns_go_with_their_channels() {
     let order = graph.order();
     assert_eq!(graph.channel_followers(order[0]), order[1..3]);
     assert_eq!(graph.channel_followers(order[4]), order[5..6]);
-    for (operators, cuts) in [(&order[..3], vec![0, 4, 12]), (&order[..1], vec![0, 8, 12]), (&order[4..6], vec![0, 1, 7, 10])] {
+    for (operators, cuts) in
+        [(&order[..3], vec![0, 4, 12]), (&order[..1], vec![0, 8, 12]), (&order[4..6], vec![0, 1, 7, 10])]
+    {
         let segment = Segment::new(graph, operators.to_vec());
         let shape = graph.value(segment.boundary.inputs[0]).shape.clone().unwrap();
         let inputs = [Tensor::from_f32(shape.clone(), pattern(&shape, 7))];

@@ -152,9 +152,9 @@ impl Board {
     pub fn processor_classes(&self) -> impl Iterator<Item = ProcessorClass> {
         let clusters = self.clusters.iter().map(|cluster| (&cluster.label, cluster.cores.len()));
         let accelerators = self.accelerators.iter().map(|accelerator| (&accelerator.label, 1));
-        clusters.chain(accelerators).flat_map(|(label, units)| {
-            (1..=units).map(|count| ProcessorClass { cluster: label.clone(), count })
-        })
+        clusters
+            .chain(accelerators)
+            .flat_map(|(label, units)| (1..=units).map(|count| ProcessorClass { cluster: label.clone(), count }))
     }
 
     /// Whether a processor's cores exist and belong to its cluster, or it is one of the accelerators.

@@ -70,7 +70,8 @@ impl TryFrom<BoardDocument> for Board {
         let mut cores = HashSet::new();
         for (index, cluster) in document.clusters.iter().enumerate() {
             let field = |name: &str| format!("clusters[{index}].{name}");
-            check_label(&cluster.label, &mut labels).map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
+            check_label(&cluster.label, &mut labels)
+                .map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
             if cluster.capacity == 0 {
                 return invalid(field("capacity"), "is 0, must be at least 1".into());
             }
@@ -85,7 +86,8 @@ impl TryFrom<BoardDocument> for Board {
                     return invalid(field("cores.emulated_slowdown"), "must be a number from 1".into());
                 }
             }
-            check_power(cluster.power.as_ref()).map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
+            check_power(cluster.power.as_ref())
+                .map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
             if cluster.operating_points.iter().any(|point| point.hertz == 0) {
                 return invalid(field("operating_points.hertz"), "is 0, must be positive".into());
             }
@@ -95,8 +97,10 @@ impl TryFrom<BoardDocument> for Board {
         }
         for (index, accelerator) in document.accelerators.iter().enumerate() {
             let field = |name: &str| format!("accelerators[{index}].{name}");
-            check_label(&accelerator.label, &mut labels).map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
-            check_power(accelerator.power.as_ref()).map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
+            check_label(&accelerator.label, &mut labels)
+                .map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
+            check_power(accelerator.power.as_ref())
+                .map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
             let positive = [
                 ("memory_bytes", accelerator.memory_bytes),
                 ("processing_elements", accelerator.processing_elements.map(u64::from)),

@@ -52,7 +52,12 @@ impl Contender {
     ) -> Result<Self> {
         let schedule = problem.schedule(plan);
         let backends = std::slice::from_ref(backend);
-        let engine = Engine::new(network.model.graph(), &schedule, backends, &EngineOptions::default())?;
+        let engine = Engine::new(
+            network.model.graph(),
+            &schedule,
+            backends,
+            &EngineOptions { takes_over: true, ..EngineOptions::default() },
+        )?;
         Ok(Self {
             name: format!("millstream for {objective}"),
             configuration: schedule.to_string(),

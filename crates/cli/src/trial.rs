@@ -8,9 +8,9 @@ use anyhow::Result;
 use millstream_backend::{Backend, Tensor};
 use millstream_board::Board;
 use millstream_cost::{Conditions, Nanoseconds, SegmentSample};
+use millstream_graph::Graph;
 use millstream_pipeline::{Plan, Problem};
 use millstream_profile::{BatchedTimes, sample_frame};
-use millstream_graph::Graph;
 use millstream_runtime::{Engine, EngineOptions, StepSpan};
 
 use crate::model::Network;
@@ -42,7 +42,16 @@ pub(crate) fn run(
 ) -> Result<Trial> {
     let graph = network.model.graph();
     let schedule = problem.schedule(plan);
-    let engine = Engine::new(graph, &schedule, std::slice::from_ref(backend), &EngineOptions { keeps_steps: tracing::enabled!(tracing::Level::DEBUG), ..EngineOptions::default() })?;
+    let engine = Engine::new(
+        graph,
+        &schedule,
+        std::slice::from_ref(backend),
+        &EngineOptions {
+            keeps_steps: tracing::enabled!(tracing::Level::DEBUG),
+            takes_over: true,
+            ..EngineOptions::default()
+        },
+    )?;
     let warnings = engine.warnings();
     if !warnings.is_empty() {
         tracing::warn!(?warnings, "the trial may be disturbed");
@@ -74,7 +83,8 @@ pub(crate) fn run(
         for span in result.spans.iter().filter(|_| index >= warm_up) {
             let stage = &plan.stages[span.stage];
             // The processors of a team have one time together.
-            let classes = if stage.is_team { stage.replicas.clone() } else { vec![stage.replicas[span.replica].clone()] };
+            let classes =
+                if stage.is_team { stage.replicas.clone() } else { vec![stage.replicas[span.replica].clone()] };
             let is_shared = classes.iter().any(|class| is_slowed(board, &class.cluster));
             let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(is_shared));
             times.push(span.end.duration_since(span.start));

@@ -92,7 +92,9 @@ fn candidates(
     let together = followers
         .iter()
         .zip(&own[place + 1..])
-        .take_while(|(follower, next)| follower == next && is_free(**follower) && replica.split_of(**follower).is_none())
+        .take_while(|(follower, next)| {
+            follower == next && is_free(**follower) && replica.split_of(**follower).is_none()
+        })
         .count();
     let mut lengths = vec![together, 0];
     // Activations without the pooling that comes after them.
@@ -103,7 +105,8 @@ fn candidates(
     };
     // When each processor has done what it starts before the operator.
     let ready = |position: usize| {
-        let before = tasks.iter().zip(&timeline).filter(|(task, (begin, _))| task.processor == position && *begin < start);
+        let before =
+            tasks.iter().zip(&timeline).filter(|(task, (begin, _))| task.processor == position && *begin < start);
         before.map(|(_, (_, end))| *end).max().unwrap_or_default().max(start)
     };
     let classes: Vec<Option<ProcessorIndex>> =

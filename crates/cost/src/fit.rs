@@ -6,8 +6,8 @@ use crate::context::{BlockPrior, InContext, estimate};
 use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
 use crate::models::{add_board_costs, predict_block};
-use crate::power::fit_power;
 use crate::parts::set_part_costs;
+use crate::power::fit_power;
 use crate::profile::records;
 use crate::transfer::fit_transfers;
 use crate::{

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fit::{ASSUMED_HAND_OVER, BlockTime, fill};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
-use crate::power::fit_power;
 use crate::parts::set_part_costs;
+use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::transfer::fit_transfers;
 use crate::{

@@ -6,7 +6,9 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CostError, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, Statistics, TransferSample};
+use crate::{
+    CostError, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, Statistics, TransferSample,
+};
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";

@@ -105,8 +105,7 @@ impl Model {
                 let whole = std::mem::replace(output, format!("{output} and around"));
                 let around = output.clone();
                 part.nodes.push(node);
-                let slice =
-                    self.slice(part, &around, &whole, channels.start - start, channels.end - start);
+                let slice = self.slice(part, &around, &whole, channels.start - start, channels.end - start);
                 part.nodes.push(slice);
                 return Ok(());
             }

@@ -106,7 +106,9 @@ fn configurations(problem: &Problem) -> Vec<(usize, Vec<usize>)> {
         stride *= classes.len() + 1;
     }
     found.retain(|(size, _)| *size > 0);
-    found.extend(problem.teams.iter().enumerate().map(|(index, (size, _))| (*size, vec![problem.classes.len() + index])));
+    found.extend(
+        problem.teams.iter().enumerate().map(|(index, (size, _))| (*size, vec![problem.classes.len() + index])),
+    );
     found
 }
 

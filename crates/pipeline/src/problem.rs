@@ -49,7 +49,8 @@ impl Problem {
     pub fn new(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> Result<Self, PipelineError> {
         let mut clusters = Vec::new();
         let mut classes = Vec::new();
-        let of_cluster = |cluster: &Cluster| (cluster.label.clone(), cluster.cores.iter().map(|core| core.id).collect());
+        let of_cluster =
+            |cluster: &Cluster| (cluster.label.clone(), cluster.cores.iter().map(|core| core.id).collect());
         let of_accelerator = |accelerator: &Accelerator| (accelerator.label.clone(), Vec::new());
         let units = board.clusters().iter().map(of_cluster).chain(board.accelerators().iter().map(of_accelerator));
         for (label, cores) in units {

@@ -108,9 +108,7 @@ impl Team {
             };
             let all = match before {
                 None => from(None, 0),
-                Some(times) => {
-                    times.iter().enumerate().filter_map(|(source, &time)| from(Some(source), time)).min()
-                }
+                Some(times) => times.iter().enumerate().filter_map(|(source, &time)| from(Some(source), time)).min(),
             };
             all.unwrap_or(UNSUPPORTED)
         };

@@ -120,7 +120,8 @@ fn enumerate(
             set.iter().for_each(|&index| left[classes[index].0] -= classes[index].1.count);
             for rest in enumerate(end, blocks, &left, classes) {
                 let replicas = set.iter().map(|&index| classes[index].1.clone()).collect();
-                let mut stages = vec![PlannedStage { blocks: Range { start, end }, replicas, is_team: false, times: Vec::new() }];
+                let mut stages =
+                    vec![PlannedStage { blocks: Range { start, end }, replicas, is_team: false, times: Vec::new() }];
                 stages.extend(rest);
                 found.push(stages);
             }

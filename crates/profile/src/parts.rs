@@ -64,8 +64,7 @@ pub fn measure_parts(
                 Segment::part(graph, operators.clone(), 0..channels)
             };
             for processors in &rounds {
-                let measured =
-                    together(workload, board, processors, &segment, &(block..block + 1), &inputs, effort)?;
+                let measured = together(workload, board, processors, &segment, &(block..block + 1), &inputs, effort)?;
                 for (processor, (times, conditions)) in measured {
                     samples.extend(times.statistics().map(|time| PartSample {
                         processor,

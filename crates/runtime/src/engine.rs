@@ -26,6 +26,9 @@ pub struct EngineOptions {
     pub frames_outstanding: Option<usize>,
     /// Whether results tell what each processor of a stage did when ([`FrameResult::steps`](crate::FrameResult::steps)).
     pub keeps_steps: bool,
+    /// Whether a processor that would wait for another one of its stage takes over what that one has not begun, as when other
+    /// programs keep it from its core. Costs the memory and the time to prepare every segment on all processors of its stage.
+    pub takes_over: bool,
 }
 
 const OUTSTANDING_PER_WORKER: usize = 16;

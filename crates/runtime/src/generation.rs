@@ -77,12 +77,8 @@ impl Generation {
         let (entrance, mut incoming) = bounded(in_flight);
         // Holds one token per frame in flight.
         let tokens = bounded(in_flight);
-        let workers: usize = schedule
-            .stages
-            .iter()
-            .flat_map(|stage| &stage.replicas)
-            .map(|replica| replica.assignments.len())
-            .sum();
+        let workers: usize =
+            schedule.stages.iter().flat_map(|stage| &stage.replicas).map(|replica| replica.assignments.len()).sum();
         let (ready_sender, ready) = bounded::<Ready>(workers);
         let mut started = Self {
             route: Arc::clone(&route),
@@ -92,11 +88,8 @@ impl Generation {
         };
         for (index, stage) in schedule.stages.iter().enumerate() {
             let is_last = index + 1 == schedule.stages.len();
-            let (outgoing, next_incoming) = if is_last {
-                (exit.clone(), crossbeam_channel::never())
-            } else {
-                bounded(in_flight)
-            };
+            let (outgoing, next_incoming) =
+                if is_last { (exit.clone(), crossbeam_channel::never()) } else { bounded(in_flight) };
             let mut own = Vec::with_capacity(stage.replicas.len());
             for (replica_index, replica) in stage.replicas.iter().enumerate() {
                 let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, index));
@@ -105,7 +98,7 @@ impl Generation {
                     replica,
                     chosen.collect::<Result<_, _>>()?,
                     graph,
-                    options.keeps_steps,
+                    options,
                 ));
                 if !team.is_complete() {
                     return Err(RuntimeError::UnknownSize { stage: index + 1 });
@@ -154,11 +147,7 @@ impl Generation {
 
     /// This generation as a place for frames to go when a device is lost.
     pub(crate) fn as_fallback(&self) -> Fallback {
-        Fallback {
-            route: Arc::clone(&self.route),
-            entrance: self.entrance.clone(),
-            is_called: Arc::default(),
-        }
+        Fallback { route: Arc::clone(&self.route), entrance: self.entrance.clone(), is_called: Arc::default() }
     }
 
     pub(crate) fn metrics(&self) -> Vec<StageMetrics> {

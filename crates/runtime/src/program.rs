@@ -56,8 +56,7 @@ impl Program {
                 is_awaited[input.maker] = true;
             }
         }
-        let mut program =
-            Self { tracks: vec_of(replica.assignments.len()), values: Vec::new(), joins: Vec::new() };
+        let mut program = Self { tracks: vec_of(replica.assignments.len()), values: Vec::new(), joins: Vec::new() };
         let runs = runs(replica, &tasks, &is_awaited);
         // The processor and the segment that each task is in.
         let mut home = vec![(0, 0); tasks.len()];
@@ -160,11 +159,14 @@ fn runs(replica: &Replica, tasks: &[Task], is_awaited: &[bool]) -> Vec<Vec<Range
         if previous.is_none() {
             here.clear();
         }
-        let remote = task.inputs.iter().map(|input| input.maker).filter(|&maker| {
-            tasks[maker].processor != task.processor && !here.contains(&maker)
-        });
+        let remote = task
+            .inputs
+            .iter()
+            .map(|input| input.maker)
+            .filter(|&maker| tasks[maker].processor != task.processor && !here.contains(&maker));
         let remote: Vec<usize> = remote.collect();
-        let split = |index: usize| replica.splits.iter().position(|split| split.operators.contains(&tasks[index].operator));
+        let split =
+            |index: usize| replica.splits.iter().position(|split| split.operators.contains(&tasks[index].operator));
         let goes_on = previous.is_some_and(|previous| match (split(previous), split(index)) {
             (None, None) => remote.is_empty() && !is_awaited[previous],
             (before, now) => before == now,

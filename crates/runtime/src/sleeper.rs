@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// How long a thread that has nothing to do keeps its core.
 const SPIN: Duration = Duration::from_micros(50);
+/// How long a thread sleeps before it looks for other work again.
+const SHORT_SLEEP: Duration = Duration::from_micros(200);
 /// Looks at the condition between two looks at the clock.
 const LOOKS: usize = 32;
 
@@ -47,6 +49,25 @@ impl Sleeper {
             }
             std::thread::park();
         }
+    }
+
+    /// As [`Sleeper::wait_until`], but gives up after a moment awake and a short sleep. Returns whether it `is_ready`.
+    pub(crate) fn wait_a_moment(&self, is_ready: impl Fn() -> bool) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < SPIN {
+            for _ in 0..LOOKS {
+                if is_ready() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        self.is_parked.store(true, Ordering::SeqCst);
+        if !is_ready() {
+            std::thread::park_timeout(SHORT_SLEEP);
+        }
+        self.is_parked.store(false, Ordering::SeqCst);
+        is_ready()
     }
 
     /// Wakes the thread if it sleeps.

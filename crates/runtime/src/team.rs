@@ -13,9 +13,9 @@ use millstream_graph::{Graph, ValueId};
 use millstream_schedule::Replica;
 
 use crate::joining::Joining;
-use crate::program::{Program, StepOutput};
+use crate::program::{Program, Step, StepOutput};
 use crate::sleeper::Sleeper;
-use crate::{FrameError, RuntimeError, StepSpan};
+use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
 
 /// What a thread says once it is ready: a warning if it could not be pinned.
 pub(crate) type Ready = Result<Option<String>, RuntimeError>;
@@ -45,15 +45,23 @@ pub(crate) struct Team {
     failure: Mutex<Option<(FrameError, Condition)>>,
     /// What the processors did, if anybody wants to know.
     steps: Option<Mutex<Vec<StepSpan>>>,
+    takes_over: bool,
 }
+
+/// Segments that are ready on a processor: its own, and those of others that it may take over; track by track.
+pub(crate) struct Prepared(Vec<Vec<Option<Box<dyn PreparedSegment>>>>);
 
 /// One processor.
 struct Member {
     processor: Processor,
     backend: Arc<dyn Backend>,
     sleeper: Sleeper,
+    /// Segments begun since the start, whoever began them.
+    begun: AtomicU64,
     /// Segments done since the start.
     done: AtomicU64,
+    /// Frames that its thread is through with.
+    frames: AtomicU64,
     busy_nanoseconds: AtomicU64,
 }
 
@@ -63,14 +71,16 @@ impl Team {
         replica: &Replica,
         backends: Vec<Arc<dyn Backend>>,
         graph: &Graph,
-        keeps_steps: bool,
+        options: &EngineOptions,
     ) -> Self {
         let program = Program::new(replica, graph);
         let member = |(processor, backend)| Member {
             processor,
             backend,
             sleeper: Sleeper::default(),
+            begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
+            frames: AtomicU64::new(0),
             busy_nanoseconds: AtomicU64::new(0),
         };
         let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone());
@@ -85,7 +95,8 @@ impl Team {
             is_over: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
             failure: Mutex::default(),
-            steps: keeps_steps.then(Mutex::default),
+            steps: options.keeps_steps.then(Mutex::default),
+            takes_over: options.takes_over,
         }
     }
 
@@ -111,7 +122,7 @@ impl Team {
     }
 
     /// Pins the calling thread to a processor and prepares its segments on it.
-    pub(crate) fn prepare(&self, position: usize, ready: &Sender<Ready>) -> Option<Vec<Box<dyn PreparedSegment>>> {
+    pub(crate) fn prepare(&self, position: usize, ready: &Sender<Ready>) -> Option<Prepared> {
         let Member { processor, backend, sleeper, .. } = &self.members[position];
         sleeper.register();
         let stage = self.stage + 1;
@@ -122,8 +133,17 @@ impl Team {
         let core = processor.cores.first().filter(|core| !core.pin_current_thread());
         let warning = core.map(|core| format!("stage {stage}: the system refused to pin a thread to core {core}"));
         let prepare = || {
-            let steps = self.program.tracks[position].iter();
-            steps.map(|step| backend.prepare(&step.segment, processor)).collect::<Result<Vec<_>, _>>()
+            let track = |(owner, steps): (usize, &Vec<Step>)| {
+                let prepare = |step: &Step| match owner == position {
+                    true => backend.prepare(&step.segment, processor).map(Some),
+                    // What can't be taken over is left to its owner.
+                    false => Ok(Some(())
+                        .filter(|()| self.may_take_over(position, owner, step))
+                        .and_then(|()| backend.prepare(&step.segment, processor).ok())),
+                };
+                steps.iter().map(prepare).collect::<Result<Vec<_>, _>>()
+            };
+            self.program.tracks.iter().enumerate().map(track).collect::<Result<Vec<_>, _>>().map(Prepared)
         };
         let prepared = catch_unwind(AssertUnwindSafe(prepare))
             .unwrap_or_else(|panic| Err(BackendError::Failed { detail: message(&*panic) }));
@@ -139,7 +159,7 @@ impl Team {
     }
 
     /// What the threads of all processors but the first do: their part of every frame, until the leader ends.
-    pub(crate) fn follow(&self, position: usize, mut segments: Vec<Box<dyn PreparedSegment>>) {
+    pub(crate) fn follow(&self, position: usize, mut segments: Prepared) {
         let mut frame = 0;
         loop {
             let is_over = || self.is_over.load(Ordering::SeqCst);
@@ -163,7 +183,7 @@ impl Team {
     /// `outputs`.
     pub(crate) fn run(
         &self,
-        segments: &mut [Box<dyn PreparedSegment>],
+        segments: &mut Prepared,
         inputs: impl Iterator<Item = (ValueId, Tensor)>,
         outputs: &[ValueId],
     ) -> Result<Vec<Tensor>, (FrameError, Condition)> {
@@ -178,8 +198,10 @@ impl Team {
         self.members[1..].iter().for_each(|member| member.sleeper.wake());
         self.run_track(0, frame, segments);
         for (position, member) in self.members.iter().enumerate().skip(1) {
-            let all = (frame + 1) * self.program.tracks[position].len() as u64;
-            self.members[0].sleeper.wait_until(|| member.done.load(Ordering::SeqCst) >= all);
+            self.await_steps(0, position, self.program.tracks[position].len(), frame, segments);
+            // What others took over is done as well now, but its owner may not know yet.
+            let all = frame + 1;
+            self.members[0].sleeper.wait_until(|| member.frames.load(Ordering::SeqCst) >= all);
         }
         let found = |value: &ValueId| self.program.place(*value).and_then(|place| self.value(place).take());
         let made: Option<Vec<Tensor>> = outputs.iter().map(found).collect();
@@ -194,45 +216,103 @@ impl Team {
         self.values[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a processor may run another one's segment: cores can, with the same backend.
+    fn may_take_over(&self, position: usize, owner: usize, step: &Step) -> bool {
+        let (own, other) = (&self.members[position], &self.members[owner]);
+        self.takes_over
+            && !own.processor.is_accelerator()
+            && Arc::ptr_eq(&own.backend, &other.backend)
+            && step.segment.operators.iter().all(|&operator| own.backend.supports(operator, &own.processor))
+    }
+
     /// Runs a processor's segments for a frame, each as soon as those that it needs are done. After a failure, the rest is only
     /// counted.
-    fn run_track(&self, position: usize, frame: u64, segments: &mut [Box<dyn PreparedSegment>]) {
-        let member = &self.members[position];
+    fn run_track(&self, position: usize, frame: u64, segments: &mut Prepared) {
         let steps = &self.program.tracks[position];
-        let mut busy = Duration::ZERO;
-        for (index, (step, segment)) in steps.iter().zip(segments).enumerate() {
+        for (index, step) in steps.iter().enumerate() {
             for &(other, count) in &step.waits {
-                let all = frame * self.program.tracks[other].len() as u64 + count as u64;
-                member.sleeper.wait_until(|| self.members[other].done.load(Ordering::SeqCst) >= all);
+                self.await_steps(position, other, count, frame, segments);
             }
-            if !self.has_failed.load(Ordering::SeqCst) {
-                let start = Instant::now();
-                let run = || self.run_step(&step.inputs, &step.output, &mut **segment);
-                let failure = match catch_unwind(AssertUnwindSafe(run)) {
-                    Ok(Ok(())) => None,
-                    Ok(Err(source)) => Some(self.failed(source)),
-                    Err(panic) => {
-                        let error = FrameError::Panicked { stage: self.stage + 1, message: message(&*panic) };
-                        Some((error, Condition::Panicked))
-                    }
-                };
-                if let Some(failure) = failure {
-                    self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
-                    self.has_failed.store(true, Ordering::SeqCst);
+            if self.begin(position, index, frame) {
+                self.run_begun(position, position, index, frame, segments);
+            } else {
+                // Somebody took it over.
+                let all = self.count(position, frame, index + 1);
+                let member = &self.members[position];
+                member.sleeper.wait_until(|| member.done.load(Ordering::SeqCst) >= all);
+            }
+        }
+        self.members[position].frames.store(frame + 1, Ordering::SeqCst);
+        if position > 0 {
+            self.members[0].sleeper.wake();
+        }
+    }
+
+    /// The count of a processor's segments when so many are done in a frame.
+    fn count(&self, processor: usize, frame: u64, steps: usize) -> u64 {
+        frame * self.program.tracks[processor].len() as u64 + steps as u64
+    }
+
+    /// Makes a segment the caller's to run; false if it is somebody else's already.
+    fn begin(&self, owner: usize, index: usize, frame: u64) -> bool {
+        let before = self.count(owner, frame, index);
+        let begun = &self.members[owner].begun;
+        begun.compare_exchange(before, before + 1, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// Waits until another processor has done so many segments of a frame, and does them itself where that one has not begun.
+    fn await_steps(&self, position: usize, other: usize, count: usize, frame: u64, segments: &mut Prepared) {
+        let all = self.count(other, frame, count);
+        let is_done = || self.members[other].done.load(Ordering::SeqCst) >= all;
+        let sleeper = &self.members[position].sleeper;
+        let has_spares = segments.0[other].iter().any(Option::is_some);
+        if position == other || !has_spares {
+            return sleeper.wait_until(is_done);
+        }
+        while !sleeper.wait_a_moment(is_done) {
+            let done = self.members[other].done.load(Ordering::SeqCst);
+            let Some(index) = done.checked_sub(self.count(other, frame, 0)).map(|index| index as usize) else {
+                continue;
+            };
+            let Some(step) = self.program.tracks[other].get(index) else { continue };
+            let is_ready = step.waits.iter().all(|&(needed, count)| {
+                self.members[needed].done.load(Ordering::SeqCst) >= self.count(needed, frame, count)
+            });
+            if is_ready && segments.0[other][index].is_some() && self.begin(other, index, frame) {
+                self.run_begun(position, other, index, frame, segments);
+            }
+        }
+    }
+
+    /// Runs a segment that was begun, and says so.
+    fn run_begun(&self, position: usize, owner: usize, index: usize, frame: u64, segments: &mut Prepared) {
+        let step = &self.program.tracks[owner][index];
+        if let Some(segment) = &mut segments.0[owner][index]
+            && !self.has_failed.load(Ordering::SeqCst)
+        {
+            let start = Instant::now();
+            let run = || self.run_step(&step.inputs, &step.output, &mut **segment);
+            let failure = match catch_unwind(AssertUnwindSafe(run)) {
+                Ok(Ok(())) => None,
+                Ok(Err(source)) => Some(self.failed(source)),
+                Err(panic) => {
+                    let error = FrameError::Panicked { stage: self.stage + 1, message: message(&*panic) };
+                    Some((error, Condition::Panicked))
                 }
-                let end = Instant::now();
-                busy += end.duration_since(start);
-                self.keep(position, &step.segment, start, end);
+            };
+            if let Some(failure) = failure {
+                self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+                self.has_failed.store(true, Ordering::SeqCst);
             }
-            let is_last = index + 1 == steps.len();
-            if is_last {
-                member.busy_nanoseconds.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
-            }
-            member.done.store(frame * steps.len() as u64 + index as u64 + 1, Ordering::SeqCst);
-            step.wakes.iter().for_each(|&other| self.members[other].sleeper.wake());
-            if is_last && position > 0 {
-                self.members[0].sleeper.wake();
-            }
+            let end = Instant::now();
+            let busy = end.duration_since(start).as_nanos() as u64;
+            self.members[position].busy_nanoseconds.fetch_add(busy, Ordering::Relaxed);
+            self.keep(position, &step.segment, start, end);
+        }
+        self.members[owner].done.store(self.count(owner, frame, index + 1), Ordering::SeqCst);
+        step.wakes.iter().for_each(|&other| self.members[other].sleeper.wake());
+        if owner != position {
+            self.members[owner].sleeper.wake();
         }
     }
 

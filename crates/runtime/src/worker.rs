@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
-use millstream_backend::{PreparedSegment, Tensor};
+use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
+use crate::FrameError;
 use crate::generation::Fallback;
 use crate::metrics::Recorder;
 use crate::packet::{Packet, StageSpan};
 use crate::route::StageRoute;
-use crate::team::{Condition, Ready, Team};
-use crate::FrameError;
+use crate::team::{Condition, Prepared, Ready, Team};
 
 /// Everything a worker needs.
 pub(crate) struct Worker {
@@ -40,7 +40,7 @@ impl Worker {
         self.team.end();
     }
 
-    fn work(&self, segments: &mut [Box<dyn PreparedSegment>]) {
+    fn work(&self, segments: &mut Prepared) {
         let mut condition = Condition::Sound;
         let mut free_since = Instant::now();
         while let Some((mut packet, available)) = self.next(free_since) {
@@ -86,17 +86,11 @@ impl Worker {
     ///
     /// The frame's time starts when it was `available` and the worker was free. What the system then takes to wake the
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
-    fn work_on(
-        &self,
-        segments: &mut [Box<dyn PreparedSegment>],
-        packet: &mut Packet,
-        available: Instant,
-    ) -> Condition {
+    fn work_on(&self, segments: &mut Prepared, packet: &mut Packet, available: Instant) -> Condition {
         let start = available;
         let boundary = &self.route.boundary;
         let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
-        let inputs: Vec<(ValueId, Tensor)> =
-            boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
+        let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
         for &slot in &self.route.release {
             packet.values[slot] = None;
         }

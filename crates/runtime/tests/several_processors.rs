@@ -102,7 +102,8 @@ fn network(operators: usize, random: &mut ChaCha8Rng) -> Arc<Graph> {
     let mut values = vec![input];
     let mut unread: Vec<ValueId> = Vec::new();
     for index in 0..operators {
-        let mut reads: Vec<ValueId> = (0..random.random_range(1..=3)).map(|_| values[random.random_range(0..values.len())]).collect();
+        let mut reads: Vec<ValueId> =
+            (0..random.random_range(1..=3)).map(|_| values[random.random_range(0..values.len())]).collect();
         reads.sort_unstable();
         reads.dedup();
         let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap();

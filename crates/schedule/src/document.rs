@@ -213,9 +213,10 @@ fn from_stages(stages: &[StageDocument], graph: &Graph) -> Result<Schedule, Sche
                 Ok(Assignment { processor: assignment.processor.clone(), operators: all(&assignment.operators)? })
             });
             let assignments = assignments.collect::<Result<_, ScheduleError>>()?;
-            let splits = replica.splits.iter().map(|split| {
-                Ok(ChannelSplit { operators: all(&split.operators)?, channels: split.channels.clone() })
-            });
+            let splits = replica
+                .splits
+                .iter()
+                .map(|split| Ok(ChannelSplit { operators: all(&split.operators)?, channels: split.channels.clone() }));
             replicas.push(Replica { assignments, splits: splits.collect::<Result<_, ScheduleError>>()? });
         }
         schedule.stages.push(Stage { replicas });

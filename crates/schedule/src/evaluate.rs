@@ -187,7 +187,8 @@ impl Replica {
             for (processor, track) in tracks.iter().enumerate() {
                 while let Some(&index) = track.get(next[processor]) {
                     let task = &tasks[index];
-                    let made: Option<Vec<Nanoseconds>> = task.inputs.iter().map(|input| finished[input.maker]).collect();
+                    let made: Option<Vec<Nanoseconds>> =
+                        task.inputs.iter().map(|input| finished[input.maker]).collect();
                     let Some(made) = made else { break };
                     let mut start = free[processor];
                     let mut arrival = Nanoseconds::ZERO;

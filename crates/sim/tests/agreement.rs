@@ -105,8 +105,7 @@ proptest! {
 }
 
 fn replicated(graph: &Graph) -> Schedule {
-    let replica =
-        |cluster: &str, core: u32| Replica::single(Processor::new(cluster, [core]), graph.order().to_vec());
+    let replica = |cluster: &str, core: u32| Replica::single(Processor::new(cluster, [core]), graph.order().to_vec());
     Schedule { stages: vec![Stage { replicas: vec![replica("B", 0), replica("s", 1)] }] }
 }
 
