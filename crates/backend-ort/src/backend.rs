@@ -125,8 +125,8 @@ impl Backend for OrtBackend {
         "onnxruntime"
     }
 
-    fn supports(&self, _operator: OperatorId, _processor: &Processor) -> bool {
-        true
+    fn supports(&self, _operator: OperatorId, processor: &Processor) -> bool {
+        !processor.is_accelerator()
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {

@@ -67,6 +67,25 @@ pub trait Backend: Send + Sync {
         let _ = (segment, processor, inputs, go_on);
         Ok(Vec::new())
     }
+
+    /// Moves so many bytes to the processor's memory and back, once, and tells how long that took. `None` if the processor works
+    /// in the host's memory.
+    ///
+    /// # Errors
+    /// As [`PreparedSegment::run`].
+    fn transfer_times(&self, processor: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
+        let _ = (processor, bytes);
+        Ok(None)
+    }
+}
+
+/// What moving some bytes to and from a processor's own memory took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransferTimes {
+    /// From host memory to the processor's.
+    pub upload: Duration,
+    /// From the processor's memory to the host's.
+    pub download: Duration,
 }
 
 /// How long one or several operators took that a backend ran as one, in context.

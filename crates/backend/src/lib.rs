@@ -27,6 +27,6 @@ mod backend;
 mod error;
 mod tensor;
 
-pub use backend::{Backend, OperatorTimes, PreparedSegment, Segment, copy_output};
+pub use backend::{Backend, OperatorTimes, PreparedSegment, Segment, TransferTimes, copy_output};
 pub use error::BackendError;
 pub use tensor::{Storage, Tensor};

@@ -40,12 +40,14 @@ pub mod proto;
 mod read;
 mod segment;
 mod types;
+mod view;
 mod weight;
 
 pub use builder::{Attributes, ModelBuilder};
 pub use error::OnnxError;
 pub use model::{Model, ReadOptions};
 pub use segment::{SubModel, WeightStorage};
+pub use view::NodeView;
 pub use weight::Weight;
 
 /// The oldest operator set of the default domain that ONNX Runtime promises to run.

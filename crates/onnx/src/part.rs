@@ -214,7 +214,7 @@ impl Weight {
     ///
     /// # Panics
     /// If the weight has no such dimension or the range is outside it.
-    pub(crate) fn slice(&self, axis: usize, range: &Range<usize>) -> Self {
+    pub fn slice(&self, axis: usize, range: &Range<usize>) -> Self {
         let dimensions = self.shape.dimensions();
         let element = self.data.len() / (self.shape.elements() as usize).max(1);
         let inner: usize = dimensions[axis + 1..].iter().product::<usize>() * element;

@@ -48,7 +48,7 @@ impl Weight {
     }
 
     /// The elements of an f32 tensor.
-    pub(crate) fn floats(&self) -> Option<Vec<f32>> {
+    pub fn floats(&self) -> Option<Vec<f32>> {
         (self.data_type == DataType::F32)
             .then(|| self.data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }

@@ -1,0 +1,160 @@
+//! A graphics device.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use millstream_backend::BackendError;
+use millstream_board::{Accelerator, AcceleratorKind};
+use wgpu::{Buffer, BufferUsages, DeviceType, PollType};
+
+/// What errors call this backend.
+pub(crate) const NAME: &str = "wgpu";
+
+/// An opened graphics device. Clones share it.
+#[derive(Clone)]
+pub struct Gpu(pub(crate) Arc<Opened>);
+
+pub(crate) struct Opened {
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    /// Nanoseconds per tick of timestamps; `None` if the device has none.
+    pub(crate) tick_nanoseconds: Option<f64>,
+    is_lost: Arc<AtomicBool>,
+    /// The first error that nobody was asked for.
+    trouble: Arc<Mutex<Option<String>>>,
+}
+
+fn instance() -> wgpu::Instance {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    wgpu::Instance::new(descriptor)
+}
+
+fn adapters() -> Vec<wgpu::Adapter> {
+    pollster::block_on(instance().enumerate_adapters(wgpu::Backends::all()))
+}
+
+/// The graphics devices of this machine as accelerators of a board: `G`, `G2` and so on. Devices that the CPU's own cores emulate
+/// come last, and only if `with_software`. No device, or no graphics library at all, is an empty list.
+pub fn detect(with_software: bool) -> Vec<Accelerator> {
+    let mut found: Vec<(AcceleratorKind, String)> = Vec::new();
+    for adapter in adapters() {
+        let info = adapter.get_info();
+        let kind = match info.device_type {
+            DeviceType::Cpu => AcceleratorKind::SoftwareGpu,
+            _ => AcceleratorKind::Gpu,
+        };
+        if !found.iter().any(|(_, name)| *name == info.name) {
+            found.push((kind, info.name));
+        }
+    }
+    found.retain(|(kind, _)| with_software || *kind == AcceleratorKind::Gpu);
+    found.sort_by_key(|(kind, _)| *kind == AcceleratorKind::SoftwareGpu);
+    let accelerator = |(index, (kind, name))| Accelerator {
+        label: if index == 0 { "G".to_owned() } else { format!("G{}", index + 1) },
+        kind,
+        name: Some(name),
+        memory_bytes: None,
+        processing_elements: None,
+        hertz: None,
+        power: None,
+    };
+    found.into_iter().enumerate().map(accelerator).collect()
+}
+
+impl Gpu {
+    /// Opens the device that calls itself `name`, or any if there is no name: a real one rather than an emulated one.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] if there is none.
+    pub fn open(name: Option<&str>) -> Result<Self, BackendError> {
+        let unavailable = |detail: String| BackendError::Unavailable { backend: NAME.to_owned(), detail };
+        let mut adapters = adapters();
+        let names: Vec<String> = adapters.iter().map(|adapter| adapter.get_info().name).collect();
+        adapters.retain(|adapter| name.is_none_or(|name| adapter.get_info().name == name));
+        adapters.sort_by_key(|adapter| adapter.get_info().device_type == DeviceType::Cpu);
+        let Some(adapter) = adapters.into_iter().next() else {
+            let wanted = name.map_or("no graphics device was found".to_owned(), |name| {
+                format!("there is no graphics device '{name}', only {names:?}")
+            });
+            let remedy = "install a Vulkan driver, for emulation Debian's mesa-vulkan-drivers, or schedule for the CPU";
+            return Err(unavailable(format!("{wanted}; {remedy}")));
+        };
+        let features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("millstream"),
+            required_features: features,
+            required_limits: adapter.limits(),
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) =
+            pollster::block_on(adapter.request_device(&descriptor)).map_err(|error| unavailable(error.to_string()))?;
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let trouble = Arc::new(Mutex::new(None));
+        let lost = Arc::clone(&is_lost);
+        let reason = Arc::clone(&trouble);
+        device.set_device_lost_callback(move |_, detail| {
+            reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(detail);
+            lost.store(true, Ordering::SeqCst);
+        });
+        let noted = Arc::clone(&trouble);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.to_string());
+        }));
+        let has_ticks = features.contains(wgpu::Features::TIMESTAMP_QUERY);
+        let tick_nanoseconds = has_ticks.then(|| f64::from(queue.get_timestamp_period()));
+        Ok(Self(Arc::new(Opened { device, queue, tick_nanoseconds, is_lost, trouble })))
+    }
+
+    /// Gives the device up, as if it had been unplugged: everything that still uses it fails.
+    pub fn destroy(&self) {
+        self.0.device.destroy();
+        self.0.is_lost.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Opened {
+    /// A buffer, or an error if there is no room for it.
+    pub(crate) fn buffer(&self, bytes: u64, usage: BufferUsages) -> Result<Buffer, BackendError> {
+        self.check()?;
+        let limits = self.device.limits();
+        let out_of_memory = |detail: String| BackendError::OutOfMemory { backend: NAME.to_owned(), detail };
+        let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        if bytes > largest {
+            return Err(out_of_memory(format!("a buffer of {bytes} bytes, the device takes {largest} at the most")));
+        }
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let descriptor = wgpu::BufferDescriptor {
+            label: None,
+            size: bytes.max(4).next_multiple_of(4),
+            usage,
+            mapped_at_creation: false,
+        };
+        let buffer = self.device.create_buffer(&descriptor);
+        match pollster::block_on(scope.pop()) {
+            None => Ok(buffer),
+            Some(error) => Err(out_of_memory(format!("a buffer of {bytes} bytes: {error}"))),
+        }
+    }
+
+    /// Waits until the device has done all that was submitted.
+    pub(crate) fn finish(&self) -> Result<(), BackendError> {
+        self.device.poll(PollType::wait_indefinitely()).map_err(|error| self.lost(error.to_string()))?;
+        self.check()
+    }
+
+    /// Whether the device is there and nothing went wrong.
+    pub(crate) fn check(&self) -> Result<(), BackendError> {
+        let is_lost = self.is_lost.load(Ordering::SeqCst);
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        match (is_lost, trouble.as_ref()) {
+            (true, detail) => Err(self.lost(detail.cloned().unwrap_or_default())),
+            (false, Some(_)) => Err(BackendError::failed(trouble.take().unwrap_or_default())),
+            (false, None) => Ok(()),
+        }
+    }
+
+    fn lost(&self, detail: String) -> BackendError {
+        BackendError::DeviceLost { backend: NAME.to_owned(), detail }
+    }
+}
