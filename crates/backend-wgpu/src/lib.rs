@@ -32,8 +32,10 @@ mod layer;
 mod plan;
 mod segment;
 mod shaders;
+mod sweep;
 mod work;
 
 pub use backend::WgpuBackend;
 pub use gpu::{Gpu, detect};
+pub use sweep::SweepSample;
 pub use work::{Policy, ThreadWork, WorkChoice};

@@ -25,8 +25,10 @@
 
 mod backend;
 mod error;
+mod several;
 mod tensor;
 
 pub use backend::{Backend, OperatorTimes, PreparedSegment, Segment, TransferTimes, copy_output};
 pub use error::BackendError;
+pub use several::Several;
 pub use tensor::{Storage, Tensor};

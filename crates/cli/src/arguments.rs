@@ -94,6 +94,9 @@ pub(crate) struct DimensionArguments {
 pub(crate) struct BoardCommand {
     #[command(flatten)]
     pub(crate) board: BoardArguments,
+    /// Take graphics devices in as well that the CPU's own cores emulate, for tests
+    #[arg(long, conflicts_with = "board")]
+    pub(crate) software_gpu: bool,
     /// Print a board file
     #[arg(long)]
     pub(crate) json: bool,

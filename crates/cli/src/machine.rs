@@ -11,8 +11,13 @@ use crate::files;
 pub(crate) fn board(file: Option<&Path>) -> Result<Board> {
     match file {
         Some(path) => Board::from_json(&files::read(path)?).with_context(|| path.display().to_string()),
-        None => Ok(Board::detect()?),
+        None => detect(false),
     }
+}
+
+/// The machine at hand, with its graphics devices; those that the CPU's cores emulate only if `with_software`.
+pub(crate) fn detect(with_software: bool) -> Result<Board> {
+    Ok(Board::detect()?.with_accelerators(millstream_backend_wgpu::detect(with_software))?)
 }
 
 /// Whether this process may run on all the board's cores; measuring and running need that.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod backends;
 mod busy;
 mod commands;
 mod contender;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use millstream_backend::Backend;
-use millstream_board::Board;
+use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Profile, SegmentSample, fit};
 use millstream_graph::Graph;
 use millstream_pipeline::{Objective, Plan, Problem, best_period, choose, pareto_front, teams_of};
@@ -23,29 +23,62 @@ const NOISE: f64 = 0.005;
 pub(crate) struct Plans {
     pub(crate) problem: Problem,
     pub(crate) front: Vec<Plan>,
-    /// Plans that were tried, with the numbers that they were seen to have.
-    tried: Vec<Plan>,
+    /// What was learnt from trials.
+    lessons: Lessons,
     /// Shortest period of any pipeline under the costs at hand, in seconds.
     pub(crate) lower_bound_seconds: f64,
 }
 
+/// What trials have shown.
+#[derive(Debug, Clone, Default)]
+struct Lessons {
+    /// Plans that were tried, with the numbers that they were seen to have.
+    tried: Vec<Plan>,
+    /// How many times longer stages of a team take than predicted.
+    teams: Vec<(Vec<ProcessorClass>, f64)>,
+}
+
+impl Lessons {
+    fn add(&mut self, plan: &Plan, measured: Plan) {
+        for (stage, seen) in plan.stages.iter().zip(&measured.stages).filter(|(stage, _)| stage.is_team) {
+            let (Some(predicted), Some(found)) = (stage.times.first(), seen.times.first()) else { continue };
+            let ratio = found.seconds() / predicted.seconds().max(1e-9);
+            match self.teams.iter_mut().find(|(team, _)| *team == stage.replicas) {
+                // The prediction had the earlier lessons in it.
+                Some((_, factor)) => *factor *= ratio,
+                None => self.teams.push((stage.replicas.clone(), ratio)),
+            }
+        }
+        self.tried.push(measured);
+    }
+}
+
 impl Plans {
     /// Searches on the costs that the profile gives. Plans that were tried have the numbers that they were seen to have.
-    pub(crate) fn search(network: &Network, board: &Board, profile: &Profile, tried: &[Plan]) -> Result<Self> {
+    pub(crate) fn search(network: &Network, board: &Board, profile: &Profile) -> Result<Self> {
+        Self::search_again(network, board, profile, Lessons::default())
+    }
+
+    fn search_again(network: &Network, board: &Board, profile: &Profile, lessons: Lessons) -> Result<Self> {
         let graph: &Graph = network.model.graph();
         let table = fit(profile, board, network.model.digest(), graph, &network.chain)?;
-        Self::search_table(network, board, &table, tried)
+        Self::search_with(network, board, &table, lessons)
     }
 
     /// Searches on given costs.
-    pub(crate) fn search_table(network: &Network, board: &Board, table: &CostTable, tried: &[Plan]) -> Result<Self> {
+    pub(crate) fn search_table(network: &Network, board: &Board, table: &CostTable) -> Result<Self> {
+        Self::search_with(network, board, table, Lessons::default())
+    }
+
+    fn search_with(network: &Network, board: &Board, table: &CostTable, lessons: Lessons) -> Result<Self> {
         let graph: &Graph = network.model.graph();
-        let problem = Problem::with_teams(graph, &network.chain, board, table, &teams_of(board))?;
+        let mut problem = Problem::with_teams(graph, &network.chain, board, table, &teams_of(board))?;
+        lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let lower_bound_seconds = best_period(&problem)?.period.seconds();
         let mut plans = pareto_front(&problem)?;
-        plans.retain(|plan| !tried.iter().any(|other| other.is_same_pipeline(plan)));
-        plans.extend_from_slice(tried);
-        Ok(Self { front: Plan::undominated(plans), tried: tried.to_vec(), problem, lower_bound_seconds })
+        plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
+        plans.extend_from_slice(&lessons.tried);
+        Ok(Self { front: Plan::undominated(plans), lessons, problem, lower_bound_seconds })
     }
 
     /// As [`Plans::search`], but tries out what it would choose and learns from it, until nothing promises to be better
@@ -57,7 +90,7 @@ impl Plans {
         profile: &mut Profile,
         objectives: &[Objective],
     ) -> Result<Self> {
-        let mut plans = Self::search(network, board, profile, &[])?;
+        let mut plans = Self::search(network, board, profile)?;
         let most = MOST_TRIALS * objectives.len();
         let mut steps = Steps::new(format!("trying out schedules of {}", network.name()), most);
         for &objective in objectives {
@@ -71,10 +104,10 @@ impl Plans {
                 let (period, found) = (plan.period, trial.measured.period);
                 tracing::info!(%objective, configuration, %period, %found, latency = %trial.measured.latency, "trial");
                 replace_samples(profile, network, trial.samples);
-                let mut tried = std::mem::take(&mut plans.tried);
-                tried.push(trial.measured);
-                steps.set(tried.len(), most);
-                plans = Self::search(network, board, profile, &tried)?;
+                let mut lessons = std::mem::take(&mut plans.lessons);
+                lessons.add(&plan, trial.measured);
+                steps.set(lessons.tried.len(), most);
+                plans = Self::search_again(network, board, profile, lessons)?;
             }
         }
         Ok(plans)
@@ -82,21 +115,23 @@ impl Plans {
 
     /// The untried plan that a trial should go to; `None` if no plan promises a gain above the noise.
     fn worth_trying(&self, objective: Objective) -> Option<&Plan> {
-        let is_tried = |plan: &&Plan| self.tried.iter().any(|other| other.is_same_pipeline(plan));
+        let tried = &self.lessons.tried;
+        let is_tried = |plan: &&Plan| tried.iter().any(|other| other.is_same_pipeline(plan));
         // What counts as near the best throughput depends on what the best really is.
         let shortest = self.front.last().filter(|_| objective == Objective::Throughput);
         if let Some(plan) = shortest.filter(|plan| !is_tried(plan)) {
             return Some(plan);
         }
         let candidate = self.best_on_front(objective)?;
-        let known = choose(&self.tried, objective).and_then(|index| self.tried.get(index));
+        let known = choose(tried, objective).and_then(|index| tried.get(index));
         let gain = known.map_or(f64::INFINITY, |known| objective.score(known) - objective.score(candidate));
         (gain > NOISE && !is_tried(&candidate)).then_some(candidate)
     }
 
     /// The plan for an objective: among those that were tried, if any were.
     pub(crate) fn chosen(&self, objective: Objective) -> Result<&Plan> {
-        let plans = if self.tried.is_empty() { &self.front } else { &self.tried };
+        let tried = &self.lessons.tried;
+        let plans = if tried.is_empty() { &self.front } else { tried };
         match choose(plans, objective).and_then(|index| plans.get(index)) {
             Some(plan) => Ok(plan),
             None => bail!("there is no plan to choose from"),

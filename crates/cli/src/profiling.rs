@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use millstream_backend::Backend;
 use millstream_board::Board;
-use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance};
+use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance, TransferSample};
 use millstream_profile::{
-    OperatorSettings, PartSettings, Settings, Workload, measure, measure_operators, measure_parts,
+    OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
+    measure_operators, measure_parts,
 };
 
+use crate::backends::Backends;
 use crate::model::Network;
 use crate::progress::Steps;
 use crate::{files, interrupt};
@@ -27,9 +28,9 @@ const OPERATORS_SHARE: f64 = 0.2;
 const PARTS_SHARE: f64 = 0.2;
 
 /// Measures a network on a board, for a profile of nothing else.
-pub(crate) fn make(network: &Network, board: &Board, backend: &dyn Backend, budget: Duration) -> Result<Profile> {
+pub(crate) fn make(network: &Network, board: &Board, backends: &Backends, budget: Duration) -> Result<Profile> {
     let mut profile = Profile::new(board, provenance());
-    if add_network(&mut profile, network, board, backend, budget)? {
+    if add_network(&mut profile, network, board, backends, budget)? {
         return Ok(profile);
     }
     bail!("interrupted; nothing was written")
@@ -41,10 +42,16 @@ pub(crate) fn add_network(
     profile: &mut Profile,
     network: &Network,
     board: &Board,
-    backend: &dyn Backend,
+    backends: &Backends,
     budget: Duration,
 ) -> Result<bool> {
     interrupt::listen();
+    backends.measure_granularity(profile)?;
+    let backend = &*backends.all;
+    let is_of_accelerator = |pair: &TransferSample| board.accelerator(&pair.from).is_some();
+    if !profile.transfers.iter().any(is_of_accelerator) {
+        profile.transfers.extend(measure_accelerator_transfers(backend, board)?);
+    }
     let (digest, graph) = (network.model.digest(), network.model.graph());
     let workload = Workload { graph, chain: &network.chain, backend };
     let fresh = NetworkProfile::new(digest, graph, &network.chain);
@@ -66,6 +73,13 @@ pub(crate) fn add_network(
             return Ok(false);
         }
         known.operator_samples = samples;
+        let budget = budget.mul_f64(OPERATORS_SHARE);
+        let traced = measure_accelerators(&workload, board, budget, &mut || !interrupt::requested())?;
+        if interrupt::requested() {
+            known.operator_samples.clear();
+            return Ok(false);
+        }
+        known.operator_samples.extend(traced);
     }
     if known.part_samples.is_empty() && board.processor_classes().count() > 1 {
         let settings = PartSettings { budget: budget.mul_f64(PARTS_SHARE), ..PartSettings::default() };

@@ -118,7 +118,8 @@ fn candidates(
             let class = classes[position]?;
             let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels));
             let time: Option<Nanoseconds> = parts.sum();
-            Some((ready(position) + arrival(position, home, &tasks, head, &classes, table) + time?).0)
+            let apart = table.part(class, head.index()).apart;
+            Some((apart + ready(position) + arrival(position, home, &tasks, head, &classes, table) + time?).0)
         };
         let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
         if shares.channels.iter().filter(|&&share| share > 0).count() < 2 {

@@ -53,6 +53,13 @@ pub fn fit(
             .flat_map(|network| &network.operator_samples)
             .filter(|sample| sample.processor == class)
             .collect();
+        if board.accelerator(&class.cluster).is_some() {
+            // What was not traced there does not run there.
+            fill_traced(&mut table, processor, chain, &traced);
+            let parts = measured.map_or(&[][..], |network| &network.part_samples);
+            set_part_costs(&mut table, processor, board, &blocks, chain, parts);
+            continue;
+        }
         let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
             Some(network) => traced_shares(network, &traced),
             None => {
@@ -88,6 +95,29 @@ pub fn fit(
     let transfers = fit_transfers(&profile.transfers)?;
     add_board_costs(&mut table, board, &transfers, &fit_power(board, &profile.power));
     Ok(table)
+}
+
+/// Times of an accelerator's operators as they were traced: those that ran as one have theirs at the first of them.
+fn fill_traced(table: &mut CostTable, processor: ProcessorIndex, chain: &Chain, traced: &[&OperatorSample]) {
+    let order: Vec<_> = chain.blocks().iter().flat_map(|block| &block.operators).collect();
+    for sample in traced {
+        let mut places = sample.operators.clone();
+        places.sort_unstable();
+        for (index, place) in places.into_iter().enumerate() {
+            let seconds = if index == 0 { sample.time.median_seconds } else { 0.0 };
+            let deviation = NINE_IN_TEN * sample.time.standard_error_seconds();
+            let bound = |seconds: f64| Nanoseconds::from_seconds(seconds.max(0.0));
+            let entry = Entry {
+                time: bound(seconds),
+                low: bound(seconds - deviation),
+                high: bound(if index == 0 { seconds + deviation } else { 0.0 }),
+                origin: Origin::Measured,
+            };
+            if let Some(id) = order.get(place) {
+                table.set_entry(processor, id.index(), entry);
+            }
+        }
+    }
 }
 
 /// What predicts the operators of a network that was not measured.

@@ -67,7 +67,10 @@ pub use published::{
     FullyConnectedModel, GemmModel, Granularity, GranularityModel, GranularitySample, MulticoreModel, MulticoreSample,
 };
 pub use regression::{Regression, Term};
-pub use samples::{Conditions, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample};
+pub use samples::{
+    Conditions, GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample,
+    TransferSample,
+};
 pub use statistics::Statistics;
 pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex, ProcessorPower};
 pub use transfer::{BlockedEnd, ClusterTransfer, TransferModel};

@@ -11,8 +11,8 @@ use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::transfer::fit_transfers;
 use crate::{
-    BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, FamilyModel, HandOver, OperatorRecord, Origin,
-    Profile, Provenance, TransferModel,
+    BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, FamilyModel, HandOver, MemoryAccess,
+    OperatorRecord, Origin, Profile, Provenance, TransferModel,
 };
 
 /// The `format` of files of fitted models.
@@ -65,7 +65,12 @@ impl CostModels {
             provenance,
             board: profile.board.clone(),
             board_fingerprint: profile.board_fingerprint.clone(),
-            processors: board.processor_classes().map(fit).collect::<Result<_, _>>()?,
+            // What an accelerator supports can't be predicted from what it takes.
+            processors: board
+                .processor_classes()
+                .filter(|class| board.accelerator(&class.cluster).is_none())
+                .map(fit)
+                .collect::<Result<_, _>>()?,
             fusions: Fusion::rules(profile),
             transfers: fit_transfers(&profile.transfers)?,
             power: fit_power(&board, &profile.power),
@@ -125,6 +130,9 @@ impl CostModels {
         let fusion = Fusion::new(&self.fusions);
         for processor in table.processors() {
             let class = table.classes()[processor.index()].clone();
+            if board.accelerator(&class.cluster).is_some() {
+                continue;
+            }
             let model = self.processors.iter().find(|model| model.processor == class);
             let predictor = model.ok_or(CostError::MissingModel { class })?.predictor();
             for (block, records) in chain.blocks().iter().zip(&blocks) {
@@ -152,6 +160,9 @@ pub(crate) fn add_board_costs(
     power: &[ClusterPower],
 ) {
     for from in table.processors() {
+        if let Some(access) = memory_access(board, transfers, &table.classes()[from.index()].cluster) {
+            table.set_access(from, access);
+        }
         for to in table.processors() {
             let labels = [from, to].map(|processor| table.classes()[processor.index()].cluster.clone());
             let pair = transfers.iter().find(|pair| pair.from == labels[0] && pair.to == labels[1]);
@@ -167,6 +178,21 @@ pub(crate) fn add_board_costs(
                 (None, None) => TransferModel::default(),
             };
             let is_core = |label: &str| board.cluster(label).is_ok();
+            let of_any_core = |own: &str, is_sender: bool| {
+                let known = transfers.iter().find(|pair| match is_sender {
+                    true => pair.from == own && is_core(&pair.to),
+                    false => pair.to == own && is_core(&pair.from),
+                });
+                known.map(|pair| pair.model)
+            };
+            // Whoever drives an accelerator waits for its memory to be written or read.
+            if link.is_none() && !is_core(&labels[1]) {
+                model = of_any_core(&labels[1], false).unwrap_or(model);
+                model.blocks = Some(BlockedEnd::Receiver);
+            } else if link.is_none() && !is_core(&labels[0]) {
+                model = of_any_core(&labels[0], true).unwrap_or(model);
+                model.blocks = Some(BlockedEnd::Sender);
+            }
             if link.is_none() && labels.iter().all(|label| is_core(label)) {
                 // Cores share memory. What a value from elsewhere costs is the reader's time: another segment begins there, and
                 // brings the value into its own layout. That is what taking over a frame's values costs between stages.
@@ -182,6 +208,18 @@ pub(crate) fn add_board_costs(
             table.set_power(from, watts);
         }
     }
+}
+
+/// What moving values into and out of an accelerator's memory takes, if that was measured.
+fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> Option<MemoryAccess> {
+    board.accelerator(label)?;
+    let hand_over = |model: &TransferModel| HandOver {
+        seconds: model.latency_seconds,
+        seconds_per_byte: model.seconds_per_byte + model.conversion_seconds_per_byte,
+    };
+    let upload = transfers.iter().find(|pair| pair.to == label)?;
+    let download = transfers.iter().find(|pair| pair.from == label)?;
+    Some(MemoryAccess { upload: hand_over(&upload.model), download: hand_over(&download.model) })
 }
 
 /// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage.

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CostError, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, Statistics, TransferSample,
+    CostError, GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, Statistics,
+    TransferSample,
 };
 
 /// The `format` of profile files.
@@ -44,6 +45,9 @@ pub struct Profile {
     /// What handing data between clusters takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<TransferSample>,
+    /// Times of convolutions by thread granularity, on accelerators that have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granularity: Vec<GranularityRecord>,
     /// Power under load, where the machine has sensors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power: Vec<PowerSample>,
@@ -80,6 +84,7 @@ impl Profile {
             board_fingerprint: board.fingerprint(),
             networks: Vec::new(),
             transfers: Vec::new(),
+            granularity: Vec::new(),
             power: Vec::new(),
         }
     }

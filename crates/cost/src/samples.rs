@@ -118,6 +118,22 @@ pub struct TransferSample {
     pub time: Statistics,
 }
 
+/// The time of a convolution on an accelerator whose threads compute a given number of outputs each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GranularityRecord {
+    /// Label of the accelerator.
+    pub accelerator: String,
+    /// Which outputs a thread computes together: the number of the policy in the paper on thread granularity, 1 to 3.
+    pub policy: u32,
+    /// How many outputs a thread computes.
+    pub granularity: u32,
+    /// Multiply-accumulates of the convolution.
+    pub macs: u64,
+    /// Its time, without transfers.
+    pub seconds: f64,
+}
+
 /// The power of a cluster under a known load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

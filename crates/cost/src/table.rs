@@ -103,12 +103,15 @@ pub struct PartCost {
     pub fixed_fraction: f64,
     /// Channels that the processor makes at once: an incomplete wave takes as long as a whole one.
     pub wave: usize,
+    /// What running the operator apart from its neighbours takes beyond its time among them, whatever its channels: starting it,
+    /// and bringing its input into its own layout.
+    pub apart: Nanoseconds,
 }
 
 impl Default for PartCost {
     /// Time in proportion to the channels.
     fn default() -> Self {
-        Self { fixed_fraction: 0.0, wave: 1 }
+        Self { fixed_fraction: 0.0, wave: 1, apart: Nanoseconds::ZERO }
     }
 }
 
@@ -210,7 +213,8 @@ impl CostTable {
         self.transfers[from.0 * self.classes.len() + to.0] = model;
     }
 
-    /// Time of a part of an operator: of `channels` of its `of` output channels. `None` if the processor does not support it.
+    /// Time of a part of an operator: of `channels` of its `of` output channels, without what comes on top for running apart
+    /// from its neighbours ([`PartCost::apart`]). `None` if the processor does not support it.
     pub fn part_time(
         &self,
         processor: ProcessorIndex,

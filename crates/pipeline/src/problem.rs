@@ -99,6 +99,13 @@ impl Problem {
         Ok(problem)
     }
 
+    /// Multiplies all times of a team: what running a stage of its showed beyond the prediction.
+    pub fn scale_team(&mut self, classes: &[ProcessorClass], factor: f64) {
+        for (_, team) in self.teams.iter_mut().filter(|(_, team)| team.classes == classes) {
+            Arc::make_mut(team).scale(factor);
+        }
+    }
+
     /// The encoded numbers of cores of these processors; `None` if the board does not have them all.
     fn size_of(&self, classes: &[ProcessorClass]) -> Option<usize> {
         let mut used = vec![0; self.clusters.len()];

@@ -99,6 +99,13 @@ impl Team {
         self.times[(end - 1) * end / 2 + start]
     }
 
+    /// Multiplies all times.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        for time in self.times.iter_mut().filter(|time| **time < UNSUPPORTED) {
+            *time = (*time as f64 * factor.max(0.0)).round() as u64;
+        }
+    }
+
     /// From when the subgraphs before are done to when this one is, per processor where it ends.
     fn advance(&self, subgraph: usize, before: Option<&[u64]>) -> Vec<u64> {
         let reach = |end: usize| {

@@ -18,6 +18,14 @@ pub enum ProfileError {
         /// What the backend said.
         source: BackendError,
     },
+    /// An accelerator could not be measured.
+    #[error("measuring {processor}: {source}")]
+    Accelerator {
+        /// The accelerator.
+        processor: Processor,
+        /// What the backend said.
+        source: BackendError,
+    },
     /// An input of the network can't be made up.
     #[error("no frame can be made up for input '{value}': its {what} is not known")]
     Input {

@@ -27,6 +27,7 @@
 //! Invariants: backends are known only through their trait; measuring threads are pinned and joined before [`measure()`]
 //! returns; no file is written, and none is read but the kernel's counters and sensors.
 
+mod accelerators;
 mod batches;
 mod capture;
 mod conditions;
@@ -40,6 +41,7 @@ mod sensors;
 mod side_by_side;
 mod transfers;
 
+pub use accelerators::{measure_accelerator_transfers, measure_accelerators};
 pub use batches::BatchedTimes;
 pub use capture::sample_frame;
 pub use error::ProfileError;

@@ -25,6 +25,13 @@ pub struct Workload<'a> {
     pub backend: &'a dyn Backend,
 }
 
+impl Workload<'_> {
+    /// Whether a processor runs all operators of a segment.
+    pub(crate) fn runs(&self, segment: &Segment, processor: &Processor) -> bool {
+        segment.operators.iter().all(|&id| self.backend.supports(id, processor))
+    }
+}
+
 /// How long and how finely to measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -82,11 +89,13 @@ pub fn measure(
     let mut done = 0;
     for processors in &rounds {
         for range in &ranges {
-            if !is_known(processors, range) {
-                let segment = Segment::new(workload.graph, workload.chain.operators(range.clone()));
+            let segment = Segment::new(workload.graph, workload.chain.operators(range.clone()));
+            let supports = |processor: &&Processor| workload.runs(&segment, processor);
+            let processors: Vec<Processor> = processors.iter().filter(supports).cloned().collect();
+            if !processors.is_empty() && !is_known(&processors, range) {
                 let inputs: Vec<Tensor> =
                     segment.boundary.inputs.iter().filter_map(|value| values.get(value).cloned()).collect();
-                let run = || together(workload, board, processors, &segment, range, &inputs, effort);
+                let run = || together(workload, board, &processors, &segment, range, &inputs, effort);
                 let mut measured = run()?;
                 if measured.values().any(|(_, conditions)| is_disturbed(conditions)) {
                     let again = run()?;

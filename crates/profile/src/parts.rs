@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millstream_backend::{Segment, Tensor};
-use millstream_board::Board;
+use millstream_board::{Board, Processor};
 use millstream_cost::PartSample;
 use millstream_graph::{Graph, OperatorId};
 
@@ -63,8 +63,15 @@ pub fn measure_parts(
             } else {
                 Segment::part(graph, operators.clone(), 0..channels)
             };
-            for processors in &rounds {
-                let measured = together(workload, board, processors, &segment, &(block..block + 1), &inputs, effort)?;
+            let accelerators = board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone()));
+            let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
+            for processors in all {
+                let mut processors = processors;
+                processors.retain(|processor| workload.runs(&segment, processor));
+                if processors.is_empty() {
+                    continue;
+                }
+                let measured = together(workload, board, &processors, &segment, &(block..block + 1), &inputs, effort)?;
                 for (processor, (times, conditions)) in measured {
                     samples.extend(times.statistics().map(|time| PartSample {
                         processor,
@@ -104,7 +111,7 @@ fn heads(graph: &Graph, most: usize) -> Vec<OperatorId> {
 }
 
 /// Inputs of constant elements for a segment: what dense operators take does not depend on them.
-fn made_up(graph: &Graph, operators: &[OperatorId]) -> Option<Vec<Tensor>> {
+pub(crate) fn made_up(graph: &Graph, operators: &[OperatorId]) -> Option<Vec<Tensor>> {
     let input = |&value| {
         let value = graph.value(value);
         let (data_type, shape) = (value.data_type?, value.shape.clone()?);

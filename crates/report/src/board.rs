@@ -2,7 +2,7 @@ use millstream_board::Board;
 
 use crate::{Align, Table};
 
-/// One row per cluster.
+/// One row per cluster, then one per accelerator.
 pub fn board_table(board: &Board) -> Table {
     let mut table = Table::new([
         ("cluster", Align::Left),
@@ -27,6 +27,21 @@ pub fn board_table(board: &Board) -> Table {
             frequency.unwrap_or_else(|| "-".to_owned()),
             if caches.is_empty() { "-".to_owned() } else { caches.join(", ") },
             slowdown.map_or_else(|| "-".to_owned(), |factor| format!("{factor}x")),
+        ]);
+    }
+    for accelerator in board.accelerators() {
+        let frequency = accelerator.hertz.map(|hertz| format!("{:.2} GHz", hertz as f64 / 1e9));
+        table.row([
+            accelerator.label.clone(),
+            match &accelerator.name {
+                Some(name) => format!("{}: {name}", accelerator.kind),
+                None => accelerator.kind.to_string(),
+            },
+            "-".to_owned(),
+            "-".to_owned(),
+            frequency.unwrap_or_else(|| "-".to_owned()),
+            "-".to_owned(),
+            "-".to_owned(),
         ]);
     }
     table

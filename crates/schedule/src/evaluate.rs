@@ -275,6 +275,9 @@ pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> O
     let operator = task.operator.index();
     match task.share {
         None => table.time(processor, operator),
-        Some(share) => table.part_time(processor, operator, share.channels, share.of),
+        Some(share) => {
+            let apart = if share.is_head { table.part(processor, operator).apart } else { Nanoseconds::ZERO };
+            Some(table.part_time(processor, operator, share.channels, share.of)? + apart)
+        }
     }
 }

@@ -26,6 +26,8 @@ pub struct Share {
     pub channels: usize,
     /// Channels of the whole.
     pub of: usize,
+    /// Whether it is the operator that is divided, rather than one that follows it.
+    pub is_head: bool,
 }
 
 impl Share {
@@ -62,7 +64,8 @@ impl Replica {
                 let split = splits.get(&operator).copied();
                 let share = split.and_then(|index| {
                     let split = &self.splits[index];
-                    Some(Share { channels: *split.channels.get(processor)?, of: split.total() })
+                    let is_head = split.operators.first() == Some(&operator);
+                    Some(Share { channels: *split.channels.get(processor)?, of: split.total(), is_head })
                 });
                 makers.entry(operator).or_insert((Vec::new(), split)).0.push(tasks.len());
                 tasks.push(Task { operator, processor, share, inputs: Vec::new() });

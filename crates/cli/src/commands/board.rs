@@ -5,7 +5,10 @@ use crate::arguments::BoardCommand;
 use crate::{machine, output};
 
 pub(crate) fn run(command: &BoardCommand) -> Result<()> {
-    let board = machine::board(command.board.board.as_deref())?;
+    let board = match (command.software_gpu, &command.board.board) {
+        (true, None) => machine::detect(true)?,
+        (_, file) => machine::board(file.as_deref())?,
+    };
     if command.json {
         return output::json(&board.to_document());
     }

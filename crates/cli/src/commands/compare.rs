@@ -12,6 +12,7 @@ use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
 
 use crate::arguments::{CompareCommand, DEFAULT_MODEL, SlowCore};
+use crate::backends::Backends;
 use crate::busy::BusyLoops;
 use crate::contender::{Contender, Measurement};
 use crate::model::{Network, sources};
@@ -98,10 +99,12 @@ fn compare(
     environment: &Environment,
     command: &CompareCommand,
 ) -> Result<NetworkReport> {
-    let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(environment, Arc::clone(&network.model)));
+    let known = profiling::cached(network, board).filter(|_| !board.accelerators().is_empty());
+    let backends = Backends::open(board, &network.model, known.as_ref())?;
+    let backend = Arc::clone(&backends.all);
     let mut profile = match profiling::cached(network, board) {
         Some(profile) => profile,
-        None => profiling::make(network, board, &*backend, command.budget.0)?,
+        None => profiling::make(network, board, &backends, command.budget.0)?,
     };
     let frame = sample_frame(network.model.graph(), 0)?;
     let settings = SessionSettings { spinning: Spinning::Always, pinned: false };

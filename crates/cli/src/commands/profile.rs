@@ -1,13 +1,13 @@
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use millstream_backend_ort::{Environment, OrtBackend};
+use millstream_backend_ort::Environment;
 use millstream_board::Board;
 use millstream_cost::{Conditions, Profile};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::arguments::ProfileCommand;
+use crate::backends::Backends;
 use crate::model::{Network, sources};
 use crate::{files, machine, output, profiling, sweeping};
 
@@ -59,8 +59,8 @@ fn measure(command: &ProfileCommand, board: &Board, networks: &[Network], profil
     let parts = u32::from(!command.no_sweep) + u32::try_from(networks.len()).unwrap_or(u32::MAX);
     let budget = command.budget.0 / parts.max(1);
     for network in networks {
-        let backend = OrtBackend::new(&environment, Arc::clone(&network.model));
-        if !profiling::add_network(profile, network, board, &backend, budget)? {
+        let backends = Backends::open(board, &network.model, Some(profile))?;
+        if !profiling::add_network(profile, network, board, &backends, budget)? {
             return Ok(false);
         }
         profiling::cache(&profiling::only(profile, network), network, board);

@@ -3,20 +3,20 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use millstream_backend::{Backend, Segment, Tensor};
-use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::{Board, Processor};
 use millstream_cost::Statistics;
 use millstream_profile::sample_frame;
 use millstream_report::{MeasuredStage, StageRow, TraceEvent, chrome_trace, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult};
-use millstream_schedule::{Schedule, ScheduleDocument};
+use millstream_schedule::{Replica, Schedule, ScheduleDocument, Stage};
 use serde::Serialize;
 
 use crate::arguments::RunCommand;
+use crate::backends::Backends;
 use crate::commands::schedule::stage_rows;
 use crate::model::Network;
 use crate::scheduled::Scheduled;
-use crate::{files, interrupt, machine, output, steady};
+use crate::{files, interrupt, machine, output, profiling, steady};
 
 /// Different frames that take turns.
 const DIFFERENT_FRAMES: u64 = 4;
@@ -56,10 +56,15 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let Scheduled { document, network, board, schedule } = Scheduled::load(&command.scheduled)?;
     machine::check_usable(&board)?;
     interrupt::listen();
-    let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(&network.model)));
-    let options =
-        EngineOptions { frames_in_flight: command.in_flight.map(|count| count as usize), ..EngineOptions::default() };
-    let stream = stream(&network, &schedule, &backend, command.frames, &options)?;
+    let profile = profiling::cached(&network, &board);
+    let backend = Backends::open(&board, &network.model, profile.as_ref())?.all;
+    let options = EngineOptions {
+        frames_in_flight: command.in_flight.map(|count| count as usize),
+        keeps_steps: command.trace.is_some(),
+        takes_over: true,
+        ..EngineOptions::default()
+    };
+    let stream = stream(&network, &board, &schedule, &backend, command.frames, &options)?;
     let check = check(&network, &backend, &board, &stream)?;
     if let Some(path) = &command.trace {
         files::write(path, &trace(&schedule, &stream))?;
@@ -90,8 +95,30 @@ struct Stream {
     warnings: Vec<String>,
 }
 
+/// Starts the engine; if the schedule needs accelerators, with the fastest cores ready to go on should one get lost.
+fn start(
+    network: &Network,
+    board: &Board,
+    schedule: &Schedule,
+    backend: &Arc<dyn Backend>,
+    options: &EngineOptions,
+) -> Result<Engine> {
+    let graph = network.model.graph();
+    let backends = std::slice::from_ref(backend);
+    if !schedule.processors().any(Processor::is_accelerator) {
+        return Ok(Engine::new(graph, schedule, backends, options)?);
+    }
+    let cluster = board.clusters().first().context("the board has no cluster")?;
+    let cores = cluster.cores.iter().map(|core| core.id).collect();
+    let processor = Processor { cluster: cluster.label.clone(), cores };
+    let fallback =
+        Schedule { stages: vec![Stage { replicas: vec![Replica::single(processor, graph.order().to_vec())] }] };
+    Ok(Engine::with_fallback(graph, schedule, &fallback, backends, options)?)
+}
+
 fn stream(
     network: &Network,
+    board: &Board,
     schedule: &Schedule,
     backend: &Arc<dyn Backend>,
     count: u64,
@@ -99,7 +126,7 @@ fn stream(
 ) -> Result<Stream> {
     let graph = network.model.graph();
     let frames = (0..DIFFERENT_FRAMES).map(|seed| sample_frame(graph, seed)).collect::<Result<Vec<_>, _>>()?;
-    let engine = Engine::new(graph, schedule, std::slice::from_ref(backend), options)?;
+    let engine = start(network, board, schedule, backend, options)?;
     // Fills every worker's caches and memory pools.
     let warm_up = 2 * schedule.processors().count() + 2;
     for result in engine.run(std::iter::repeat_n(frames[0].clone(), warm_up)) {

@@ -1,8 +1,4 @@
-use std::sync::Arc;
-
 use anyhow::{Context, Result};
-use millstream_backend::Backend;
-use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Board;
 use millstream_pipeline::{Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
@@ -10,6 +6,7 @@ use millstream_schedule::{Schedule, ScheduleDocument};
 use serde::Serialize;
 
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
+use crate::backends::Backends;
 use crate::model::Network;
 use crate::planning::Plans;
 use crate::{files, machine, output, profiling};
@@ -39,11 +36,11 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let plans = match (&command.cost, &command.profile) {
         (Some(path), _) => {
             let table = profiling::predicted_costs(path, &network, &board)?;
-            Plans::search_table(&network, &board, &table, &[])?
+            Plans::search_table(&network, &board, &table)?
         }
         (None, Some(path)) => {
             let profile = profiling::read(path)?;
-            Plans::search(&network, &board, &profile, &[]).with_context(|| path.display().to_string())?
+            Plans::search(&network, &board, &profile).with_context(|| path.display().to_string())?
         }
         (None, None) => measured_plans(&network, &board, command)?,
     };
@@ -69,16 +66,16 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
 /// Plans from a cached or new profile, tried out on this machine.
 fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -> Result<Plans> {
     machine::check_usable(board)?;
-    let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(&network.model)));
     let known = if command.fresh { None } else { profiling::cached(network, board) };
+    let backends = Backends::open(board, &network.model, known.as_ref())?;
     let mut profile = match known {
         Some(profile) => {
             output::remark(format!("using the profile of {}", profile.provenance.created));
             profile
         }
-        None => profiling::make(network, board, &*backend, PROFILE_BUDGET)?,
+        None => profiling::make(network, board, &backends, PROFILE_BUDGET)?,
     };
-    let plans = Plans::refine(network, board, &backend, &mut profile, &[command.objective])?;
+    let plans = Plans::refine(network, board, &backends.all, &mut profile, &[command.objective])?;
     profiling::cache(&profile, network, board);
     Ok(plans)
 }
