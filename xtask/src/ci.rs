@@ -9,7 +9,7 @@ use crate::{native, tools};
 /// those of `cargo test` do.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
-    run(cargo().args(["test", "--release", "--workspace"]).args(arguments).env("ORT_DYLIB_PATH", library))
+    run(cargo().args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library)))
 }
 
 /// Formatting, lints, documentation, licences, and the documents that must follow the code.
@@ -54,6 +54,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
         Some(name) => command.arg("--package").arg(format!("millstream-{name}")).args(&arguments[1..]),
         None => {
             let crates = [
+                "millstream-backend-wgpu",
                 "millstream-cost",
                 "millstream-mapping",
                 "millstream-pipeline",
@@ -72,5 +73,5 @@ pub(crate) fn snapshots() -> Result<(), Failure> {
     let build = ["run", "--release", "--quiet", "--package", "millstream-cli", "--", "schemas", "fixtures/schemas"];
     run(cargo().args(build))?;
     let test = ["test", "--release", "--workspace"];
-    run(cargo().args(test).env("INSTA_UPDATE", "always").env("ORT_DYLIB_PATH", library))
+    run(cargo().args(test).env("INSTA_UPDATE", "always").envs(native::environment(library)))
 }

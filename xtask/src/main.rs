@@ -84,6 +84,6 @@ fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     let mut command = std::process::Command::new(binary);
     command.arg(verb).args(rest);
     // What the caller set wins; the value that cargo itself sets from its configuration is the same file.
-    command.env("ORT_DYLIB_PATH", library);
+    command.envs(native::environment(library));
     run_forwarding(&mut command)
 }

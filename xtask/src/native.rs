@@ -23,6 +23,16 @@ pub(crate) fn prepare() -> Result<PathBuf, Failure> {
     onnx_runtime()
 }
 
+/// Variables that programs need which use the native parts.
+pub(crate) fn environment(library: PathBuf) -> Vec<(&'static str, PathBuf)> {
+    let mut variables = vec![("ORT_DYLIB_PATH", library)];
+    // Graphics libraries complain where there is no session.
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        variables.push(("XDG_RUNTIME_DIR", std::env::temp_dir()));
+    }
+    variables
+}
+
 /// The ONNX Runtime library: what `ORT_DYLIB_PATH` names if the caller has set it, else our own copy, fetched when it is
 /// not there yet.
 fn onnx_runtime() -> Result<PathBuf, Failure> {

@@ -1,11 +1,11 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, BackendError, OperatorTimes, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
-use millstream_graph::OperatorId;
+use millstream_graph::{Family, OperatorId};
 use millstream_onnx::{Model, Weight, WeightStorage};
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
@@ -50,6 +50,7 @@ pub struct OrtBackend {
     settings: SessionSettings,
     weights: Mutex<HashMap<String, Arc<DynValue>>>,
     prepacked: PrepackedWeights,
+    threads: Mutex<HashMap<String, BTreeMap<Family, usize>>>,
 }
 
 impl OrtBackend {
@@ -66,7 +67,29 @@ impl OrtBackend {
             settings,
             weights: Mutex::new(HashMap::new()),
             prepacked: PrepackedWeights::new(),
+            threads: Mutex::default(),
         }
+    }
+
+    /// Sets how many threads the operators of each family had best use on a cluster. A session that is prepared from now on uses as
+    /// many as the family with the most work in it, at the most one per core of its processor.
+    pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).insert(cluster.into(), threads);
+    }
+
+    /// Threads for a segment on a processor.
+    fn threads(&self, segment: &Segment, processor: &Processor) -> usize {
+        let cores = processor.cores.len();
+        let chosen = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(by_family) = chosen.get(&processor.cluster) else { return cores };
+        let mut work: BTreeMap<Family, u64> = BTreeMap::new();
+        for &id in &segment.operators {
+            let operator = self.model.graph().operator(id);
+            // A byte moved takes about as long as a few multiply-accumulates.
+            *work.entry(operator.kind.family()).or_default() += operator.work.macs + 4 * operator.work.bytes();
+        }
+        let most = work.into_iter().max_by_key(|(_, work)| *work);
+        most.and_then(|(family, _)| by_family.get(&family)).map_or(cores, |&threads| threads.clamp(1, cores))
     }
 
     /// The weight as ONNX Runtime sees it, made when a segment first needs it.
@@ -93,15 +116,16 @@ impl OrtBackend {
         };
         let sub_model = sub_model.map_err(|error| error.to_string())?;
         let text = |error: ort::Error<SessionBuilder>| error.to_string();
+        let threads = self.threads(segment, processor);
         let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
         builder = builder.with_optimization_level(GraphOptimizationLevel::All).map_err(text)?;
-        builder = builder.with_intra_threads(processor.cores.len()).map_err(text)?;
+        builder = builder.with_intra_threads(threads).map_err(text)?;
         builder = builder.with_inter_threads(1).map_err(text)?;
         builder = builder.with_prepacked_weights(&self.prepacked).map_err(text)?;
         if self.settings.spinning == Spinning::WhileRunning {
             builder = builder.with_config_entry("session.force_spinning_stop", "1").map_err(text)?;
         }
-        if let Some(affinities) = self.affinities(processor) {
+        if let Some(affinities) = self.affinities(processor, threads) {
             builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;
         }
         if let Some(folder) = profile_folder {
@@ -114,8 +138,8 @@ impl OrtBackend {
     }
 
     /// One entry per pool thread, CPUs counted from 1; the calling thread is not among them.
-    fn affinities(&self, processor: &Processor) -> Option<String> {
-        let pool = processor.cores.get(1..).filter(|pool| self.settings.pinned && !pool.is_empty())?;
+    fn affinities(&self, processor: &Processor, threads: usize) -> Option<String> {
+        let pool = processor.cores.get(1..threads).filter(|pool| self.settings.pinned && !pool.is_empty())?;
         Some(pool.iter().map(|core| (core.0 + 1).to_string()).collect::<Vec<_>>().join(";"))
     }
 }

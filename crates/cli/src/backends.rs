@@ -8,7 +8,8 @@ use millstream_backend::{Backend, Several};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::{AcceleratorKind, Board};
-use millstream_cost::{GranularityRecord, Profile};
+use millstream_cost::{CostTable, GranularityRecord, Profile, threads_by_family};
+use millstream_graph::Graph;
 use millstream_onnx::Model;
 
 use crate::interrupt;
@@ -20,14 +21,15 @@ const GRANULARITY_CONVOLUTIONS: usize = 10;
 pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Backend>,
+    cores: Arc<OrtBackend>,
     gpus: Vec<(String, Arc<WgpuBackend>)>,
 }
 
 impl Backends {
     /// Opens whatever the board has. `profile` says how threads of GPUs share the work, if it is known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self> {
-        let cores: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model)));
-        let mut all = vec![cores];
+        let cores = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model)));
+        let mut all = vec![Arc::clone(&cores) as Arc<dyn Backend>];
         let mut gpus = Vec::new();
         for accelerator in board.accelerators() {
             if !matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu) {
@@ -44,11 +46,20 @@ impl Backends {
             all.push(Arc::clone(&backend) as Arc<dyn Backend>);
             gpus.push((accelerator.label.clone(), backend));
         }
-        let backends = Self { all: Arc::new(Several::new(all)), gpus };
+        let backends = Self { all: Arc::new(Several::new(all)), cores, gpus };
         if let Some(profile) = profile {
             backends.choose_work(profile);
         }
         Ok(backends)
+    }
+
+    /// Lets every operator family use as many threads of a cluster as the costs suggest.
+    pub(crate) fn choose_threads(&self, board: &Board, graph: &Graph, table: &CostTable) {
+        for cluster in board.clusters().iter().filter(|cluster| cluster.cores.len() > 1) {
+            let threads = threads_by_family(table, graph, &cluster.label);
+            tracing::info!(cluster = cluster.label, ?threads, "threads by operator family");
+            self.cores.choose_threads(cluster.label.clone(), threads);
+        }
     }
 
     /// Lets the threads of each GPU share the work as its measurements suggest.

@@ -46,6 +46,7 @@ mod regression;
 mod samples;
 mod statistics;
 mod table;
+mod threads;
 mod transfer;
 
 pub use comparison::{Comparison, compare};
@@ -73,4 +74,5 @@ pub use samples::{
 };
 pub use statistics::Statistics;
 pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex, ProcessorPower};
+pub use threads::threads_by_family;
 pub use transfer::{BlockedEnd, ClusterTransfer, TransferModel};

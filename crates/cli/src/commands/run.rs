@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::{Backend, Segment, Tensor};
 use millstream_board::{Board, Processor};
 use millstream_cost::Statistics;
+use millstream_cost::fit;
 use millstream_profile::sample_frame;
 use millstream_report::{MeasuredStage, StageRow, TraceEvent, chrome_trace, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult};
@@ -57,7 +58,12 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     machine::check_usable(&board)?;
     interrupt::listen();
     let profile = profiling::cached(&network, &board);
-    let backend = Backends::open(&board, &network.model, profile.as_ref())?.all;
+    let backends = Backends::open(&board, &network.model, profile.as_ref())?;
+    if let Some(profile) = &profile {
+        let graph = network.model.graph();
+        backends.choose_threads(&board, graph, &fit(profile, &board, network.model.digest(), graph, &network.chain)?);
+    }
+    let backend = backends.all;
     let options = EngineOptions {
         frames_in_flight: command.in_flight.map(|count| count as usize),
         keeps_steps: command.trace.is_some(),

@@ -1,5 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_board::Board;
+use millstream_cost::fit;
 use millstream_pipeline::{Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument};
@@ -75,6 +76,8 @@ fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -
         }
         None => profiling::make(network, board, &backends, PROFILE_BUDGET)?,
     };
+    let graph = network.model.graph();
+    backends.choose_threads(board, graph, &fit(&profile, board, network.model.digest(), graph, &network.chain)?);
     let plans = Plans::refine(network, board, &backends.all, &mut profile, &[command.objective])?;
     profiling::cache(&profile, network, board);
     Ok(plans)

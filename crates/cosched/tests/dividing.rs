@@ -1,0 +1,99 @@
+//! Dividing operators never makes a stage later, and makes it earlier where there is something to gain.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, Processor};
+use millstream_cosched::divide;
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
+use millstream_graph::Graph;
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use proptest::prelude::*;
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "uneven", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 300, "cores": [{"id": 1}]}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// A nanosecond for a thousand multiply-accumulates, `slowness` on the second core.
+fn table(graph: &Graph, slowness: u64, transfer: TransferModel, part: PartCost) -> CostTable {
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    for processor in table.processors() {
+        let factor = if processor.index() == 0 { 1 } else { slowness };
+        for id in graph.operator_ids() {
+            let time = graph.operator(id).work.macs / 1000 + 10;
+            table.set_time(processor, id.index(), Nanoseconds(time * factor));
+            table.set_part(processor, id.index(), part);
+        }
+        for other in table.processors() {
+            table.set_transfer(processor, other, transfer);
+        }
+    }
+    table
+}
+
+/// Everything on the first core.
+fn undivided(graph: &Graph) -> Replica {
+    Replica::new(vec![
+        Assignment { processor: Processor::new("B", [0]), operators: graph.order().to_vec() },
+        Assignment { processor: Processor::new("s", [1]), operators: Vec::new() },
+    ])
+}
+
+#[test]
+fn a_chain_gains_what_the_slower_core_can_give() {
+    let model = millstream_zoo::build("vgg16").unwrap();
+    let graph = model.graph();
+    let table = table(graph, 3, TransferModel::default(), PartCost::default());
+    let finish = |replica: &Replica| replica.makespan(0, graph, &table).ok();
+    let replica = undivided(graph);
+    let before = finish(&replica).unwrap();
+    let divided = divide(replica, graph, &table, |_| true, finish);
+    let after = finish(&divided).unwrap();
+    // Four thirds of the first core's speed, but for rounding to whole channels.
+    assert!(after.0 * 100 < before.0 * 77 && after.0 * 4 >= before.0 * 3, "{before} {after}");
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![divided] }] };
+    schedule.validate(graph, &board()).unwrap();
+}
+
+#[test]
+fn what_does_not_pay_is_not_divided() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let slow = TransferModel { latency_seconds: 1.0, ..TransferModel::default() };
+    let table = table(graph, 3, slow, PartCost::default());
+    let finish = |replica: &Replica| replica.makespan(0, graph, &table).ok();
+    let divided = divide(undivided(graph), graph, &table, |_| true, finish);
+    // Only the first operators read what both have from the start, and their results would have to move.
+    assert_eq!(finish(&divided), finish(&undivided(graph)));
+    let none = divide(undivided(graph), graph, &table, |_| false, finish);
+    assert_eq!(none, undivided(graph));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn dividing_never_hurts_and_stays_valid(
+        slowness in 1_u64..6, latency in 0.0..2e-6_f64, per_byte in 0.0..1e-10_f64, fixed in 0.0..0.8_f64, wave in 1_usize..40,
+        apart in 0_u64..2000, blocks in prop::sample::select(vec![None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)]),
+    ) {
+        let model = millstream_zoo::build("squeezenet").unwrap();
+        let graph = model.graph();
+        let transfer = TransferModel {
+            latency_seconds: latency, seconds_per_byte: per_byte, conversion_seconds_per_byte: 0.0, blocks,
+        };
+        let part = PartCost { fixed_fraction: fixed, wave, apart: Nanoseconds(apart) };
+        let table = table(graph, slowness, transfer, part);
+        let finish = |replica: &Replica| replica.makespan(0, graph, &table).ok();
+        let before = finish(&undivided(graph)).unwrap();
+        let mut divided = divide(undivided(graph), graph, &table, |_| true, finish);
+        prop_assert!(finish(&divided).unwrap() <= before);
+        divided.assignments.retain(|assignment| !assignment.operators.is_empty());
+        if divided.assignments.len() < 2 {
+            prop_assert!(divided.splits.is_empty());
+        }
+        let schedule = Schedule { stages: vec![Stage { replicas: vec![divided] }] };
+        prop_assert!(schedule.validate(graph, &board()).is_ok());
+    }
+}

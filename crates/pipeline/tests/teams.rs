@@ -1,0 +1,116 @@
+//! Stages that several processors own together: what plans say of them is what evaluation says, and they only help.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, TransferModel};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use millstream_pipeline::{Problem, best_period, pareto_front, teams_of};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "two clusters and a GPU", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}, {"label": "s", "capacity": 300, "cores": [{"id": 2}]}],
+        "accelerators": [{"label": "G", "kind": "gpu"}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// Times by work with some noise; two cores are 1.7 times as fast as one, the GPU does not run everything.
+fn table(graph: &Graph, seed: u64) -> CostTable {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    for processor in table.processors() {
+        let class = table.classes()[processor.index()].clone();
+        let speed = match (class.cluster.as_str(), class.count) {
+            ("B", 1) => 1.0,
+            ("B", _) => 1.7,
+            ("s", _) => 0.4,
+            _ => 0.9,
+        };
+        for id in graph.operator_ids() {
+            let operator = graph.operator(id);
+            if class.cluster == "G" && operator.op_type == "Softmax" {
+                continue;
+            }
+            let work = operator.work.macs as f64 / 1e3 + 500.0;
+            let time = work / speed * random.random_range(0.7..1.3);
+            table.set_time(processor, id.index(), Nanoseconds(time as u64));
+            table.set_part(processor, id.index(), PartCost { fixed_fraction: 0.1, wave: 1, apart: Nanoseconds(300) });
+        }
+        table.set_hand_over(processor, HandOver { seconds: 2e-6, seconds_per_byte: 1e-11 });
+        for other in table.processors() {
+            let model = TransferModel { latency_seconds: 1e-6, seconds_per_byte: 1e-10, ..TransferModel::default() };
+            table.set_transfer(processor, other, model);
+        }
+    }
+    table
+}
+
+#[test]
+fn plans_with_teams_are_what_evaluation_says() {
+    for (name, seed) in [("squeezenet", 1), ("googlenet", 2), ("tiny-darknet", 3), ("petr-like", 4)] {
+        let model = millstream_zoo::build(name).unwrap();
+        let graph = model.graph();
+        let (board, table, chain) = (board(), table(graph, seed), Chain::of(graph));
+        let alone = Problem::new(graph, &chain, &board, &table).unwrap();
+        let teams: Vec<Vec<ProcessorClass>> = teams_of(&board).into_iter().filter(|team| team.len() == 2).collect();
+        let together = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
+        let front = pareto_front(&together).unwrap();
+        for plan in front.iter().chain([&best_period(&together).unwrap()]) {
+            let schedule = together.schedule(plan);
+            schedule.validate(graph, &board).unwrap();
+            let evaluation = schedule.evaluate(graph, &table).unwrap();
+            assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency), "{name} {schedule}");
+        }
+        let latency = |front: &[millstream_pipeline::Plan]| front.iter().map(|plan| plan.latency).min().unwrap();
+        assert!(latency(&front) <= latency(&pareto_front(&alone).unwrap()), "{name}");
+        assert!(best_period(&together).unwrap().period <= best_period(&alone).unwrap().period, "{name}");
+        if name == "googlenet" {
+            let fastest = front.first().unwrap();
+            assert!(fastest.stages.iter().any(|stage| stage.is_team), "branches and channels are there to be shared");
+        }
+    }
+}
+
+#[test]
+fn a_team_that_disappoints_is_given_up() {
+    let model = millstream_zoo::build("googlenet").unwrap();
+    let graph = model.graph();
+    let (board, table, chain) = (board(), table(graph, 2), Chain::of(graph));
+    let class = |cluster: &str, count| ProcessorClass { cluster: cluster.into(), count };
+    let team = vec![class("B", 2), class("G", 1)];
+    let mut problem = Problem::with_teams(graph, &chain, &board, &table, std::slice::from_ref(&team)).unwrap();
+    let before = pareto_front(&problem).unwrap()[0].latency;
+    problem.scale_team(&team, 100.0);
+    let front = pareto_front(&problem).unwrap();
+    assert!(front[0].latency > before);
+    assert!(front.iter().all(|plan| plan.stages.iter().all(|stage| !stage.is_team)));
+}
+
+#[test]
+fn teams_are_of_two_to_four_processors_that_the_board_has() {
+    let names: Vec<String> = teams_of(&board())
+        .iter()
+        .map(|team| team.iter().map(ToString::to_string).collect::<Vec<_>>().join("+"))
+        .collect();
+    let expected = [
+        "s1+G1",
+        "B1+s1",
+        "B1+G1",
+        "B1+s1+G1",
+        "B2+s1",
+        "B2+G1",
+        "B2+s1+G1",
+        "B1+B1",
+        "B1+B1+s1",
+        "B1+B1+G1",
+        "B1+B1+s1+G1",
+    ];
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    let mut wanted = expected.map(str::to_owned).to_vec();
+    wanted.sort_unstable();
+    assert_eq!(sorted, wanted);
+}

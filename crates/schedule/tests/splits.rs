@@ -1,0 +1,169 @@
+//! Operators that several processors share: what is valid, and what it takes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, Processor};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
+use millstream_graph::{Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, ScheduleDocument, ScheduleError, Stage};
+
+/// `x -> a (8 channels) -> relu -> b (2 groups of 4 channels) -> sum(relu, b)`, all of 8 channels of one pixel.
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("small");
+    let value = |builder: &mut GraphBuilder, name: &str| {
+        builder.value(name, Some(DataType::F32), Some(Shape::from([1, 8, 1, 1]))).unwrap()
+    };
+    let [x, a, relu, b, sum] = ["x", "a", "relu", "b", "sum"].map(|name| value(&mut builder, name));
+    builder.input(x);
+    let convolution = |groups| {
+        OperatorKind::Convolution(Convolution {
+            input_channels: 8,
+            output_channels: 8,
+            kernel: vec![1, 1],
+            strides: vec![1, 1],
+            dilations: vec![1, 1],
+            groups,
+        })
+    };
+    builder.operator(NewOperator::new("a", "Conv", convolution(1)).reads([x]).makes([a])).unwrap();
+    builder.operator(NewOperator::new("relu", "Relu", OperatorKind::Activation).reads([a]).makes([relu])).unwrap();
+    builder.operator(NewOperator::new("b", "Conv", convolution(2)).reads([relu]).makes([b])).unwrap();
+    builder.operator(NewOperator::new("sum", "Add", OperatorKind::Elementwise).reads([relu, b]).makes([sum])).unwrap();
+    builder.output(sum);
+    builder.build().unwrap()
+}
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "two and a GPU", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}],
+        "accelerators": [{"label": "G", "kind": "gpu"}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// Every operator takes 1000 ns on a core and 400 on the GPU; moving to the GPU takes 100 ns and 1 per byte, back nothing.
+fn table(graph: &Graph) -> CostTable {
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    for processor in table.processors() {
+        let is_gpu = table.classes()[processor.index()].cluster == "G";
+        for id in graph.operator_ids() {
+            table.set_time(processor, id.index(), Nanoseconds(if is_gpu { 400 } else { 1000 }));
+        }
+    }
+    let [core, gpu] = ["B1", "G1"].map(|name| {
+        table.processors().find(|processor| table.classes()[processor.index()].to_string() == name).unwrap()
+    });
+    let model = TransferModel { latency_seconds: 1e-7, seconds_per_byte: 1e-9, ..TransferModel::default() };
+    table.set_transfer(core, gpu, model);
+    for id in graph.operator_ids() {
+        let part = PartCost { fixed_fraction: 0.5, wave: 4, apart: Nanoseconds(50) };
+        table.set_part(gpu, id.index(), part);
+    }
+    table
+}
+
+fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
+    names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
+}
+
+/// A core and the GPU share `split`, and the core does the rest.
+fn shared(graph: &Graph, core: &[&str], gpu: &[&str], split: &[&str], channels: [usize; 2]) -> Schedule {
+    let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(graph, names) };
+    let replica = Replica {
+        assignments: vec![assignment(Processor::new("B", [0]), core), assignment(Processor::accelerator("G"), gpu)],
+        splits: vec![ChannelSplit { operators: ids(graph, split), channels: channels.to_vec() }],
+    };
+    Schedule { stages: vec![Stage { replicas: vec![replica] }] }
+}
+
+#[test]
+fn parts_take_their_shares_and_followers_stay_with_them() {
+    let graph = graph();
+    let table = table(&graph);
+    let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [6, 2]);
+    schedule.validate(&graph, &board()).unwrap();
+    assert_eq!(schedule.to_string(), "B1+G1");
+    // The core makes 6 of 8 channels of both: 750 + 750. The GPU's 2 are one wave of two: 50 + 400 * (0.5 + 0.5 / 2), and 300
+    // more for the activation, which needs nothing of the core's. Then b needs both parts.
+    let evaluation = schedule.evaluate(&graph, &table).unwrap();
+    assert_eq!(evaluation.latency, Nanoseconds(1500 + 1000 + 1000));
+    let replica = &schedule.stages[0].replicas[0];
+    assert_eq!(replica.operators().count(), 4, "an operator that is shared counts once");
+    // With all of it but two channels on the GPU, the core waits: 50 + 400 + 400 against 500.
+    let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [2, 6]);
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(850 + 2000));
+    // A part that reads what the core made waits for the transfer of 32 bytes; nothing moves back for free.
+    let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["b"], &["b"], [4, 4]);
+    schedule.validate(&graph, &board()).unwrap();
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(2000 + (132 + 350).max(500) + 1000));
+}
+
+#[test]
+fn transfers_of_parts_are_as_large_as_the_parts() {
+    let graph = graph();
+    let mut table = table(&graph);
+    let [core, gpu] = [0, 2].map(|index| table.processors().nth(index).unwrap());
+    let model =
+        TransferModel { seconds_per_byte: 1e-8, blocks: Some(BlockedEnd::Receiver), ..TransferModel::default() };
+    table.set_transfer(gpu, core, model);
+    let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [4, 4]);
+    // The core fetches 16 of 32 bytes, once for both readers.
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 160 + 2000));
+}
+
+#[test]
+fn a_schedule_with_splits_survives_its_document() {
+    let graph = graph();
+    let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [6, 2]);
+    let stages = schedule.to_stages(&graph);
+    assert_eq!(stages[0].replicas[0].splits[0].operators, ["a", "relu"]);
+    let text = serde_json::json!({
+        "format": "millstream-schedule", "version": 1,
+        "provenance": {"tool_version": "0", "created": "now"},
+        "model": {"name": "small", "source": "none", "digest": "d", "batch": 1},
+        "board": {"name": "two and a GPU", "fingerprint": board().fingerprint()},
+        "algorithm": "none", "objective": "latency", "configuration": "B1+G1",
+        "predicted": {"period_seconds": 1.0, "latency_seconds": 1.0, "lower_bound_period_seconds": 1.0, "replica_seconds": [[1.0]]},
+        "stages": stages,
+    });
+    let document = ScheduleDocument::from_json(&text.to_string()).unwrap();
+    assert_eq!(document.resolve(&graph, "d", &board()).unwrap(), schedule);
+}
+
+#[test]
+fn splits_that_can_not_be_executed_say_why() {
+    let graph = graph();
+    let all = ["a", "relu", "b", "sum"];
+    let cases: [(Schedule, &str); 9] = [
+        (shared(&graph, &all, &["a"], &["a"], [0, 8]), "fewer than two processors"),
+        (shared(&graph, &all, &["a"], &["a"], [8, 8]), "add up to its 8 output channels"),
+        (shared(&graph, &all, &["b"], &["b"], [3, 5]), "cuts through a group"),
+        (shared(&graph, &all, &["sum"], &["sum"], [4, 4]), "can't be made apart"),
+        (shared(&graph, &all, &["a", "relu", "b"], &["a", "relu", "b"], [4, 4]), "'b' does not follow it"),
+        (shared(&graph, &all, &["b"], &["a"], [4, 4]), "takes part but does not list"),
+        (shared(&graph, &["a", "b", "relu", "sum"], &["a", "relu"], &["a", "relu"], [4, 4]), "in a row"),
+        (shared(&graph, &all, &["a"], &["a"], [usize::MAX, 1]), "add up"),
+        (shared(&graph, &all, &["a"], &[], [4, 4]), "is empty"),
+    ];
+    for (schedule, expected) in cases {
+        let error = schedule.validate(&graph, &board()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}: should say '{expected}'");
+    }
+    let mut wrong = shared(&graph, &all, &["a"], &["a"], [4, 4]);
+    wrong.stages[0].replicas[0].splits[0].channels.push(0);
+    assert!(matches!(wrong.validate(&graph, &board()), Err(ScheduleError::Split { .. })));
+}
+
+#[test]
+fn an_accelerator_works_for_one_stage() {
+    let graph = graph();
+    let stage =
+        |names: &[&str]| Stage { replicas: vec![Replica::single(Processor::accelerator("G"), ids(&graph, names))] };
+    let twice = Schedule { stages: vec![stage(&["a", "relu"]), stage(&["b", "sum"])] };
+    assert!(matches!(twice.validate(&graph, &board()), Err(ScheduleError::SharedAccelerator { stage: 2, .. })));
+    let once = Schedule { stages: vec![stage(&["a", "relu", "b", "sum"])] };
+    once.validate(&graph, &board()).unwrap();
+    let unknown = Schedule {
+        stages: vec![Stage { replicas: vec![Replica::single(Processor::accelerator("N"), graph.order().to_vec())] }],
+    };
+    assert!(unknown.validate(&graph, &board()).is_err());
+}

@@ -1,0 +1,57 @@
+//! Simulation and evaluation agree where processors share operators.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../../runtime/tests/teams/mod.rs"]
+mod teams;
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
+use millstream_schedule::{Schedule, Stage};
+use millstream_sim::{Settings, simulate};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn without_noise_the_numbers_are_the_same(seed in any::<u64>(), processors in 1_u32..5, divided in 0.0..1.0_f64) {
+        let model = millstream_zoo::build("squeezenet").unwrap();
+        let graph = model.graph();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let clusters = ["B", "m", "s", "t"];
+        let processors: Vec<Processor> =
+            (0..processors).map(|index| Processor::new(clusters[index as usize], [index])).collect();
+        let classes = clusters.map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+        let mut table = CostTable::new(graph.operators().len(), classes);
+        for from in table.processors() {
+            for id in graph.operator_ids() {
+                table.set_time(from, id.index(), Nanoseconds(random.random_range(1..100_000)));
+                let part = PartCost {
+                    fixed_fraction: random.random_range(0.0..0.9),
+                    wave: random.random_range(1..20),
+                    apart: Nanoseconds(random.random_range(0..500)),
+                };
+                table.set_part(from, id.index(), part);
+            }
+            for to in table.processors() {
+                let blocks = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)];
+                table.set_transfer(from, to, TransferModel {
+                    latency_seconds: random.random_range(0.0..1e-5),
+                    seconds_per_byte: random.random_range(0.0..1e-9),
+                    conversion_seconds_per_byte: 0.0,
+                    blocks: blocks[random.random_range(0..blocks.len())],
+                });
+            }
+        }
+        let replica = teams::random(graph, &processors, divided, &mut random);
+        let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+        let evaluation = schedule.evaluate(graph, &table).unwrap();
+        let simulation = simulate(&schedule, graph, &table, &Settings { frames: 3, ..Settings::default() }).unwrap();
+        let times: Vec<Nanoseconds> = simulation.frames.iter().map(|&(start, end)| Nanoseconds(end.0 - start.0)).collect();
+        // A sender that is still busy after the last operator does not hold up the frame.
+        prop_assert_eq!(times, vec![evaluation.latency; 3]);
+    }
+}
