@@ -73,7 +73,7 @@ fn measure(gpu: &Gpu) -> Result<(), Failure> {
         let filter = builder.weight("filter", &weight);
         let made = builder.node_with("Conv", &[&image, &filter], attributes);
         builder.output(&made);
-        let layer = Layer::new(gpu, Arc::new(builder.build()?))?;
+        let layer = Layer::new(gpu, &Arc::new(builder.build()?))?;
         let found = layer.measure(shape.output_channels)?;
         errors.push(found.wait_error);
         let [a, b, c, d, e, f, g, h, i, j] = found.cells;
@@ -109,15 +109,15 @@ fn accelerator() -> Processor {
 }
 
 impl Layer {
-    fn new(gpu: &Gpu, model: Arc<Model>) -> Result<Self, Failure> {
+    fn new(gpu: &Gpu, model: &Arc<Model>) -> Result<Self, Failure> {
         let graph = model.graph();
-        let cpu: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(&model)));
-        let device: Arc<dyn Backend> = Arc::new(WgpuBackend::new(gpu, "G", Arc::clone(&model)));
+        let cpu: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model)));
+        let device: Arc<dyn Backend> = Arc::new(WgpuBackend::new(gpu, "G", Arc::clone(model)));
         let head = *graph.order().first().ok_or("an empty network")?;
         let shape = graph.value(graph.inputs()[0]).shape.clone().ok_or("an input without a shape")?;
         let elements = shape.elements() as usize;
         let frame = vec![Tensor::from_f32(shape, vec![0.5; elements])];
-        Ok(Self { model: Arc::clone(&model), backend: Arc::new(Several::new(vec![cpu, device])), head, frame })
+        Ok(Self { model: Arc::clone(model), backend: Arc::new(Several::new(vec![cpu, device])), head, frame })
     }
 
     /// Median seconds of some of the channels on one processor, transfers included.

@@ -51,7 +51,7 @@ impl ConvolutionShape {
         let mut outputs = work.outputs.max(1);
         if work.policy == Policy::SamePixel {
             let per_group = self.output_channels / self.groups.max(1);
-            while u64::from(outputs) > per_group || self.groups > 1 && per_group % u64::from(outputs) != 0 {
+            while u64::from(outputs) > per_group || self.groups > 1 && !per_group.is_multiple_of(u64::from(outputs)) {
                 outputs /= 2;
             }
         }

@@ -31,7 +31,7 @@ impl Model {
             let what = format!("dividing the operator '{name}' by output channels");
             return Err(self.unsupported(what, ": give it to one processor"));
         };
-        let is_cut = channels.start % units.unit != 0 || channels.end % units.unit != 0;
+        let is_cut = [channels.start, channels.end].iter().any(|end| !end.is_multiple_of(units.unit));
         if channels.is_empty() || channels.end > units.channels || is_cut {
             let ChannelUnits { channels: total, unit, .. } = units;
             let what = format!(

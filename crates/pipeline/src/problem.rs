@@ -74,7 +74,7 @@ impl Problem {
 
     /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on each other
     /// run side by side, and single operators are divided by output channels where that helps. `teams` names the processors
-    /// of each; [`teams_of`](crate::teams_of) lists sensible ones.
+    /// of each; [`teams_of()`](crate::teams_of()) lists sensible ones.
     ///
     /// A team's stage starts and ends where all of the frame is in the values of one merged operator.
     ///

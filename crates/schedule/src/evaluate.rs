@@ -249,7 +249,6 @@ impl Replica {
     }
 
     /// The processors' places in the table, and each task's time.
-    #[expect(clippy::type_complexity, reason = "two plain lists")]
     fn times(
         &self,
         tasks: &[Task],
