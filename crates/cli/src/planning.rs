@@ -23,6 +23,8 @@ const NOISE: f64 = 0.005;
 pub(crate) struct Plans {
     pub(crate) problem: Problem,
     pub(crate) front: Vec<Plan>,
+    /// The costs that were searched on.
+    pub(crate) table: CostTable,
     /// What was learnt from trials.
     lessons: Lessons,
     /// Shortest period of any pipeline under the costs at hand, in seconds.
@@ -78,7 +80,7 @@ impl Plans {
         let mut plans = pareto_front(&problem)?;
         plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
         plans.extend_from_slice(&lessons.tried);
-        Ok(Self { front: Plan::undominated(plans), lessons, problem, lower_bound_seconds })
+        Ok(Self { front: Plan::undominated(plans), lessons, problem, table: table.clone(), lower_bound_seconds })
     }
 
     /// As [`Plans::search`], but tries out what it would choose and learns from it, until nothing promises to be better

@@ -7,7 +7,7 @@ use millstream_board::{Board, Processor};
 use millstream_cost::Statistics;
 use millstream_cost::fit;
 use millstream_profile::sample_frame;
-use millstream_report::{MeasuredStage, StageRow, TraceEvent, chrome_trace, milliseconds, percent, stage_table};
+use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult};
 use millstream_schedule::{Replica, Schedule, ScheduleDocument, Stage};
 use serde::Serialize;
@@ -16,6 +16,7 @@ use crate::arguments::RunCommand;
 use crate::backends::Backends;
 use crate::commands::schedule::stage_rows;
 use crate::model::Network;
+use crate::run_trace::trace;
 use crate::scheduled::Scheduled;
 use crate::{files, interrupt, machine, output, profiling, steady};
 
@@ -73,7 +74,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let stream = stream(&network, &board, &schedule, &backend, command.frames, &options)?;
     let check = check(&network, &backend, &board, &stream)?;
     if let Some(path) = &command.trace {
-        files::write(path, &trace(&schedule, &stream))?;
+        files::write(path, &trace(&schedule, network.model.graph(), &stream.results))?;
         output::remark(format!("wrote {}; open it with https://ui.perfetto.dev", path.display()));
     }
     let report = report(&document, &schedule, &network, &stream, &check);
@@ -279,24 +280,4 @@ fn print(document: &ScheduleDocument, schedule: &Schedule, network: &Network, re
     for warning in &report.warnings {
         output::line(format!("Warning:    {warning}"));
     }
-}
-
-fn trace(schedule: &Schedule, stream: &Stream) -> String {
-    let mut tracks = Vec::new();
-    let mut first_track = Vec::new();
-    for (index, stage) in schedule.stages.iter().enumerate() {
-        first_track.push(tracks.len());
-        tracks.extend(stage.replicas.iter().map(|replica| format!("stage {} on {replica}", index + 1)));
-    }
-    let start = stream.results.iter().flat_map(|result| &result.spans).map(|span| span.start).min();
-    let events = stream.results.iter().flat_map(|result| {
-        let first_track = &first_track;
-        result.spans.iter().map(move |span| TraceEvent {
-            name: format!("frame {}", result.sequence),
-            track: first_track[span.stage] + span.replica,
-            start_microseconds: start.map_or(0.0, |start| span.start.duration_since(start).as_secs_f64() * 1e6),
-            duration_microseconds: span.end.duration_since(span.start).as_secs_f64() * 1e6,
-        })
-    });
-    chrome_trace(&tracks, &events.collect::<Vec<_>>())
 }

@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_board::Board;
-use millstream_cost::fit;
+use millstream_cost::{CostTable, fit};
 use millstream_pipeline::{Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument};
@@ -10,7 +10,7 @@ use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
 use crate::backends::Backends;
 use crate::model::Network;
 use crate::planning::Plans;
-use crate::{files, machine, output, profiling};
+use crate::{files, machine, output, profiling, sharing};
 
 /// Time for a profile that a schedule needs on the way.
 const PROFILE_BUDGET: std::time::Duration = std::time::Duration::from_secs(20);
@@ -58,7 +58,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         output::json(&Report { front: front.collect(), schedule: &document })?;
     } else {
         let front = front_rows(&plans, plan, command.objective);
-        print(&network, &board, &front, &schedule, &document);
+        print(&network, &board, &front, &schedule, &document, &plans.table);
     }
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())
@@ -115,7 +115,14 @@ fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
     }
 }
 
-fn print(network: &Network, board: &Board, front: &[FrontRow], schedule: &Schedule, document: &ScheduleDocument) {
+fn print(
+    network: &Network,
+    board: &Board,
+    front: &[FrontRow],
+    schedule: &Schedule,
+    document: &ScheduleDocument,
+    costs: &CostTable,
+) {
     let graph = network.model.graph();
     output::line(format!(
         "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
@@ -134,6 +141,10 @@ fn print(network: &Network, board: &Board, front: &[FrontRow], schedule: &Schedu
     let predicted = &document.predicted;
     output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
     output::line(stage_table(&stage_rows(schedule, document, network)));
+    if let Some(table) = sharing::table(schedule, graph, costs) {
+        output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
+        output::line(table);
+    }
     output::line(format!(
         "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms. No pipeline of this kind has a period below {} ms.",
         1.0 / predicted.period_seconds,
@@ -157,6 +168,9 @@ pub(crate) fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, netwo
                 .iter()
                 .map(|assignment| {
                     let cores: Vec<String> = assignment.processor.cores.iter().map(ToString::to_string).collect();
+                    if cores.is_empty() {
+                        return assignment.processor.to_string();
+                    }
                     let noun = if cores.len() == 1 { "core" } else { "cores" };
                     format!("{} ({noun} {})", assignment.processor, cores.join(" "))
                 })
