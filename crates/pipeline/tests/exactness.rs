@@ -8,7 +8,9 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
-use millstream_pipeline::{Objective, PipelineError, Plan, PlannedStage, Problem, best_period, choose, pareto_front};
+use millstream_pipeline::{
+    Objective, PipeIt, PipelineError, Plan, PlannedStage, Problem, Search, best_period, choose, pareto_front,
+};
 use proptest::prelude::*;
 
 /// A chain of opaque operators, each also reading the value before last.
@@ -168,6 +170,13 @@ proptest! {
         };
         let plan = best_period(&problem).unwrap();
         prop_assert_eq!(plan.period, shortest);
+        // The heuristic is never better, and what it finds can run.
+        if let Ok(heuristic) = PipeIt.search(&problem) {
+            prop_assert!(heuristic.period >= shortest);
+            let schedule = problem.schedule(&heuristic);
+            prop_assert!(schedule.validate(&graph, &board).is_ok());
+            prop_assert_eq!(schedule.evaluate(&graph, &table).unwrap().period, heuristic.period);
+        }
 
         let front = pareto_front(&problem).unwrap();
         let mut expected: Vec<_> = all

@@ -1,0 +1,120 @@
+//! Pipe-it's heuristic search (section VI).
+
+use std::ops::Range;
+
+use crate::problem::UNSUPPORTED;
+use crate::{PipelineError, Plan, Problem, Search};
+
+/// Pipe-it's `merge_stage` (algorithm 3), with `work_flow` and `find_split` (algorithms 1 and 2) inside: one stage per core, the
+/// fastest cluster first; layers flow from stage to stage until neighbours are balanced; neighbours of one cluster are merged
+/// where that relieves the slower of the two (equation 12).
+///
+/// The printed loop stops at the first merger that does not help. The paper's own results (`s2-s2` beside `B4`) need it to go on
+/// with the next pair, so this does, and begins again until no merger helps. Stages that are left without layers are dropped.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PipeIt;
+
+/// A pipeline in the making: the class of each stage, and where its layers start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Flow {
+    classes: Vec<usize>,
+    /// One more than stages; stage `i` has the layers `starts[i]..starts[i + 1]`.
+    starts: Vec<usize>,
+}
+
+impl Flow {
+    fn layers(&self, stage: usize) -> Range<usize> {
+        self.starts[stage]..self.starts[stage + 1]
+    }
+
+    fn time(&self, stage: usize, problem: &Problem) -> u64 {
+        range_time(problem, self.classes[stage], &self.layers(stage))
+    }
+}
+
+impl Search for PipeIt {
+    fn name(&self) -> &'static str {
+        "pipe-it"
+    }
+
+    fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
+        let singles = (0..problem.clusters()).flat_map(|cluster| {
+            let classes = problem.classes_of(cluster);
+            std::iter::repeat_n(classes.start, classes.len())
+        });
+        let classes: Vec<usize> = singles.collect();
+        let mut flow = work_flow(problem, classes);
+        for cluster in 0..problem.clusters() {
+            let own = problem.classes_of(cluster);
+            while let Some(merged) = first_merger(problem, &flow, &own) {
+                flow = merged;
+            }
+        }
+        let stages: Vec<(Range<usize>, Vec<usize>)> = (0..flow.classes.len())
+            .map(|stage| (flow.layers(stage), vec![flow.classes[stage]]))
+            .filter(|(layers, _)| !layers.is_empty())
+            .collect();
+        let plan = problem.plan(stages);
+        if plan.period.0 >= UNSUPPORTED { Err(PipelineError::Infeasible) } else { Ok(plan) }
+    }
+}
+
+/// Time of some layers on a class; nothing for none.
+fn range_time(problem: &Problem, class: usize, layers: &Range<usize>) -> u64 {
+    if layers.is_empty() { 0 } else { problem.time(class, layers.start, layers.end) }
+}
+
+/// Algorithm 1: of layers that all are on the first of two stages, the last ones move to the second one as long as the first stays
+/// the slower. Returns where the second one starts.
+fn find_split(problem: &Problem, layers: &Range<usize>, first: usize, second: usize) -> usize {
+    let mut split = layers.end;
+    while split > layers.start {
+        let moved = split - 1;
+        let stays = range_time(problem, first, &(layers.start..moved));
+        if stays <= range_time(problem, second, &(moved..layers.end)) {
+            break;
+        }
+        split = moved;
+    }
+    split
+}
+
+/// Algorithm 2: all layers start in the first stage and flow on, neighbours by neighbours, until nothing moves any more.
+fn work_flow(problem: &Problem, classes: Vec<usize>) -> Flow {
+    let blocks = problem.blocks();
+    let mut starts = vec![blocks; classes.len() + 1];
+    starts[0] = 0;
+    let mut flow = Flow { classes, starts };
+    // Layers only ever flow on where stages are ordered by speed. Where they are not, they may come back, and a state that was
+    // there before would be there again and again.
+    let mut seen = Vec::new();
+    while !seen.contains(&flow) {
+        seen.push(flow.clone());
+        for stage in 0..flow.classes.len().saturating_sub(1) {
+            let both = flow.starts[stage]..flow.starts[stage + 2];
+            flow.starts[stage + 1] = find_split(problem, &both, flow.classes[stage], flow.classes[stage + 1]);
+        }
+    }
+    flow
+}
+
+/// Algorithm 3, one step: the first pair of neighbours of a cluster whose merger is faster than the slower of them, merged, and the
+/// layers divided anew.
+fn first_merger(problem: &Problem, flow: &Flow, cluster: &Range<usize>) -> Option<Flow> {
+    (0..flow.classes.len().saturating_sub(1)).find_map(|stage| {
+        let (left, right) = (flow.classes[stage], flow.classes[stage + 1]);
+        if !cluster.contains(&left) || !cluster.contains(&right) {
+            return None;
+        }
+        // Classes of a cluster are numbered by their counts, from 1.
+        let merged = cluster.start + (left - cluster.start + 1) + (right - cluster.start + 1) - 1;
+        let together = range_time(problem, merged, &(flow.starts[stage]..flow.starts[stage + 2]));
+        let slower = flow.time(stage, problem).max(flow.time(stage + 1, problem));
+        if together >= slower {
+            return None;
+        }
+        let mut classes = flow.classes.clone();
+        classes.splice(stage..stage + 2, [merged]);
+        Some(work_flow(problem, classes))
+    })
+}
