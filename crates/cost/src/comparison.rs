@@ -42,7 +42,7 @@ type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b Observation<'a>], &[&'b Observation<'a>]
 pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, CostError> {
     let board = profile.board()?;
     let mut rows = Vec::new();
-    for class in board.processor_classes() {
+    for class in board.core_classes() {
         let convolutions = of_family(profile, &class, Family::Convolution);
         let networks: HashSet<&str> = convolutions.iter().map(|observation| observation.network).collect();
         if networks.len() < 2 {

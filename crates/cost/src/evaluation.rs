@@ -37,7 +37,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
     learned.check_board(&board)?;
     let fusion = Fusion::new(&models.fusions);
     let mut rows = Vec::new();
-    for class in board.processor_classes() {
+    for class in board.core_classes() {
         let model = models.processors.iter().find(|model| model.processor == class);
         let predictor = model.ok_or_else(|| CostError::MissingModel { class: class.clone() })?.predictor();
         let convolutions = of_family(learned, &class, Family::Convolution);

@@ -66,11 +66,7 @@ impl CostModels {
             board: profile.board.clone(),
             board_fingerprint: profile.board_fingerprint.clone(),
             // What an accelerator supports can't be predicted from what it takes.
-            processors: board
-                .processor_classes()
-                .filter(|class| board.accelerator(&class.cluster).is_none())
-                .map(fit)
-                .collect::<Result<_, _>>()?,
+            processors: board.core_classes().map(fit).collect::<Result<_, _>>()?,
             fusions: Fusion::rules(profile),
             transfers: fit_transfers(&profile.transfers)?,
             power: fit_power(&board, &profile.power),

@@ -192,7 +192,8 @@ impl Profile {
         let place =
             |class: &ProcessorClass| self.board.clusters.iter().position(|cluster| cluster.label == class.cluster);
         let mut classes: Vec<ProcessorClass> = measured.into_iter().collect();
-        classes.sort_by_key(|class| (place(class), class.count));
+        // Accelerators come after the clusters.
+        classes.sort_by_key(|class| (place(class).is_none(), place(class), class.clone()));
         classes
     }
 
