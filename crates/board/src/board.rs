@@ -150,11 +150,15 @@ impl Board {
 
     /// Every (cluster, count) that a stage may be given, fastest cluster first, counts ascending; then the accelerators.
     pub fn processor_classes(&self) -> impl Iterator<Item = ProcessorClass> {
-        let clusters = self.clusters.iter().map(|cluster| (&cluster.label, cluster.cores.len()));
-        let accelerators = self.accelerators.iter().map(|accelerator| (&accelerator.label, 1));
-        clusters
-            .chain(accelerators)
-            .flat_map(|(label, units)| (1..=units).map(|count| ProcessorClass { cluster: label.clone(), count }))
+        let accelerators = self.accelerators.iter();
+        self.core_classes().chain(accelerators.map(|own| ProcessorClass { cluster: own.label.clone(), count: 1 }))
+    }
+
+    /// The classes of [`Board::processor_classes`] that consist of cores.
+    pub fn core_classes(&self) -> impl Iterator<Item = ProcessorClass> {
+        self.clusters.iter().flat_map(|cluster| {
+            (1..=cluster.cores.len()).map(|count| ProcessorClass { cluster: cluster.label.clone(), count })
+        })
     }
 
     /// Whether a processor's cores exist and belong to its cluster, or it is one of the accelerators.
