@@ -33,6 +33,7 @@ mod plan;
 mod segment;
 mod shaders;
 mod sweep;
+mod windows;
 mod work;
 
 pub use backend::WgpuBackend;

@@ -7,8 +7,9 @@ use millstream_graph::{OperatorId, OperatorKind, ValueId};
 use millstream_onnx::{Model, Weight};
 
 use crate::convolution::ConvolutionShape;
-use crate::layer::{Layer, Window, layer};
-use crate::shaders::{Activation, Shader, float, shader};
+use crate::layer::{Layer, layer};
+use crate::shaders::{Activation, Shader, shader};
+use crate::windows::{SOFTMAX, local_response, pool};
 use crate::{ThreadWork, WorkChoice};
 
 /// One dispatch, or a value under another name.
@@ -54,7 +55,7 @@ struct Planner<'a> {
 }
 
 /// Batch, channels, and everything within a channel.
-type Extent = (u64, u64, Vec<u64>);
+pub(crate) type Extent = (u64, u64, Vec<u64>);
 
 impl Planner<'_> {
     /// Plans the first of the operators and those after it that run with it; returns how many.
@@ -306,63 +307,9 @@ impl Fused {
     }
 }
 
-fn pair(inner: &[u64]) -> [u64; 2] {
+pub(crate) fn pair(inner: &[u64]) -> [u64; 2] {
     [0, 1].map(|index| inner.get(index).copied().unwrap_or(1))
 }
-
-/// All indices by the names that the shaders use.
-fn sizes(before: &Extent, after: &Extent, first: u64) -> Vec<(&'static str, u64)> {
-    let ([h, w], [oh, ow]) = (pair(&before.2), pair(&after.2));
-    // A follower's input has the part's channels only, so that nothing comes before them.
-    let first = if before.1 == after.1 { 0 } else { first };
-    vec![("CI", before.1), ("C", after.1), ("C0", first), ("H", h), ("W", w), ("OH", oh), ("OW", ow)]
-}
-
-fn pool(before: &Extent, after: &Extent, first: u64, is_max: bool, window: &Window, counts_padding: bool) -> Shader {
-    let mut constants = sizes(before, after, first);
-    let Window { kernel, strides, padding, dilations } = window;
-    constants.extend([("KH", kernel[0]), ("KW", kernel[1]), ("SH", strides[0]), ("SW", strides[1])]);
-    constants.extend([("PH", padding[0]), ("PW", padding[1]), ("DH", dilations[0]), ("DW", dilations[1])]);
-    let (start, step, end) = match (is_max, counts_padding) {
-        (true, _) => (float(f32::MIN), "r = max(r, v);", "y[t] = r;"),
-        (false, false) => (float(0.0), "r += v; count += 1u;", "y[t] = r / f32(max(count, 1u));"),
-        (false, true) => (float(0.0), "r += v;", "y[t] = r / f32(KH * KW);"),
-    };
-    let body = format!(
-        "let ox = t % OW; let oy = t / OW % OH; let c = t / (OW * OH) % C; let n = t / (OW * OH * C);\n\
-         let plane = (n * CI + C0 + c) * H;\nvar r = {start}; var count = 0u;\n\
-         for (var ky = 0u; ky < KH; ky++) {{ let ay = oy * SH + ky * DH; if (ay < PH || ay - PH >= H) {{ continue; }}\n\
-         for (var kx = 0u; kx < KW; kx++) {{ let ax = ox * SW + kx * DW; if (ax < PW || ax - PW >= W) {{ continue; }}\n\
-         let v = x0[(plane + ay - PH) * W + ax - PW]; {step} }} }}\n{end}"
-    );
-    let elements = after.0 * after.1 * after.2.iter().product::<u64>();
-    shader(1, &constants, "", &body, elements)
-}
-
-fn local_response(before: &Extent, after: &Extent, first: u64, size: u64, [alpha, beta, bias]: [f32; 3]) -> Shader {
-    let mut constants = sizes(before, after, first);
-    constants.extend([("BELOW", size.saturating_sub(1) / 2), ("ABOVE", size.saturating_sub(1).div_ceil(2))]);
-    let body = format!(
-        "let inner = t % (OW * OH); let c = C0 + t / (OW * OH) % C; let n = t / (OW * OH * C);\n\
-         let low = select(0u, c - BELOW, c >= BELOW); let high = min(c + ABOVE, CI - 1u);\nvar sum = 0.0;\n\
-         for (var k = low; k <= high; k++) {{ let v = x0[(n * CI + k) * H * W + inner]; sum += v * v; }}\n\
-         let v = x0[(n * CI + c) * H * W + inner];\n\
-         y[t] = v / pow({} + {} * sum, {});",
-        float(bias),
-        float(alpha / size.max(1) as f32),
-        float(beta)
-    );
-    let elements = after.0 * after.1 * after.2.iter().product::<u64>();
-    shader(1, &constants, "", &body, elements)
-}
-
-const SOFTMAX: &str = "
-let start = t * ROW;
-var largest = x0[start];
-for (var i = 1u; i < ROW; i++) { largest = max(largest, x0[start + i]); }
-var sum = 0.0;
-for (var i = 0u; i < ROW; i++) { sum += exp(x0[start + i] - largest); }
-for (var i = 0u; i < ROW; i++) { y[start + i] = exp(x0[start + i] - largest) / sum; }";
 
 /// All values that the dispatches make, with their sizes in bytes.
 pub(crate) fn value_bytes(plan: &Plan) -> HashMap<ValueId, u64> {

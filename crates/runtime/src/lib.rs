@@ -63,6 +63,7 @@ mod error;
 mod generation;
 mod joining;
 mod metrics;
+mod options;
 mod packet;
 mod program;
 mod results;
@@ -71,8 +72,9 @@ mod sleeper;
 mod team;
 mod worker;
 
-pub use engine::{Engine, EngineOptions};
+pub use engine::Engine;
 pub use error::{FrameError, RuntimeError};
 pub use metrics::{ReplicaMetrics, StageMetrics};
+pub use options::EngineOptions;
 pub use packet::{FrameResult, StageSpan, StepSpan};
 pub use results::Results;

@@ -1,0 +1,35 @@
+use millstream_schedule::Schedule;
+
+/// How an engine is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EngineOptions {
+    /// How many frames may be between the start of the first stage and the end of the last one. More frames smooth out
+    /// uneven stage times, fewer keep each frame's way through the stages short. `None` is one per worker and one more
+    /// per hand-over between stages.
+    pub frames_in_flight: Option<usize>,
+    /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
+    /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.
+    pub frames_outstanding: Option<usize>,
+    /// Whether results tell what each processor of a stage did when ([`FrameResult::steps`](crate::FrameResult::steps)).
+    pub keeps_steps: bool,
+    /// Whether a processor that would wait for another one of its stage takes over what that one has not begun, as when other
+    /// programs keep it from its core. Costs the memory and the time to prepare every segment on all processors of its stage.
+    pub takes_over: bool,
+}
+
+const OUTSTANDING_PER_WORKER: usize = 16;
+
+impl EngineOptions {
+    pub(crate) fn in_flight(&self, schedule: &Schedule) -> usize {
+        self.frames_in_flight.unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1)).max(1)
+    }
+
+    pub(crate) fn outstanding(&self, schedule: &Schedule) -> usize {
+        let outstanding = self.frames_outstanding.unwrap_or(replicas(schedule) * OUTSTANDING_PER_WORKER);
+        outstanding.max(2 * self.in_flight(schedule))
+    }
+}
+
+fn replicas(schedule: &Schedule) -> usize {
+    schedule.stages.iter().map(|stage| stage.replicas.len()).sum()
+}
