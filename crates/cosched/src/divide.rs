@@ -132,7 +132,14 @@ fn candidates(
                 let earlier = tasks.iter().zip(&timeline).filter(|(task, (begin, end))| {
                     task.processor == position && (*begin < start || *begin == start && *end == start)
                 });
-                let at = earlier.count();
+                let mut at = earlier.count();
+                // Operators that are divided together stay in a row.
+                while let (Some(before), Some(next)) = (at.checked_sub(1), assignment.operators.get(at))
+                    && let Some(split) = replica.split_of(assignment.operators[before])
+                    && split.operators.contains(next)
+                {
+                    at += 1;
+                }
                 assignment.operators.splice(at..at, operators.iter().copied());
             }
         }

@@ -71,7 +71,7 @@ fn what_does_not_pay_is_not_divided() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn dividing_never_hurts_and_stays_valid(
