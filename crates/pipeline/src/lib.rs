@@ -1,10 +1,12 @@
 //! Pipeline stages, found exactly.
 //!
 //! A [`Problem`] is a network's chain of blocks, a board's clusters, and a cost table. A stage is a contiguous range of
-//! blocks with one or more replicas, each a number of cores of one cluster; stages come in any order of clusters.
+//! blocks with one or more replicas, each a number of cores of one cluster or an accelerator; stages come in any order.
 //! [`best_period`] finds the schedule with the highest throughput, [`pareto_front`] every trade-off between period and
 //! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs:
-//! no pipeline of this kind has a shorter period than what [`best_period`] returns.
+//! no pipeline of this kind has a shorter period than what [`best_period`] returns. [`Problem::with_teams`] adds stages whose processors
+//! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
+//! published heuristic, behind the same trait as [`Exact`].
 //!
 //! ```
 //! use millstream_board::Board;

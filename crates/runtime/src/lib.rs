@@ -4,6 +4,10 @@
 //! stage to stage through bounded queues; results come back in the order in which frames went in, whichever replica worked
 //! on them. A frame that fails returns its own [`FrameError`] and disturbs no other.
 //!
+//! The processors of a stage that owns several work on one frame together: each runs its operators in the order of the schedule,
+//! waits only for values that others make, and writes its channels of a shared operator to their place in one buffer.
+//! [`Engine::reschedule`] replaces the schedule between two frames, and [`Engine::with_fallback`] goes on without a lost device.
+//!
 //! ```
 //! use std::sync::Arc;
 //!
