@@ -34,18 +34,16 @@ pub fn divide(
         let before = best;
         for &head in &heads {
             let Some(whole) = undivided(&replica, head) else { continue };
-            for candidate in candidates(&whole, head, graph, table, &is_free) {
-                let mut candidate = candidate;
+            for mut candidate in candidates(&whole, head, graph, table, &is_free) {
                 let Some(mut time) = finish(&candidate) else { continue };
                 shift(&mut candidate, head, graph, &mut time, &finish);
                 if time < best {
                     (replica, best) = (candidate, time);
                 }
             }
-            if finish(&whole).is_some_and(|time| time <= best) {
-                // Not worth it any more.
-                best = finish(&whole).unwrap_or(best);
-                replica = whole;
+            // Perhaps it is not worth it any more.
+            if let Some(time) = finish(&whole).filter(|time| *time <= best) {
+                (replica, best) = (whole, time);
             }
         }
         if best >= before {

@@ -136,12 +136,13 @@ impl Team {
         let warning = core.map(|core| format!("stage {stage}: the system refused to pin a thread to core {core}"));
         let prepare = || {
             let track = |(owner, steps): (usize, &Vec<Step>)| {
-                let prepare = |step: &Step| match owner == position {
-                    true => backend.prepare(&step.segment, processor).map(Some),
+                let prepare = |step: &Step| {
+                    if owner == position {
+                        return backend.prepare(&step.segment, processor).map(Some);
+                    }
                     // What can't be taken over is left to its owner.
-                    false => Ok(Some(())
-                        .filter(|()| self.may_take_over(position, owner, step))
-                        .and_then(|()| backend.prepare(&step.segment, processor).ok())),
+                    let may_run = self.may_take_over(position, owner, step);
+                    Ok(if may_run { backend.prepare(&step.segment, processor).ok() } else { None })
                 };
                 steps.iter().map(prepare).collect::<Result<Vec<_>, _>>()
             };
