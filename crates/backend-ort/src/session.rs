@@ -42,11 +42,16 @@ impl OrtSegment {
     }
 }
 
+/// Tensors as a session takes them.
+fn values(inputs: &[Tensor]) -> Result<Vec<SessionInputValue<'_>>, BackendError> {
+    let values: Result<_, String> = inputs.iter().map(convert::input).collect();
+    values.map_err(|detail| BackendError::Failed { detail })
+}
+
 impl PreparedSegment for OrtSegment {
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
         self.check(inputs)?;
-        let inputs: Result<Vec<SessionInputValue<'_>>, String> = inputs.iter().map(convert::input).collect();
-        let inputs = inputs.map_err(|detail| BackendError::Failed { detail })?;
+        let inputs = values(inputs)?;
         let outputs = self.session.run(inputs.as_slice()).map_err(|error| BackendError::failed(error.to_string()))?;
         outputs
             .into_iter()
@@ -57,8 +62,7 @@ impl PreparedSegment for OrtSegment {
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
         self.check(inputs)?;
         let failed = |error: ort::Error| BackendError::failed(error.to_string());
-        let values: Result<Vec<SessionInputValue<'_>>, String> = inputs.iter().map(convert::input).collect();
-        let values = values.map_err(|detail| BackendError::Failed { detail })?;
+        let values = values(inputs)?;
         let only = match self.session.outputs() {
             [only] => only,
             several => {

@@ -1,7 +1,5 @@
 //! From a segment to the shaders that run it.
 
-use std::collections::HashMap;
-
 use millstream_backend::Segment;
 use millstream_graph::{OperatorId, OperatorKind, ValueId};
 use millstream_onnx::{Model, Weight};
@@ -309,9 +307,4 @@ impl Fused {
 
 pub(crate) fn pair(inner: &[u64]) -> [u64; 2] {
     [0, 1].map(|index| inner.get(index).copied().unwrap_or(1))
-}
-
-/// All values that the dispatches make, with their sizes in bytes.
-pub(crate) fn value_bytes(plan: &Plan) -> HashMap<ValueId, u64> {
-    plan.dispatches.iter().map(|dispatch| (dispatch.output, dispatch.elements * 4)).collect()
 }

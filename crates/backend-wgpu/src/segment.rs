@@ -9,7 +9,7 @@ use wgpu::{BindGroup, Buffer, BufferUsages, ComputePipeline, PollType, QuerySet}
 
 use crate::backend::WgpuBackend;
 use crate::gpu::{Gpu, Opened};
-use crate::plan::{Plan, Read, value_bytes};
+use crate::plan::{Plan, Read};
 
 /// What runs on the device for one dispatch.
 struct Kernel {
@@ -66,7 +66,6 @@ impl GpuSegment {
             values.insert(id, Arc::clone(&buffer));
             inputs.push((value, buffer));
         }
-        let sizes = value_bytes(&plan);
         let mut kernels = Vec::new();
         let mut relabelled = Vec::new();
         for dispatch in plan.dispatches {
@@ -88,8 +87,7 @@ impl GpuSegment {
             let output = match values.get(&dispatch.output) {
                 Some(output) => Arc::clone(output),
                 None => {
-                    let bytes = sizes.get(&dispatch.output).copied().unwrap_or(dispatch.elements * 4);
-                    let buffer = Arc::new(gpu.buffer(bytes, usage)?);
+                    let buffer = Arc::new(gpu.buffer(dispatch.elements * 4, usage)?);
                     values.insert(dispatch.output, Arc::clone(&buffer));
                     buffer
                 }

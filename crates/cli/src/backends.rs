@@ -8,11 +8,11 @@ use millstream_backend::{Backend, Several};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::{AcceleratorKind, Board};
-use millstream_cost::{CostTable, GranularityRecord, Profile, threads_by_family};
-use millstream_graph::Graph;
+use millstream_cost::{GranularityRecord, Profile, fit, threads_by_family};
 use millstream_onnx::Model;
 
 use crate::interrupt;
+use crate::model::Network;
 
 /// Convolutions that the granularity is fitted to.
 const GRANULARITY_CONVOLUTIONS: usize = 10;
@@ -53,13 +53,16 @@ impl Backends {
         Ok(backends)
     }
 
-    /// Lets every operator family use as many threads of a cluster as the costs suggest.
-    pub(crate) fn choose_threads(&self, board: &Board, graph: &Graph, table: &CostTable) {
+    /// Lets every operator family use as many threads of a cluster as the costs of the network suggest.
+    pub(crate) fn choose_threads(&self, network: &Network, board: &Board, profile: &Profile) -> Result<()> {
+        let graph = network.model.graph();
+        let table = fit(profile, board, network.model.digest(), graph, &network.chain)?;
         for cluster in board.clusters().iter().filter(|cluster| cluster.cores.len() > 1) {
-            let threads = threads_by_family(table, graph, &cluster.label);
+            let threads = threads_by_family(&table, graph, &cluster.label);
             tracing::info!(cluster = cluster.label, ?threads, "threads by operator family");
             self.cores.choose_threads(cluster.label.clone(), threads);
         }
+        Ok(())
     }
 
     /// Lets the threads of each GPU share the work as its measurements suggest.

@@ -99,10 +99,10 @@ fn compare(
     environment: &Environment,
     command: &CompareCommand,
 ) -> Result<NetworkReport> {
-    let known = profiling::cached(network, board).filter(|_| !board.accelerators().is_empty());
+    let known = profiling::cached(network, board);
     let backends = Backends::open(board, &network.model, known.as_ref())?;
     let backend = Arc::clone(&backends.all);
-    let mut profile = match profiling::cached(network, board) {
+    let mut profile = match known {
         Some(profile) => profile,
         None => profiling::make(network, board, &backends, command.budget.0)?,
     };

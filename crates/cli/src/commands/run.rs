@@ -5,7 +5,6 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::{Backend, Segment, Tensor};
 use millstream_board::{Board, Processor};
 use millstream_cost::Statistics;
-use millstream_cost::fit;
 use millstream_profile::sample_frame;
 use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult};
@@ -61,8 +60,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let profile = profiling::cached(&network, &board);
     let backends = Backends::open(&board, &network.model, profile.as_ref())?;
     if let Some(profile) = &profile {
-        let graph = network.model.graph();
-        backends.choose_threads(&board, graph, &fit(profile, &board, network.model.digest(), graph, &network.chain)?);
+        backends.choose_threads(&network, &board, profile)?;
     }
     let backend = backends.all;
     let options = EngineOptions {

@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_board::Board;
-use millstream_cost::{CostTable, fit};
+use millstream_cost::CostTable;
 use millstream_pipeline::{Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument};
@@ -76,8 +76,7 @@ fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -
         }
         None => profiling::make(network, board, &backends, PROFILE_BUDGET)?,
     };
-    let graph = network.model.graph();
-    backends.choose_threads(board, graph, &fit(&profile, board, network.model.digest(), graph, &network.chain)?);
+    backends.choose_threads(network, board, &profile)?;
     let plans = Plans::refine(network, board, &backends.all, &mut profile, &[command.objective])?;
     profiling::cache(&profile, network, board);
     Ok(plans)
