@@ -1,0 +1,68 @@
+use millstream_cost::Nanoseconds;
+
+use crate::tuning::Recorder;
+use crate::{Oracle, Trial, TuneError, Tuning};
+
+/// What is believed about times, and the search on it.
+pub trait Model {
+    /// What is searched for.
+    type Configuration: Clone + PartialEq;
+
+    /// The configuration that is best as far as the model knows, and the period that it expects of it.
+    ///
+    /// # Errors
+    /// [`TuneError::Model`] if the search fails.
+    fn best(&mut self) -> Result<(Self::Configuration, Nanoseconds), TuneError>;
+
+    /// The period that the model expects of a configuration.
+    fn period(&self, configuration: &Self::Configuration) -> Nanoseconds;
+
+    /// Takes in what a trial showed.
+    fn learn(&mut self, configuration: &Self::Configuration, trial: &Trial);
+}
+
+/// The default: search exactly on a model, run what that finds, correct the model with what the trial showed, and search again,
+/// until nothing promises a gain that would stand out from the noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelGuided {
+    /// The most trials.
+    pub trials: usize,
+    /// Relative gains below this are not worth a trial.
+    pub noise: f64,
+}
+
+impl Default for ModelGuided {
+    fn default() -> Self {
+        Self { trials: 10, noise: 0.01 }
+    }
+}
+
+impl ModelGuided {
+    /// Searches. The result is the tried configuration of which the model, after all trials, expects the shortest period: a
+    /// single trial that was lucky does not win.
+    ///
+    /// # Errors
+    /// What the model or the oracle fails with.
+    pub fn tune<M: Model>(
+        &self,
+        model: &mut M,
+        oracle: &mut dyn Oracle<M::Configuration>,
+    ) -> Result<Tuning<M::Configuration>, TuneError> {
+        let mut recorder = Recorder::new(oracle, Nanoseconds::ZERO);
+        let mut tried: Vec<(M::Configuration, Trial)> = Vec::new();
+        while tried.len() < self.trials.max(1) {
+            let (configuration, expected) = model.best()?;
+            let known = tried.iter().map(|(configuration, _)| model.period(configuration)).min();
+            let promises = known.is_none_or(|known| expected.seconds() < known.seconds() * (1.0 - self.noise));
+            if !promises || tried.iter().any(|(other, _)| *other == configuration) {
+                break;
+            }
+            let (trial, _) = recorder.run(&configuration)?;
+            model.learn(&configuration, &trial);
+            tried.push((configuration, trial));
+        }
+        let chosen = tried.into_iter().min_by_key(|(configuration, _)| model.period(configuration));
+        let tuning = recorder.finish().zip(chosen).map(|(tuning, (best, trial))| Tuning { best, trial, ..tuning });
+        tuning.ok_or(TuneError::Empty { layers: 0, places: 0 })
+    }
+}
