@@ -111,4 +111,5 @@ networks! {
     inception_resnet_v2: "inception-resnet-v2",
     yolov3: "yolov3",
     tiny_darknet: "tiny-darknet",
+    synthnet: "synthnet",
 }

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use crate::PlotError;
-use crate::plot::{COLOURS, SIZE, finish};
+use crate::plot::{COLOURS, SIZE, draw_legend, parts};
 
 /// Groups of bars side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,8 @@ impl BarChart<'_> {
         let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
         let count = self.groups.len();
-        let mut chart = ChartBuilder::on(&root)
+        let (area, legend) = parts(&root);
+        let mut chart = ChartBuilder::on(&area)
             .caption(self.title, ("sans-serif", 22))
             .margin(16)
             .x_label_area_size(40)
@@ -61,18 +62,16 @@ impl BarChart<'_> {
             .bold_line_style(BLACK.mix(0.1))
             .draw()?;
         let width = 0.8 / self.series.len().max(1) as f64;
-        for (index, series) in self.series.iter().enumerate() {
+        for index in 0..self.series.len() {
             let colour = COLOURS[index % COLOURS.len()];
             let bars = self.groups.iter().enumerate().filter_map(|(place, (_, heights))| {
                 let left = place as f64 - 0.4 + width * index as f64;
                 Some(Rectangle::new([(left, 0.0), (left + width, *heights.get(index)?)], colour.filled()))
             });
-            chart
-                .draw_series(bars)?
-                .label(series.as_str())
-                .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
+            chart.draw_series(bars)?;
         }
-        finish(&root, &mut chart)?;
+        draw_legend(&legend, self.series.iter().map(String::as_str))?;
+        root.present()?;
         Ok(())
     }
 }

@@ -7,9 +7,11 @@ use plotters::prelude::*;
 use thiserror::Error;
 
 /// Width and height in pixels.
-pub(crate) const SIZE: (u32, u32) = (900, 640);
-/// Colours that stay apart for readers with any colour vision (Okabe and Ito's, without the yellow).
-pub(crate) const COLOURS: [RGBColor; 7] = [
+pub(crate) const SIZE: (u32, u32) = (1120, 640);
+/// Part of the width that the legend takes.
+const LEGEND_WIDTH: u32 = 220;
+/// Colours that stay apart for readers with any colour vision (Okabe and Ito's, without the yellow), then a brown and a grey.
+pub(crate) const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -17,6 +19,8 @@ pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(230, 159, 0),
     RGBColor(0, 0, 0),
+    RGBColor(120, 70, 20),
+    RGBColor(140, 140, 140),
 ];
 
 /// A plot could not be drawn.
@@ -52,6 +56,8 @@ pub struct Axis<'a> {
 pub enum Marks {
     /// Dots, and the diagonal on which both coordinates are equal.
     DotsAndDiagonal,
+    /// Dots.
+    Dots,
     /// Lines through the points.
     Lines,
 }
@@ -117,7 +123,8 @@ impl Plot<'_> {
     {
         let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&root)
+        let (area, legend) = parts(&root);
+        let mut chart = ChartBuilder::on(&area)
             .caption(self.title, ("sans-serif", 22))
             .margin(16)
             .x_label_area_size(48)
@@ -140,17 +147,15 @@ impl Plot<'_> {
         for (index, series) in self.series.iter().enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
             let points = series.points.iter().copied();
-            let drawn = match self.marks {
-                Marks::DotsAndDiagonal => {
+            match self.marks {
+                Marks::DotsAndDiagonal | Marks::Dots => {
                     chart.draw_series(points.map(|point| Circle::new(point, 3, colour.mix(0.6).filled())))?
                 }
                 Marks::Lines => chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?,
             };
-            drawn
-                .label(series.name.as_str())
-                .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
         }
-        finish(&root, &mut chart)?;
+        draw_legend(&legend, self.series.iter().map(|series| series.name.as_str()))?;
+        root.present()?;
         Ok(())
     }
 
@@ -159,18 +164,24 @@ impl Plot<'_> {
     }
 }
 
-/// Adds the legend, and completes the file.
-pub(crate) fn finish<'a, Backend: DrawingBackend + 'a, X: Ranged, Y: Ranged>(
+/// The drawing's parts: where the chart goes, and where its legend does.
+pub(crate) fn parts<Backend: DrawingBackend>(
     root: &DrawingArea<Backend, Shift>,
-    chart: &mut ChartContext<'a, Backend, Cartesian2d<X, Y>>,
+) -> (DrawingArea<Backend, Shift>, DrawingArea<Backend, Shift>) {
+    root.split_horizontally(SIZE.0 - LEGEND_WIDTH)
+}
+
+/// Draws the legend beside the chart, where it hides nothing.
+pub(crate) fn draw_legend<'a, Backend: DrawingBackend>(
+    legend: &DrawingArea<Backend, Shift>,
+    names: impl Iterator<Item = &'a str>,
 ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.9))
-        .border_style(BLACK.mix(0.2))
-        .draw()?;
-    root.present()
+    for (index, name) in names.enumerate() {
+        let top = 60 + 22 * index as i32;
+        legend.draw(&Rectangle::new([(4, top), (16, top + 10)], COLOURS[index % COLOURS.len()].filled()))?;
+        legend.draw(&Text::new(name.to_owned(), (22, top), ("sans-serif", 13)))?;
+    }
+    Ok(())
 }
 
 /// From the least to the most, with some room.

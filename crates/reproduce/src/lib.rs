@@ -14,9 +14,12 @@
 
 mod co_scheduling;
 mod granularity;
+mod layers;
 mod para_pipe;
 mod pipe_it;
+mod pipe_search;
 mod report;
+mod shisha;
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,6 +27,7 @@ use std::str::FromStr;
 use millstream_cost::CostError;
 use millstream_mapping::MappingError;
 use millstream_report::PlotError;
+use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
 
@@ -40,11 +44,16 @@ pub enum Paper {
     ParaPipe,
     /// Wang et al., High-Throughput CNN Inference on Embedded ARM big.LITTLE Multicore Processors, TCAD 2020.
     PipeIt,
+    /// Soomro et al., An online guided tuning approach to run CNN pipelines on edge devices, CF 2021.
+    PipeSearch,
+    /// Soomro et al., Shisha: Online scheduling of CNN pipelines on heterogeneous architectures, 2022.
+    Shisha,
 }
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::CoScheduling, Self::Granularity, Self::ParaPipe, Self::PipeIt];
+    pub const ALL: [Self; 6] =
+        [Self::CoScheduling, Self::Granularity, Self::ParaPipe, Self::PipeIt, Self::PipeSearch, Self::Shisha];
 
     fn name(self) -> &'static str {
         match self {
@@ -52,6 +61,8 @@ impl Paper {
             Self::Granularity => "granularity",
             Self::ParaPipe => "para-pipe",
             Self::PipeIt => "pipe-it",
+            Self::PipeSearch => "pipe-search",
+            Self::Shisha => "shisha",
         }
     }
 }
@@ -96,6 +107,9 @@ pub enum ReproduceError {
         /// The paper.
         paper: Paper,
     },
+    /// A search failed.
+    #[error(transparent)]
+    Tune(#[from] TuneError),
     /// A network could not be built.
     #[error(transparent)]
     Zoo(#[from] ZooError),
@@ -111,6 +125,8 @@ pub fn reproduce(paper: Paper, selection: Selection) -> Result<Reproduction, Rep
         Paper::Granularity => granularity::reproduce()?,
         Paper::ParaPipe => para_pipe::reproduce(selection)?,
         Paper::PipeIt => pipe_it::reproduce()?,
+        Paper::PipeSearch => pipe_search::reproduce()?,
+        Paper::Shisha => shisha::reproduce(selection)?,
     };
     reproduction.sections.retain(|section| selection.wants(&section.title));
     if reproduction.sections.is_empty() {

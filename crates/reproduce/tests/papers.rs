@@ -43,6 +43,21 @@ fn pipe_it() {
 }
 
 #[test]
+fn pipe_search() {
+    // Seed and quality of table 3, the statement of table 4, 4 ranks of table 6, 10 ranks and variations of table 7.
+    let reproduction = check(Paper::PipeSearch, Selection::default(), 2 + 1 + 4 + 2 * 10);
+    insta::assert_snapshot!(text(&reproduction));
+}
+
+#[test]
+fn shisha() {
+    // Figure 4: ours; figure 5: exact and ours for 3 networks, Shisha for 2; figure 9: below 1 ms; then 2 for each of 6 cases.
+    let reproduction = check(Paper::Shisha, Selection::default(), 1 + 3 + 3 + 2 + 6 + 2 * 6);
+    insta::assert_snapshot!(text(&reproduction));
+    assert_eq!(reproduction.figures.len(), 6);
+}
+
+#[test]
 fn para_pipe() {
     let table_1 = Selection { table: Some(1), figure: None };
     insta::assert_snapshot!(text(&check(Paper::ParaPipe, table_1, 2 * 6)));

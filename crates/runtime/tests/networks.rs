@@ -116,4 +116,5 @@ networks! {
     bevformer_like: "bevformer-like",
     yolov3: "yolov3",
     tiny_darknet: "tiny-darknet",
+    synthnet: "synthnet",
 }

@@ -66,6 +66,21 @@ impl Configuration {
         Some(moved)
     }
 
+    /// As [`Configuration::moved`], but a stage that gives its only layer away is gone, and its place stays idle.
+    pub(crate) fn drained(&self, from: usize, to: usize) -> Option<Self> {
+        if from == to {
+            return None;
+        }
+        let mut drained = self.clone();
+        drained.layers[to] += 1;
+        drained.layers[from] -= 1;
+        if drained.layers[from] == 0 {
+            drained.layers.remove(from);
+            drained.places.remove(from);
+        }
+        Some(drained)
+    }
+
     /// With the places of two stages exchanged.
     pub(crate) fn swapped(&self, one: usize, other: usize) -> Self {
         let mut swapped = self.clone();

@@ -7,6 +7,8 @@ use crate::{Configuration, Oracle, PlaceId, Space, TuneError, Tuner, Tuning};
 /// Every configuration there is, up to exchanging places of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exhaustive {
+    /// The fewest stages that count as a pipeline.
+    pub fewest_stages: usize,
     /// It refuses more configurations than this.
     pub most: u128,
     /// What listing a configuration costs: part of the time that the search spends.
@@ -15,7 +17,7 @@ pub struct Exhaustive {
 
 impl Default for Exhaustive {
     fn default() -> Self {
-        Self { most: 5_000_000, preparation: Nanoseconds::ZERO }
+        Self { fewest_stages: 1, most: 5_000_000, preparation: Nanoseconds::ZERO }
     }
 }
 
@@ -55,7 +57,8 @@ impl Tuner for Exhaustive {
     }
 
     fn tune(&self, space: &Space, oracle: &mut dyn Oracle<Configuration>) -> Result<Tuning<Configuration>, TuneError> {
-        let depths = 1..=space.most_stages();
+        let most = space.most_stages();
+        let depths = self.fewest_stages.clamp(1, most)..=most;
         let configurations: u128 = depths.clone().map(|stages| space.configurations(stages)).sum();
         if configurations > self.most {
             return Err(TuneError::TooMany { configurations, most: self.most });

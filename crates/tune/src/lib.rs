@@ -47,6 +47,7 @@ pub use database::{Database, LayerTimes};
 pub use error::TuneError;
 pub use exhaustive::Exhaustive;
 pub use model_guided::{Model, ModelGuided};
+pub use neighbours::random_configuration;
 pub use oracle::{Oracle, Trial};
 pub use pipe_search::{PipeSearch, coefficient_of_variation, most_even};
 pub use shisha::{Assignment, Balancing, Heuristic, Shisha};

@@ -37,8 +37,8 @@ pub(crate) fn neighbours(space: &Space, configuration: &Configuration) -> Vec<Co
     found
 }
 
-/// Any number of stages, any cuts, any places.
-pub(crate) fn random_configuration(space: &Space, random: &mut ChaCha8Rng) -> Configuration {
+/// Any number of stages, any cuts, any places, each equally likely.
+pub fn random_configuration(space: &Space, random: &mut ChaCha8Rng) -> Configuration {
     let stages = random.random_range(1..=space.most_stages());
     let mut cuts: Vec<usize> =
         index::sample(random, space.layers() - 1, stages - 1).into_iter().map(|cut| cut + 1).collect();

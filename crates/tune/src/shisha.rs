@@ -151,19 +151,23 @@ impl Shisha {
     }
 
     /// Algorithm 2, from any configuration.
-    pub(crate) fn tune_from(
+    ///
+    /// # Errors
+    /// What the oracle fails with.
+    pub fn tune_from(
         &self,
         space: &Space,
         start: Configuration,
-        mut recorder: Recorder<'_, Configuration>,
+        oracle: &mut dyn Oracle<Configuration>,
     ) -> Result<Tuning<Configuration>, TuneError> {
+        let mut recorder = Recorder::new(oracle, Nanoseconds::ZERO);
         let mut configuration = start;
         let (mut trial, _) = recorder.run(&configuration)?;
         let mut failures = 0;
         while failures < self.alpha {
             let slowest = trial.bottleneck();
             let target = self.target(space, &configuration, &trial, slowest);
-            let Some(moved) = target.and_then(|target| configuration.moved(slowest, target)) else { break };
+            let Some(moved) = target.and_then(|target| configuration.drained(slowest, target)) else { break };
             let is_best;
             (trial, is_best) = recorder.run(&moved)?;
             configuration = moved;
@@ -179,7 +183,7 @@ impl Tuner for Shisha {
     }
 
     fn tune(&self, space: &Space, oracle: &mut dyn Oracle<Configuration>) -> Result<Tuning<Configuration>, TuneError> {
-        self.tune_from(space, self.seed(space), Recorder::new(oracle, Nanoseconds::ZERO))
+        self.tune_from(space, self.seed(space), oracle)
     }
 }
 

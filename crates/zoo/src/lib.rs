@@ -26,6 +26,7 @@ mod petr;
 mod resnet;
 mod squeezenet;
 mod sweep;
+mod synthnet;
 mod tiny_darknet;
 mod tokens;
 mod vgg;
@@ -79,6 +80,7 @@ const NETWORKS: &[Network] = &[
     Network { name: "petr-like", source: "after Liu et al., ECCV 2022", build: petr::build },
     Network { name: "bevformer-like", source: "after Li et al., ECCV 2022", build: bevformer::build },
     Network { name: "tiny-darknet", source: "Redmon, pjreddie.com/darknet/tiny-darknet", build: tiny_darknet::build },
+    Network { name: "synthnet", source: "after Soomro et al., Shisha, 2022", build: synthnet::build },
 ];
 
 /// All networks.

@@ -33,8 +33,8 @@ fn weighted(graph: &Graph) -> impl Iterator<Item = &millstream_graph::Operator> 
 
 #[test]
 fn networks_are_the_published_ones() {
-    // Two more are only like published ones.
-    assert_eq!(EXPECTED.len() + 2, millstream_zoo::networks().len());
+    // Two more are only like published ones, and one is synthetic.
+    assert_eq!(EXPECTED.len() + 3, millstream_zoo::networks().len());
     for &(name, layers, giga_macs, million_parameters) in EXPECTED {
         let model = millstream_zoo::build(name).unwrap();
         let graph = model.graph();
@@ -56,6 +56,15 @@ fn transformer_networks_have_the_sizes_that_para_pipe_evaluates() {
         assert_eq!(graph.operators().len(), operators, "{name}");
         assert!(graph.values().iter().all(|value| value.shape.is_some() && value.data_type.is_some()), "{name}");
     }
+}
+
+/// Shisha, section 7.1: a chain of eighteen convolutions.
+#[test]
+fn the_synthetic_network_is_a_chain_of_eighteen_convolutions() {
+    let model = millstream_zoo::build("synthnet").unwrap();
+    let graph = model.graph();
+    assert_eq!(weighted(graph).count(), 18);
+    assert!(graph.operators().iter().all(|operator| operator.inputs.len() == 1));
 }
 
 #[test]
