@@ -27,6 +27,7 @@
 mod accelerator;
 mod affinity;
 mod board;
+mod core_watch;
 mod cpu_list;
 mod detect;
 mod document;
@@ -38,6 +39,7 @@ mod slowdown;
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use affinity::{prefer_short_slices, usable_cores};
 pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint, PowerCoefficients};
+pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;
 pub use detect::detect_at;
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};

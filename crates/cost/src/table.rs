@@ -157,6 +157,33 @@ impl CostTable {
         }
     }
 
+    /// A table for other classes, each of which is like one of this table's but so many times slower: a core that something else
+    /// uses too, or a cluster at a lower frequency. Transfers and memory access stay as they are.
+    #[must_use]
+    pub fn derived(&self, classes: &[(ProcessorClass, ProcessorIndex, f64)]) -> Self {
+        let mut derived = Self::new(self.operators, classes.iter().map(|(class, _, _)| class.clone()));
+        let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
+        for (to, &(_, from, factor)) in derived.processors().zip(classes) {
+            for operator in 0..self.operators {
+                if let Some(Entry { time, low, high, origin }) = self.entry(from, operator) {
+                    let [time, low, high] = [time, low, high].map(|time| slower(time, factor));
+                    derived.set_entry(to, operator, Entry { time, low, high, origin });
+                }
+                let part = self.part(from, operator);
+                derived.set_part(to, operator, PartCost { apart: slower(part.apart, factor), ..part });
+            }
+            let HandOver { seconds, seconds_per_byte } = self.hand_overs[from.0];
+            let hand_over = HandOver { seconds: seconds * factor, seconds_per_byte: seconds_per_byte * factor };
+            derived.set_hand_over(to, hand_over);
+            derived.power[to.0] = self.power[from.0];
+            derived.access[to.0] = self.access[from.0];
+            for (other, &(_, source, _)) in derived.processors().zip(classes) {
+                derived.set_transfer(to, other, self.transfers[from.0 * self.classes.len() + source.0]);
+            }
+        }
+        derived
+    }
+
     /// Number of operators.
     pub fn operators(&self) -> usize {
         self.operators

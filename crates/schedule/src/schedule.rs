@@ -56,6 +56,17 @@ impl Schedule {
             .flat_map(|replica| &replica.assignments)
             .map(|assignment| &assignment.processor)
     }
+
+    /// The same stages on other processors: what a function makes of each, in the order of [`Schedule::processors`].
+    #[must_use]
+    pub fn with_processors(&self, mut change: impl FnMut(&Processor) -> Processor) -> Self {
+        let mut changed = self.clone();
+        let replicas = changed.stages.iter_mut().flat_map(|stage| &mut stage.replicas);
+        for assignment in replicas.flat_map(|replica| &mut replica.assignments) {
+            assignment.processor = change(&assignment.processor);
+        }
+        changed
+    }
 }
 
 impl ChannelSplit {

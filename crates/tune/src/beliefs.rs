@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::best_placement;
-use nalgebra::{DMatrix, DVector};
 
+use crate::log_factors::{LogFactors, Observation};
 use crate::{Configuration, LayerTimes, Model, PlaceId, Space, Trial, TuneError};
 
 /// How wrong the prior may be, and how noisy trials are: standard deviations of logarithms, so that 0.3 is about 30 %.
@@ -28,32 +28,19 @@ impl Default for Uncertainty {
 
 /// More places than this are taken together by kind: the search on them one by one would take too long.
 const MOST_SINGLE_PLACES: usize = 8;
-/// Steps of the Gauss-Newton iteration; it converges quadratically from the last trial's result.
-const STEPS: usize = 4;
 
 /// A [`Model`] of layers on places: each layer and each place is off from the prior by an unknown factor. All trials so far
-/// give the most likely factors, which is a regularised least-squares problem in their logarithms; the exact search then runs on the
-/// corrected times.
+/// give the most likely factors; the exact search then runs on the corrected times.
 #[derive(Debug, Clone)]
 pub struct Beliefs {
     space: Space,
     prior: LayerTimes,
-    uncertainty: Uncertainty,
     /// Group of each place: places of a group are taken to be equally fast.
     group: Vec<usize>,
     /// Places of each group.
     groups: Vec<Vec<PlaceId>>,
-    observations: Vec<Observation>,
-    /// Logarithms of the factors: layers, then groups.
-    factors: DVector<f64>,
-}
-
-/// Some layers on a place took so long.
-#[derive(Debug, Clone)]
-struct Observation {
-    layers: Range<usize>,
-    place: PlaceId,
-    log_seconds: f64,
+    /// Of layers, then of groups.
+    factors: LogFactors,
 }
 
 impl Beliefs {
@@ -68,8 +55,10 @@ impl Beliefs {
             space.places().map(|place| if is_single { place.index() } else { space.kind(place) }).collect();
         let mut groups = vec![Vec::new(); group.iter().max().map_or(0, |last| last + 1)];
         space.places().for_each(|place| groups[group[place.index()]].push(place));
-        let factors = DVector::zeros(space.layers() + groups.len());
-        Ok(Self { space: space.clone(), prior, uncertainty, group, groups, observations: Vec::new(), factors })
+        let layers = std::iter::repeat_n(uncertainty.layer, space.layers());
+        let deviations = layers.chain(std::iter::repeat_n(uncertainty.place, groups.len())).collect();
+        let factors = LogFactors::new(deviations, uncertainty.noise);
+        Ok(Self { space: space.clone(), prior, group, groups, factors })
     }
 
     /// The time that is believed of a layer on a place.
@@ -77,47 +66,19 @@ impl Beliefs {
         Nanoseconds::from_seconds(self.seconds(place, layer))
     }
 
-    fn seconds(&self, place: PlaceId, layer: usize) -> f64 {
-        let factor = self.factors[layer] + self.factors[self.space.layers() + self.group[place.index()]];
-        self.prior.time(place, layer).seconds() * factor.exp()
+    /// Index of the factor of a place.
+    fn shared(&self, place: PlaceId) -> usize {
+        self.space.layers() + self.group[place.index()]
     }
 
-    /// The most likely factors under all observations.
-    fn update(&mut self) {
-        let layers = self.space.layers();
-        let size = self.factors.len();
-        let precision = |index: usize| {
-            let deviation = if index < layers { self.uncertainty.layer } else { self.uncertainty.place };
-            deviation.max(1e-6).powi(-2)
-        };
-        let weight = self.uncertainty.noise.max(1e-6).powi(-2);
-        for _ in 0..STEPS {
-            let mut matrix = DMatrix::<f64>::zeros(size, size);
-            let mut slope = DVector::<f64>::zeros(size);
-            for index in 0..size {
-                matrix[(index, index)] = precision(index);
-                slope[index] = -precision(index) * self.factors[index];
-            }
-            for observation in &self.observations {
-                let place = layers + self.group[observation.place.index()];
-                let times: Vec<f64> =
-                    observation.layers.clone().map(|layer| self.seconds(observation.place, layer)).collect();
-                let total: f64 = times.iter().sum();
-                // The logarithm of a sum depends on each summand by its share.
-                let shares = observation.layers.clone().zip(times.iter().map(|time| time / total));
-                let gradient: Vec<(usize, f64)> = shares.chain([(place, 1.0)]).collect();
-                let residual = observation.log_seconds - total.ln();
-                for &(row, left) in &gradient {
-                    slope[row] += weight * left * residual;
-                    for &(column, right) in &gradient {
-                        matrix[(row, column)] += weight * left * right;
-                    }
-                }
-            }
-            // The matrix is positive definite: a diagonal of precisions plus squares.
-            let Some(factorised) = matrix.cholesky() else { return };
-            self.factors += factorised.solve(&slope);
-        }
+    fn seconds(&self, place: PlaceId, layer: usize) -> f64 {
+        let factor = self.factors.factor(layer) * self.factors.factor(self.shared(place));
+        self.prior.time(place, layer).seconds() * factor
+    }
+
+    fn observe(&mut self, layers: Range<usize>, place: PlaceId, time: Nanoseconds) {
+        let terms = layers.map(|layer| (layer, self.prior.time(place, layer).seconds())).collect();
+        self.factors.observe(Observation { terms, shared: self.shared(place), seconds: time.seconds() });
     }
 }
 
@@ -161,20 +122,17 @@ impl Model for Beliefs {
     }
 
     fn learn(&mut self, configuration: &Configuration, trial: &Trial) {
-        let log = |time: Nanoseconds| Nanoseconds(time.0.max(1)).seconds().ln();
         for (stage, (layers, &place)) in configuration.ranges().zip(configuration.places()).enumerate() {
             match trial.layer_times.get(layers.clone()) {
-                Some(times) => self.observations.extend(layers.zip(times).map(|(layer, &time)| Observation {
-                    layers: layer..layer + 1,
-                    place,
-                    log_seconds: log(time),
-                })),
+                Some(times) => {
+                    layers.zip(times).for_each(|(layer, &time)| self.observe(layer..layer + 1, place, time));
+                }
                 None => {
                     let time = trial.stage_times.get(stage).copied().unwrap_or_default();
-                    self.observations.push(Observation { layers, place, log_seconds: log(time) });
+                    self.observe(layers, place, time);
                 }
             }
         }
-        self.update();
+        self.factors.update();
     }
 }

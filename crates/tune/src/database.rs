@@ -142,6 +142,6 @@ impl Oracle<Configuration> for Database {
         let period = stage_times.iter().copied().max().unwrap_or_default();
         let latency: Nanoseconds = stage_times.iter().copied().sum();
         let spent = Nanoseconds(latency.0 + self.frames.saturating_sub(1) * period.0);
-        Ok(Trial { stage_times, layer_times, period, spent })
+        Ok(Trial { stage_times, layer_times, period, spent, available: Vec::new() })
     }
 }

@@ -4,7 +4,7 @@
 //! where it runs; an [`Oracle`] measures configurations: a running engine, a simulation, or a [`Database`]. The published
 //! searches are here under their own names ([`PipeSearch`], [`Shisha`], [`SimulatedAnnealing`], [`HillClimbing`],
 //! [`RandomWalk`], [`Exhaustive`]), all behind [`Tuner`]. [`ModelGuided`] is ours: it searches exactly on a [`Model`] that each trial
-//! corrects, such as [`Beliefs`].
+//! corrects, such as [`Beliefs`] or, for schedules on a real board, [`BoardModel`].
 //!
 //! ```
 //! use millstream_cost::Nanoseconds;
@@ -27,11 +27,13 @@
 //! itself.
 
 mod beliefs;
+mod board_model;
 mod compositions;
 mod configuration;
 mod database;
 mod error;
 mod exhaustive;
+mod log_factors;
 mod model_guided;
 mod neighbours;
 mod oracle;
@@ -42,6 +44,7 @@ mod stochastic;
 mod tuning;
 
 pub use beliefs::{Beliefs, Uncertainty};
+pub use board_model::BoardModel;
 pub use configuration::Configuration;
 pub use database::{Database, LayerTimes};
 pub use error::TuneError;

@@ -1,16 +1,19 @@
+use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
 
 use crate::TuneError;
 
 /// What running a configuration for a while showed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trial {
-    /// Time of each stage for a frame.
+    /// Time of each stage for a frame; one per replica, stage by stage, where stages have several.
     pub stage_times: Vec<Nanoseconds>,
     /// Time of each layer where it ran; empty if only stages can be timed.
     pub layer_times: Vec<Nanoseconds>,
     /// Time between two frames.
     pub period: Nanoseconds,
+    /// Fraction of each core that a thread of ours gets; cores of which nothing is known are left out.
+    pub available: Vec<(CoreId, f64)>,
     /// How long the trial took.
     pub spent: Nanoseconds,
 }

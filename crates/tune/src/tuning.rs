@@ -14,7 +14,7 @@ pub struct Improvement {
 }
 
 /// What a search found, and how it went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tuning<Configuration> {
     /// The configuration that it ends with.
     pub best: Configuration,

@@ -1,0 +1,223 @@
+//! What is believed of a network on a board whose cores are not as they were when it was profiled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_board::{Board, CoreId, Processor, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use millstream_pipeline::{Problem, best_period};
+use millstream_schedule::{Replica, Schedule};
+
+use crate::log_factors::{LogFactors, Observation};
+use crate::{Model, Trial, TuneError};
+
+/// How uncertain the profile is of a block, how uncertain a processor's speed is, and how noisy trials are: standard deviations
+/// of logarithms.
+const BLOCK: f64 = 0.1;
+const PROCESSOR: f64 = 1.0;
+const NOISE: f64 = 0.03;
+/// Cores of a cluster whose speeds differ by more than this are no longer taken to be alike.
+const ALIKE: f64 = 1.15;
+/// A core of which others leave less than this is being shared.
+const SHARED: f64 = 0.85;
+
+/// A [`Model`] of a profiled network whose configurations are schedules.
+///
+/// Trials tell how long stages take, and how much of each core others leave ([`Trial::available`]). From both it estimates how many
+/// times slower than in the profile each core is: because something else runs there, because its clock changed, or because
+/// it is hot. The exact search then runs on a board on which slowed cores are clusters of their own.
+#[derive(Debug, Clone)]
+pub struct BoardModel {
+    graph: Arc<Graph>,
+    chain: Chain,
+    board: Board,
+    table: CostTable,
+    /// Of blocks, then of processors in the order in which they were first seen.
+    factors: LogFactors,
+    /// Processors of which stages were timed, with the index of their factor.
+    timed: Vec<(Vec<CoreId>, usize)>,
+    /// How many times slower each core is.
+    cores: BTreeMap<CoreId, f64>,
+}
+
+impl BoardModel {
+    /// Starts with the costs of a profile.
+    pub fn new(graph: &Arc<Graph>, chain: &Chain, board: &Board, table: &CostTable) -> Self {
+        let factors = LogFactors::new(vec![BLOCK; chain.blocks().len()], NOISE);
+        Self {
+            graph: Arc::clone(graph),
+            chain: chain.clone(),
+            board: board.clone(),
+            table: table.clone(),
+            factors,
+            timed: Vec::new(),
+            cores: BTreeMap::new(),
+        }
+    }
+
+    /// How many times slower than in the profile each core is believed to be; cores that are as they were may be left out.
+    pub fn slowdowns(&self) -> &BTreeMap<CoreId, f64> {
+        &self.cores
+    }
+
+    /// Goes back to the profile: what was learnt holds no longer.
+    pub fn forget(&mut self) {
+        self.factors.forget();
+        self.timed.clear();
+        self.cores.clear();
+    }
+
+    fn slowdown(&self, core: CoreId) -> f64 {
+        self.cores.get(&core).copied().unwrap_or(1.0)
+    }
+
+    /// The costs with what was learnt of blocks.
+    fn corrected_table(&self) -> CostTable {
+        let mut table = self.table.clone();
+        for (block, operators) in self.chain.blocks().iter().enumerate() {
+            let factor = self.factors.factor(block);
+            for (processor, id) in
+                table.processors().flat_map(|processor| operators.operators.iter().map(move |id| (processor, id)))
+            {
+                if let Some(time) = self.table.time(processor, id.index()) {
+                    table.set_time(processor, id.index(), Nanoseconds((time.0 as f64 * factor).round() as u64));
+                }
+            }
+        }
+        table
+    }
+
+    /// The board with slowed cores apart, and its costs.
+    fn slowed(&self) -> Result<(Board, CostTable), TuneError> {
+        let mut apart = Vec::new();
+        let mut base = BTreeMap::new();
+        for cluster in self.board.clusters() {
+            let least = cluster.cores.iter().map(|core| self.slowdown(core.id)).fold(f64::INFINITY, f64::min);
+            for core in &cluster.cores {
+                let relative = self.slowdown(core.id) / least;
+                let is_apart = relative > ALIKE;
+                base.insert(core.id, if is_apart { least * relative } else { least });
+                apart.extend(is_apart.then_some((core.id, relative)));
+            }
+        }
+        let board = self.board.with_slowdown(&apart).map_err(|error| TuneError::Model(Box::new(error)))?;
+        let table = self.corrected_table();
+        let mut classes = Vec::new();
+        for class in board.processor_classes() {
+            let cluster = board.clusters().iter().find(|cluster| cluster.label == class.cluster);
+            let first = cluster.and_then(|cluster| cluster.cores.first());
+            let from = match first {
+                Some(core) => self.home(core.id).map(|cluster| ProcessorClass { cluster, count: class.count }),
+                None => Some(class.clone()),
+            };
+            let Some(from) = from.and_then(|from| table.find(&from)) else { continue };
+            let factor = first.and_then(|core| base.get(&core.id)).copied().unwrap_or(1.0);
+            classes.push((class, from, factor));
+        }
+        Ok((board, table.derived(&classes)))
+    }
+
+    /// The cluster of a core.
+    fn home(&self, core: CoreId) -> Option<String> {
+        let has = |cluster: &&millstream_board::Cluster| cluster.cores.iter().any(|other| other.id == core);
+        self.board.clusters().iter().find(has).map(|cluster| cluster.label.clone())
+    }
+
+    /// The same processor under its label on the board itself.
+    fn at_home(&self, processor: &Processor) -> Processor {
+        let label = processor.cores.first().and_then(|&core| self.home(core));
+        Processor { cluster: label.unwrap_or_else(|| processor.cluster.clone()), cores: processor.cores.clone() }
+    }
+
+    /// How many times slower a processor is than in the profile: as it was timed, else as its slowest core.
+    fn processor_slowdown(&self, processor: &Processor) -> f64 {
+        let timed = self.timed.iter().find(|(cores, _)| *cores == processor.cores && !cores.is_empty());
+        let slowest = || processor.cores.iter().map(|&core| self.slowdown(core)).fold(1.0, f64::max);
+        timed.map_or_else(slowest, |&(_, factor)| self.factors.factor(factor))
+    }
+
+    /// Seconds that the profile expects of each block of a stage, hand-over with the first.
+    fn expected(&self, replica: &Replica, stage: usize, processor: ProcessorIndex) -> Option<Vec<(usize, f64)>> {
+        let operators: Vec<_> = replica.operators().collect();
+        let blocks = self.chain.find(&operators)?;
+        let mut terms = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let times = self.chain.blocks()[block].operators.iter().map(|id| self.table.time(processor, id.index()));
+            terms.push((block, times.sum::<Option<Nanoseconds>>()?.seconds()));
+        }
+        if let Some((_, first)) = terms.first_mut() {
+            *first += replica.hand_over(stage, &self.graph, &self.table).seconds();
+        }
+        Some(terms)
+    }
+
+    fn learn_stage(&mut self, replica: &Replica, stage: usize, time: Nanoseconds) {
+        let [assignment] = replica.assignments.as_slice() else { return };
+        let Some(processor) = self.table.find(&assignment.processor.class()) else { return };
+        let Some(terms) = self.expected(replica, stage, processor) else { return };
+        let cores = &assignment.processor.cores;
+        let known = self.timed.iter().find(|(other, _)| other == cores).map(|(_, factor)| *factor);
+        let shared = known.unwrap_or_else(|| {
+            let added = self.factors.add(PROCESSOR);
+            self.timed.push((cores.clone(), added));
+            added
+        });
+        self.factors.observe(Observation { terms, shared, seconds: time.seconds() });
+    }
+
+    /// From what processors were timed at and what others leave of cores, how much slower each core is.
+    fn update_cores(&mut self, available: &[(CoreId, f64)]) {
+        let left = |core: CoreId| available.iter().find(|(other, _)| *other == core).map_or(1.0, |(_, left)| *left);
+        for &(core, left) in available {
+            self.cores.insert(core, if left < SHARED { 1.0 / left } else { 1.0 });
+        }
+        for (cores, factor) in &self.timed {
+            let factor = self.factors.factor(*factor);
+            // A processor waits for its slowest core. Where it is known which cores are shared, the others are not to blame.
+            let to_blame: Vec<CoreId> = cores.iter().copied().filter(|&core| left(core) < SHARED).collect();
+            // A single core was timed itself, whoever uses it too.
+            if cores.len() == 1 || to_blame.is_empty() {
+                self.cores.extend(cores.iter().map(|&core| (core, factor)));
+            }
+        }
+    }
+}
+
+impl Model for BoardModel {
+    type Configuration = Schedule;
+
+    fn best(&mut self) -> Result<(Schedule, Nanoseconds), TuneError> {
+        let (board, table) = self.slowed()?;
+        let failed = |error| TuneError::Model(Box::new(error));
+        let problem = Problem::new(&self.graph, &self.chain, &board, &table).map_err(failed)?;
+        let plan = best_period(&problem).map_err(failed)?;
+        let schedule = problem.schedule(&plan).with_processors(|processor| self.at_home(processor));
+        Ok((schedule, plan.period))
+    }
+
+    /// What evaluation says, each processor being as slow as it was seen to be, or as its slowest core.
+    fn period(&self, schedule: &Schedule) -> Nanoseconds {
+        let table = self.corrected_table();
+        let mut classes: Vec<(ProcessorClass, ProcessorIndex, f64)> = Vec::new();
+        let named = schedule.with_processors(|processor| {
+            let own = Processor { cluster: format!("{}.", classes.len()), cores: processor.cores.clone() };
+            if let Some(from) = table.find(&processor.class()) {
+                classes.push((own.class(), from, self.processor_slowdown(processor)));
+            }
+            own
+        });
+        named.evaluate(&self.graph, &table.derived(&classes)).map_or(Nanoseconds(u64::MAX), |found| found.period)
+    }
+
+    fn learn(&mut self, schedule: &Schedule, trial: &Trial) {
+        let replicas = schedule.stages.iter().enumerate();
+        let replicas = replicas.flat_map(|(index, stage)| stage.replicas.iter().map(move |replica| (index, replica)));
+        for ((stage, replica), &time) in replicas.zip(&trial.stage_times) {
+            self.learn_stage(replica, stage, time);
+        }
+        self.factors.update();
+        self.update_cores(&trial.available);
+    }
+}
