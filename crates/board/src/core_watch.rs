@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use crate::CoreId;
 
@@ -44,7 +43,6 @@ pub struct CoreWatch {
 /// Counters at some time.
 #[derive(Debug, Clone)]
 struct Snapshot {
-    taken: Instant,
     /// Per core: ticks busy, ticks in all.
     cores: BTreeMap<u32, (u64, u64)>,
     /// Per thread of this process: ticks, and the core where it last ran.
@@ -76,11 +74,6 @@ impl CoreWatch {
         let loads = self.last.as_ref().map(|before| self.between(before, &now)).unwrap_or_default();
         self.last = Some(now);
         loads
-    }
-
-    /// Time since the last look.
-    pub fn elapsed(&self) -> std::time::Duration {
-        self.last.as_ref().map(|last| last.taken.elapsed()).unwrap_or_default()
     }
 
     fn between(&self, before: &Snapshot, now: &Snapshot) -> Vec<CoreLoad> {
@@ -118,7 +111,7 @@ impl CoreWatch {
             let seen = fs::read_to_string(entry.path().join("stat")).ok().and_then(|text| parse_thread(&text));
             threads.extend(thread.zip(seen));
         }
-        Some(Snapshot { taken: Instant::now(), cores, threads })
+        Some(Snapshot { cores, threads })
     }
 }
 

@@ -256,6 +256,14 @@ impl Engine {
         self.outstanding.0.len()
     }
 
+    /// The schedule at work.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
+    pub fn schedule(&self) -> Result<Schedule, RuntimeError> {
+        Ok(self.generation()?.schedule.clone())
+    }
+
     /// What the stages of the schedule at work did since it began or the last reset.
     pub fn metrics(&self) -> Vec<StageMetrics> {
         self.generation().map(|generation| generation.metrics()).unwrap_or_default()

@@ -46,6 +46,9 @@ pub enum RuntimeError {
     /// A thread could not be started.
     #[error("cannot start a worker thread: {0}")]
     Thread(#[from] std::io::Error),
+    /// The planner of [`Engine::tune`](crate::Engine::tune) failed.
+    #[error("looking for a better schedule: {0}")]
+    Planner(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// All workers of a stage are gone.
     #[error("the engine has stopped, it takes no more frames")]
     Stopped,

@@ -19,6 +19,7 @@ use crate::{EngineOptions, RuntimeError, StageMetrics};
 
 /// A schedule at work. When the entrance is dropped, the frames in flight finish and the workers end.
 pub(crate) struct Generation {
+    pub(crate) schedule: Schedule,
     pub(crate) route: Arc<Route>,
     pub(crate) entrance: Sender<Packet>,
     pub(crate) warnings: Vec<String>,
@@ -81,6 +82,7 @@ impl Generation {
             schedule.stages.iter().flat_map(|stage| &stage.replicas).map(|replica| replica.assignments.len()).sum();
         let (ready_sender, ready) = bounded::<Ready>(workers);
         let mut started = Self {
+            schedule: schedule.clone(),
             route: Arc::clone(&route),
             entrance,
             warnings: Vec::new(),

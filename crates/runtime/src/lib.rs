@@ -6,7 +6,7 @@
 //!
 //! The processors of a stage that owns several work on one frame together: each runs its operators in the order of the schedule,
 //! waits only for values that others make, and writes its channels of a shared operator to their place in one buffer.
-//! [`Engine::reschedule`] replaces the schedule between two frames, and [`Engine::with_fallback`] goes on without a lost device.
+//! [`Engine::reschedule`] replaces the schedule between two frames, [`Engine::tune`] does so when conditions change, and [`Engine::with_fallback`] goes on without a lost device.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -62,6 +62,7 @@
 //! Invariants: no frame is lost, repeated or reordered; idle workers sleep; dropping an engine finishes the frames in flight
 //! and joins every thread. This crate knows no model format and no kernel.
 
+mod drift;
 mod engine;
 mod error;
 mod generation;
@@ -74,6 +75,7 @@ mod results;
 mod route;
 mod sleeper;
 mod team;
+mod tuning;
 mod worker;
 
 pub use engine::Engine;
@@ -82,3 +84,4 @@ pub use metrics::{ReplicaMetrics, StageMetrics};
 pub use options::EngineOptions;
 pub use packet::{FrameResult, StageSpan, StepSpan};
 pub use results::Results;
+pub use tuning::{Observation, Planner, TuningEvent, TuningEventKind, TuningPolicy};
