@@ -1,6 +1,6 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
-//! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `simulate`, `compare`, `reproduce`) are
+//! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run
 //! here. This crate has no dependencies, so that it compiles in a second.
 
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use command::{Failure, cargo, run, run_forwarding};
 
 const FORWARDED: &[&str] =
-    &["board", "profile", "fit", "schedule", "run", "simulate", "compare", "reproduce", "schemas"];
+    &["board", "profile", "fit", "schedule", "run", "tune", "simulate", "compare", "reproduce", "schemas"];
 
 const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 
@@ -26,6 +26,7 @@ Use Millstream (all take --help):
   fit         fit cost models to a profile and show how well they predict
   schedule    find the best pipeline for a network on this board
   run         stream frames through a schedule and check the results
+  tune        search for a better schedule by running schedules while frames flow
   simulate    simulate frames through a schedule on a board that need not be here
   compare     measure our schedules beside what one would use otherwise
   reproduce   compute a paper's tables and figures beside the printed numbers

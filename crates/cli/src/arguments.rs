@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use millstream_board::CoreId;
 use millstream_pipeline::Objective;
 use millstream_reproduce::Paper;
+use millstream_tune::Heuristic;
 
 use crate::duration::Budget;
 
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Stream frames through a schedule and check the results
     #[command(after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json")]
     Run(RunCommand),
+    /// Search for a better schedule by running schedules while frames flow
+    #[command(after_help = "Example:\n  cargo xtask tune --schedule schedule.json --trials 10 -o tuned.json")]
+    Tune(TuneCommand),
     /// Simulate frames through a schedule on a board that need not be here
     #[command(
         after_help = "Example:\n  cargo xtask simulate --schedule schedule.json --board board.json --cost cost.json --frames 1000"
@@ -62,7 +66,7 @@ pub(crate) enum Command {
 }
 
 /// Which machine.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct BoardArguments {
     /// A board file instead of what is detected
     #[arg(long, value_name = "FILE")]
@@ -195,6 +199,12 @@ pub(crate) struct RunCommand {
     /// Frames to stream
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) frames: u64,
+    /// Stream for this long, such as 30s, instead of a number of frames
+    #[arg(long, value_name = "TIME", conflicts_with = "frames")]
+    pub(crate) duration: Option<Budget>,
+    /// Watch stage times and cores while frames flow, and change the schedule when conditions change
+    #[arg(long, conflicts_with = "trace")]
+    pub(crate) adaptive: bool,
     /// Frames between the first stage's start and the last one's end: more for throughput, fewer for latency
     /// [default: workers + hand-overs]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
@@ -205,6 +215,73 @@ pub(crate) struct RunCommand {
     /// Print the measurements as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How to search for schedules by running them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Algorithm {
+    /// The exact search on a model that each trial corrects
+    ModelGuided,
+    /// Moves layers away from the slowest stage, from a balanced start (Soomro et al., 2022)
+    Shisha,
+    /// Goes through the most even divisions (Soomro et al., 2021)
+    PipeSearch,
+    /// Small random changes, fewer and fewer of them for the worse
+    SimulatedAnnealing,
+    /// Small changes that help
+    HillClimbing,
+    /// Random configurations
+    RandomWalk,
+    /// Every configuration
+    Exhaustive,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TuneCommand {
+    /// A schedule to start from and to compare with [default: the best by the profile]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schedule: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// How to search
+    #[arg(long, value_enum, default_value_t = Algorithm::ModelGuided)]
+    pub(crate) algorithm: Algorithm,
+    /// The most schedules that are run, the first one included
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: u32,
+    /// Processors that stages may own, for all algorithms but model-guided, such as B4-s2-s2 [default: each core]
+    #[arg(long, value_name = "PROCESSORS")]
+    pub(crate) places: Option<String>,
+    /// Which of Shisha's heuristics, H1 to H6
+    #[arg(long, value_name = "NAME", default_value_t = Heuristic::H3)]
+    pub(crate) heuristic: Heuristic,
+    /// Start simulated annealing or hill climbing with Shisha's seed instead of at random
+    #[arg(long)]
+    pub(crate) shisha_seed: bool,
+    /// Seed of random choices
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Where to write the best schedule
+    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
+    pub(crate) output: PathBuf,
+    /// Print the trials as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl TuneCommand {
+    /// The schedule to start from, if one is named.
+    pub(crate) fn scheduled(&self) -> Option<ScheduledArguments> {
+        let schedule = self.schedule.clone()?;
+        Some(ScheduledArguments { schedule, model: self.model.clone(), board: self.board.clone() })
+    }
+
+    /// The algorithm as it is called on the command line.
+    pub(crate) fn algorithm_name(&self) -> String {
+        self.algorithm.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -262,7 +339,7 @@ pub(crate) struct CompareCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceCommand {
-    /// Which paper: co-scheduling, granularity, para-pipe or pipe-it
+    /// Which paper: co-scheduling, granularity, para-pipe, pipe-it, pipe-search or shisha
     pub(crate) paper: Paper,
     /// Only the table of this number
     #[arg(long, value_name = "NUMBER")]

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+mod adaptive;
 mod arguments;
 mod backends;
 mod busy;
@@ -13,9 +14,11 @@ mod interrupt;
 mod machine;
 mod model;
 mod output;
+mod places;
 mod planning;
 mod profiling;
 mod progress;
+mod reference;
 mod run_trace;
 mod scheduled;
 mod sharing;
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Command::Fit(command) => commands::fit::run(command),
         Command::Schedule(command) => commands::schedule::run(command),
         Command::Run(command) => commands::run::run(command),
+        Command::Tune(command) => commands::tune::run(command),
         Command::Simulate(command) => commands::simulate::run(command),
         Command::Compare(command) => commands::compare::run(command),
         Command::Reproduce(command) => commands::reproduce::run(command),

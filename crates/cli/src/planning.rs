@@ -14,6 +14,8 @@ use crate::model::Network;
 use crate::progress::Steps;
 use crate::{interrupt, profiling, trial};
 
+/// Time for a profile that a schedule needs on the way.
+pub(crate) const PROFILE_BUDGET: std::time::Duration = std::time::Duration::from_secs(20);
 /// Plans that are tried out at the most for one objective.
 const MOST_TRIALS: usize = 8;
 /// Gains below this, in terms of [`Objective::score`], are not worth a trial.
@@ -154,26 +156,38 @@ impl Plans {
         board: &Board,
     ) -> (Schedule, ScheduleDocument) {
         let schedule = self.problem.schedule(plan);
-        let graph = network.model.graph();
         let replica_seconds = plan.stages.iter().map(|stage| stage.times.iter().map(|time| time.seconds()).collect());
-        let document = ScheduleDocument {
-            format: SCHEDULE_FORMAT.to_owned(),
-            version: SCHEDULE_VERSION,
-            provenance: profiling::provenance(),
-            model: network.reference(),
-            board: BoardReference { name: board.name().to_owned(), fingerprint: board.fingerprint() },
-            algorithm: "exact".to_owned(),
-            objective: objective.to_string(),
-            configuration: schedule.to_string(),
-            predicted: Prediction {
-                period_seconds: plan.period.seconds(),
-                latency_seconds: plan.latency.seconds(),
-                lower_bound_period_seconds: self.lower_bound_seconds.min(plan.period.seconds()),
-                replica_seconds: replica_seconds.collect(),
-            },
-            stages: schedule.to_stages(graph),
+        let predicted = Prediction {
+            period_seconds: plan.period.seconds(),
+            latency_seconds: plan.latency.seconds(),
+            lower_bound_period_seconds: self.lower_bound_seconds.min(plan.period.seconds()),
+            replica_seconds: replica_seconds.collect(),
         };
+        let document = document(&schedule, predicted, "exact", objective, network, board);
         (schedule, document)
+    }
+}
+
+/// The file of a schedule.
+pub(crate) fn document(
+    schedule: &Schedule,
+    predicted: Prediction,
+    algorithm: &str,
+    objective: Objective,
+    network: &Network,
+    board: &Board,
+) -> ScheduleDocument {
+    ScheduleDocument {
+        format: SCHEDULE_FORMAT.to_owned(),
+        version: SCHEDULE_VERSION,
+        provenance: profiling::provenance(),
+        model: network.reference(),
+        board: BoardReference { name: board.name().to_owned(), fingerprint: board.fingerprint() },
+        algorithm: algorithm.to_owned(),
+        objective: objective.to_string(),
+        configuration: schedule.to_string(),
+        predicted,
+        stages: schedule.to_stages(network.model.graph()),
     }
 }
 

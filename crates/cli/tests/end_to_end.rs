@@ -19,7 +19,7 @@ fn schedule_without_a_profile_then_run() {
     assert!(shown.contains("Chosen for throughput") && shown.contains("predicted ms"), "{shown}");
     let ran = workplace.succeed(&["run", "--frames", "30", "--trace", "trace.json"]);
     assert!(ran.contains("30 frames through") && ran.contains("frames/s measured"), "{ran}");
-    assert!(ran.contains("4 frames checked against sequential inference"), "{ran}");
+    assert!(ran.contains("30 frames checked against sequential inference"), "{ran}");
     let trace = json(&text(&workplace.path("trace.json")));
     let spans = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").count();
     assert!(spans >= 30, "{spans} spans");
@@ -59,7 +59,7 @@ fn profile_to_schedule_to_run_through_files() {
         assert_eq!(measured["frames"], 20);
         assert!(measured["largest_difference"].as_f64().unwrap() <= 1e-4, "{measured}");
         assert!(measured["measured_period_seconds"].as_f64().unwrap() > 0.0);
-        assert_eq!(measured["checked_frames"], 4);
+        assert_eq!(measured["checked_frames"], 20);
     }
 }
 
@@ -134,5 +134,5 @@ fn ctrl_c_finishes_the_frames_in_flight() {
     let report = json(&String::from_utf8(output.stdout).unwrap());
     let frames = report["frames"].as_u64().unwrap();
     assert!((1..1_000_000_000).contains(&frames), "{frames}");
-    assert_eq!(report["checked_frames"], 4);
+    assert_eq!(report["checked_frames"].as_u64(), Some(frames));
 }

@@ -43,7 +43,7 @@ fn a_schedule_with_a_shared_operator_runs_and_is_traced() {
     let workplace = Workplace::new();
     let Some(()) = shared(&workplace, [3, 5]) else { return };
     let ran = workplace.succeed(&["run", "--schedule", "shared.json", "--frames", "20", "--trace", "trace.json"]);
-    assert!(ran.contains("+") && ran.contains("4 frames checked against sequential inference"), "{ran}");
+    assert!(ran.contains("+") && ran.contains("20 frames checked against sequential inference"), "{ran}");
     let trace = text(&workplace.path("trace.json"));
     assert!(trace.contains("channels 0..3") && trace.contains("channels 3..8"), "{trace}");
     let simulated = workplace.succeed(&["simulate", "--schedule", "shared.json", "--frames", "5"]);
@@ -119,6 +119,6 @@ fn a_board_with_a_software_gpu_needs_no_flags() {
         document["predicted"]["replica_seconds"] = json!([[0.001], [0.001]]);
         workplace.write("device.json", document.to_string());
         let ran = workplace.succeed(&["run", "--board", "board.json", "--schedule", "device.json", "--frames", "10"]);
-        assert!(ran.contains("| G1 ") && ran.contains("4 frames checked"), "{ran}");
+        assert!(ran.contains("| G1 ") && ran.contains("10 frames checked"), "{ran}");
     }
 }

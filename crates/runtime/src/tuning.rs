@@ -129,8 +129,10 @@ const PATIENCE: u32 = 10;
 /// Frames per replica that a new schedule works on before it is watched.
 const WARM_UP: u64 = 3;
 
-/// Frames and busy time of each replica.
-type Counts = Vec<Vec<(u64, Duration)>>;
+/// Frames and busy time of a replica.
+type Count = (u64, Duration);
+/// Of each replica, stage by stage.
+type Counts = Vec<Vec<Count>>;
 
 fn counts(metrics: &[StageMetrics]) -> Counts {
     let stage = |stage: &StageMetrics| stage.replicas.iter().map(|replica| (replica.frames, replica.busy)).collect();
@@ -199,17 +201,16 @@ impl Engine {
         // What cores did until here is nobody's business.
         drop(watch.loads());
         let since = |counts: &Counts| -> Counts {
-            let replicas = |(now, before): (&Vec<(u64, Duration)>, &Vec<(u64, Duration)>)| {
-                let pairs = now.iter().zip(before);
-                pairs.map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1))).collect()
-            };
-            counts.iter().zip(&before).map(replicas).collect()
+            let stages = counts.iter().zip(&before);
+            let more =
+                |(now, before): (&Count, &Count)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1));
+            stages.map(|(now, before)| now.iter().zip(before).map(more).collect()).collect()
         };
         let counted = self.wait(limit, is_over, &mut |counts, elapsed| {
             elapsed >= policy.window && since(counts).iter().flatten().all(|(frames, _)| *frames >= policy.frames)
         });
         let Some(counted) = counted else { return Ok(None) };
-        let mean = |&(frames, busy): &(u64, Duration)| busy.checked_div(u32::try_from(frames).unwrap_or(u32::MAX));
+        let mean = |&(frames, busy): &Count| busy.checked_div(u32::try_from(frames).unwrap_or(u32::MAX));
         let times: Vec<Vec<Option<Duration>>> =
             since(&counted).iter().map(|stage| stage.iter().map(mean).collect()).collect();
         let rate = |stage: &Vec<Option<Duration>>| {

@@ -48,8 +48,26 @@ impl ModelGuided {
         model: &mut M,
         oracle: &mut dyn Oracle<M::Configuration>,
     ) -> Result<Tuning<M::Configuration>, TuneError> {
+        self.tune_from(None, model, oracle)
+    }
+
+    /// As [`ModelGuided::tune`], but runs a given configuration first: what is at work already, for instance.
+    ///
+    /// # Errors
+    /// What the model or the oracle fails with.
+    pub fn tune_from<M: Model>(
+        &self,
+        start: Option<&M::Configuration>,
+        model: &mut M,
+        oracle: &mut dyn Oracle<M::Configuration>,
+    ) -> Result<Tuning<M::Configuration>, TuneError> {
         let mut recorder = Recorder::new(oracle, Nanoseconds::ZERO);
         let mut tried: Vec<(M::Configuration, Trial)> = Vec::new();
+        if let Some(start) = start {
+            let (trial, _) = recorder.run(start)?;
+            model.learn(start, &trial);
+            tried.push((start.clone(), trial));
+        }
         while tried.len() < self.trials.max(1) {
             let (configuration, expected) = model.best()?;
             let known = tried.iter().map(|(configuration, _)| model.period(configuration)).min();

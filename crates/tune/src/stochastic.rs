@@ -111,7 +111,7 @@ impl Tuner for HillClimbing {
         let mut recorder = Recorder::new(oracle, Nanoseconds::ZERO);
         let mut start = self.start.configuration(space, &mut random);
         loop {
-            self.climb(space, start, &mut recorder, &mut random)?;
+            self.climb(space, &start, &mut recorder, &mut random)?;
             if recorder.trials() >= self.trials {
                 return finish(space, recorder);
             }
@@ -124,12 +124,12 @@ impl HillClimbing {
     fn climb(
         &self,
         space: &Space,
-        start: Configuration,
+        start: &Configuration,
         recorder: &mut Recorder<'_, Configuration>,
         random: &mut ChaCha8Rng,
     ) -> Result<(), TuneError> {
-        let mut period = recorder.run(&start)?.0.period;
-        let mut ways = neighbours(space, &start);
+        let mut period = recorder.run(start)?.0.period;
+        let mut ways = neighbours(space, start);
         ways.shuffle(random);
         while let Some(next) = ways.pop() {
             if recorder.trials() >= self.trials {

@@ -9,3 +9,4 @@ pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod schemas;
 pub(crate) mod simulate;
+pub(crate) mod tune;

@@ -1,28 +1,25 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use millstream_backend::{Backend, Segment, Tensor};
+use millstream_backend::Backend;
 use millstream_board::{Board, Processor};
-use millstream_cost::Statistics;
-use millstream_profile::sample_frame;
+use millstream_cost::{CostTable, Statistics, fit};
 use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
-use millstream_runtime::{Engine, EngineOptions, FrameResult};
-use millstream_schedule::{Replica, Schedule, ScheduleDocument, Stage};
+use millstream_runtime::{Engine, EngineOptions, FrameResult, TuningEvent, TuningEventKind, TuningPolicy};
+use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
 use serde::Serialize;
 
+use crate::adaptive::ModelPlanner;
 use crate::arguments::RunCommand;
 use crate::backends::Backends;
 use crate::commands::schedule::stage_rows;
 use crate::model::Network;
+use crate::reference::Reference;
 use crate::run_trace::trace;
 use crate::scheduled::Scheduled;
-use crate::{files, interrupt, machine, output, profiling, steady};
-
-/// Different frames that take turns.
-const DIFFERENT_FRAMES: u64 = 4;
-/// Results may differ from sequential inference by this much, relative to the largest element.
-const TOLERANCE: f32 = 1e-4;
+use crate::{files, interrupt, machine, output, planning, profiling, steady};
 
 #[derive(Serialize)]
 struct Report {
@@ -36,7 +33,18 @@ struct Report {
     largest_difference: f32,
     checked_frames: usize,
     stages: Vec<StageReport>,
+    /// What happened while the schedule was adapted.
+    adaptations: Vec<AdaptationReport>,
     warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct AdaptationReport {
+    seconds: f64,
+    what: &'static str,
+    configuration: Option<String>,
+    period_seconds: Option<f64>,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -69,34 +77,44 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         takes_over: true,
         ..EngineOptions::default()
     };
-    let stream = stream(&network, &board, &schedule, &backend, command.frames, &options)?;
-    let check = check(&network, &backend, &board, &stream)?;
+    let costs = match (&profile, command.adaptive) {
+        (Some(profile), true) => {
+            Some(fit(profile, &board, network.model.digest(), network.model.graph(), &network.chain)?)
+        }
+        (None, true) => bail!(
+            "adapting needs a profile of {} on this board, and none is cached; make one with: cargo xtask schedule --model {}",
+            network.name(),
+            network.source
+        ),
+        _ => None,
+    };
+    let reference = Reference::new(&network, &backend, &board)?;
+    let engine = start(&network, &board, &schedule, &backend, &options)?;
+    let stream = stream(&network, &board, &engine, &reference, command, costs.as_ref())?;
     if let Some(path) = &command.trace {
         files::write(path, &trace(&schedule, network.model.graph(), &stream.results))?;
         output::remark(format!("wrote {}; open it with https://ui.perfetto.dev", path.display()));
     }
-    let report = report(&document, &schedule, &network, &stream, &check);
+    let at_work = engine.schedule()?;
+    let document = match &costs {
+        Some(costs) if at_work != schedule => adapted(&document, &at_work, &network, &board, costs)?,
+        _ => document,
+    };
+    let report = report(&document, &at_work, &network, &stream);
     if command.json {
         output::json(&report)?;
     } else {
-        print(&document, &schedule, &network, &report);
-    }
-    if check.largest_difference > TOLERANCE || check.largest_difference.is_nan() {
-        bail!(
-            "results differ from sequential inference by {:.1e} (relative to the largest element), more than {TOLERANCE:.0e}",
-            check.largest_difference
-        );
+        print(&document, &at_work, &network, &report);
     }
     Ok(())
 }
 
 /// What streaming showed.
 struct Stream {
-    frames: Vec<Vec<Tensor>>,
     results: Vec<FrameResult>,
-    /// Outputs of the last result of each different frame.
-    outputs: BTreeMap<u64, Vec<Tensor>>,
+    largest_difference: f32,
     metrics: Vec<millstream_runtime::StageMetrics>,
+    events: Vec<TuningEvent>,
     warnings: Vec<String>,
 }
 
@@ -121,95 +139,94 @@ fn start(
     Ok(Engine::with_fallback(graph, schedule, &fallback, backends, options)?)
 }
 
+/// Streams frames, checks each result, and adapts the schedule meanwhile if there are costs to plan with.
 fn stream(
     network: &Network,
     board: &Board,
-    schedule: &Schedule,
-    backend: &Arc<dyn Backend>,
-    count: u64,
-    options: &EngineOptions,
+    engine: &Engine,
+    reference: &Reference,
+    command: &RunCommand,
+    costs: Option<&CostTable>,
 ) -> Result<Stream> {
-    let graph = network.model.graph();
-    let frames = (0..DIFFERENT_FRAMES).map(|seed| sample_frame(graph, seed)).collect::<Result<Vec<_>, _>>()?;
-    let engine = start(network, board, schedule, backend, options)?;
     // Fills every worker's caches and memory pools.
-    let warm_up = 2 * schedule.processors().count() + 2;
-    for result in engine.run(std::iter::repeat_n(frames[0].clone(), warm_up)) {
-        result.outcome?;
+    let warm_up = 2 * engine.schedule()?.processors().count() as u64 + 2;
+    for result in engine.run((0..warm_up).map(|number| reference.frame(number))) {
+        reference.check(result.sequence, result.outcome)?;
     }
     engine.reset_metrics();
-    let mut outputs = BTreeMap::new();
-    let supply = frames.iter().cycle().take(count as usize).take_while(|_| !interrupt::requested()).cloned();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let adapting = costs.map(|costs| {
+            let mut planner = ModelPlanner::new(network, board, costs);
+            let is_over = || is_over.load(Ordering::Relaxed);
+            scope.spawn(move || {
+                let mut tell = |event: &TuningEvent| output::remark(format!("after {event}"));
+                engine.tune(&mut planner, &TuningPolicy::default(), &is_over, &mut tell)
+            })
+        });
+        let streamed = frames(engine, reference, command, warm_up);
+        is_over.store(true, Ordering::Relaxed);
+        let events = match adapting {
+            Some(thread) => thread.join().map_err(|_| anyhow::anyhow!("the tuner panicked"))??,
+            None => Vec::new(),
+        };
+        let (results, largest_difference) = streamed?;
+        let warnings = engine.warnings();
+        Ok(Stream { results, largest_difference, metrics: engine.metrics(), events, warnings })
+    })
+}
+
+/// Submits and receives. Returns the results, and the largest difference from sequential inference.
+fn frames(engine: &Engine, reference: &Reference, command: &RunCommand, first: u64) -> Result<(Vec<FrameResult>, f32)> {
+    let begin = Instant::now();
+    let is_enough = |count: u64| match command.duration {
+        Some(duration) => begin.elapsed() >= duration.0,
+        None => count >= command.frames,
+    };
+    let mut count = 0;
+    let supply = std::iter::from_fn(|| {
+        let is_over = is_enough(count) || interrupt::requested();
+        count += 1;
+        (!is_over).then(|| reference.frame(first + count - 1))
+    });
     let mut results = Vec::new();
-    for (index, mut result) in engine.run(supply).enumerate() {
-        let made = std::mem::replace(&mut result.outcome, Ok(Vec::new())).with_context(|| format!("frame {index}"))?;
-        outputs.insert(index as u64 % DIFFERENT_FRAMES, made);
+    let mut largest = 0.0_f32;
+    for mut result in engine.run(supply) {
+        let outcome = std::mem::replace(&mut result.outcome, Ok(Vec::new()));
+        let sequence = result.sequence;
+        if sequence != first + results.len() as u64 {
+            bail!("the result of frame {sequence} came out of turn");
+        }
         results.push(result);
+        largest = largest.max(reference.check(sequence, outcome)?);
     }
     if results.is_empty() {
         bail!("interrupted before the first frame");
     }
-    Ok(Stream { results, outputs, metrics: engine.metrics(), warnings: engine.warnings().to_vec(), frames })
+    Ok((results, largest))
 }
 
-/// The comparison with sequential inference.
-struct Check {
-    largest_difference: f32,
-    frames: usize,
-}
-
-/// Runs the network as a whole, on one core, on the different frames, and compares element by element.
-fn check(network: &Network, backend: &Arc<dyn Backend>, board: &Board, stream: &Stream) -> Result<Check> {
-    let cluster = board.clusters().first().context("the board has no cluster")?;
-    let core = cluster.cores.first().context("the cluster has no core")?.id;
-    let processor = Processor { cluster: cluster.label.clone(), cores: vec![core] };
-    let mut whole = backend.prepare(&Segment::whole(network.model.graph()), &processor)?;
-    let order = whole_outputs(network);
-    let mut check = Check { largest_difference: 0.0, frames: 0 };
-    for (&seed, made) in &stream.outputs {
-        let expected = whole.run(&stream.frames[seed as usize])?;
-        for (position, tensor) in made.iter().enumerate() {
-            let reference =
-                order.get(position).and_then(|&place| expected.get(place)).context("an output is missing")?;
-            check.largest_difference = check.largest_difference.max(difference(tensor, reference)?);
-        }
-        check.frames += 1;
-    }
-    Ok(check)
-}
-
-/// For each output of the network, its position among the outputs of the segment that is the whole network.
-fn whole_outputs(network: &Network) -> Vec<usize> {
-    let graph = network.model.graph();
-    let made = Segment::whole(graph).boundary.outputs;
-    graph.outputs().iter().filter_map(|output| made.iter().position(|value| value == output)).collect()
-}
-
-/// Largest difference of two tensors, relative to the largest element of the reference.
-fn difference(tensor: &Tensor, reference: &Tensor) -> Result<f32> {
-    if tensor.shape() != reference.shape() || tensor.data_type() != reference.data_type() {
-        bail!("an output is {} where sequential inference gives {}", tensor.description(), reference.description());
-    }
-    match (tensor.as_f32(), reference.as_f32()) {
-        (Some(left), Some(right)) => {
-            let scale = right.iter().fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
-            // NaN in one and not in the other must not be lost in a maximum.
-            let differs =
-                |(left, right): (&f32, &f32)| if left.is_nan() == right.is_nan() { 0.0 } else { f32::INFINITY };
-            let apart = |(left, right): (&f32, &f32)| ((left - right).abs() / scale).max(0.0);
-            Ok(left.iter().zip(right).map(|pair| apart(pair).max(differs(pair))).fold(0.0, f32::max))
-        }
-        _ => Ok(if tensor.bytes() == reference.bytes() { 0.0 } else { f32::INFINITY }),
-    }
-}
-
-fn report(
+/// The document of the schedule that is at work at the end, with what the profile predicts of it.
+fn adapted(
     document: &ScheduleDocument,
     schedule: &Schedule,
     network: &Network,
-    stream: &Stream,
-    check: &Check,
-) -> Report {
+    board: &Board,
+    costs: &CostTable,
+) -> Result<ScheduleDocument> {
+    let evaluation = schedule.evaluate(network.model.graph(), costs)?;
+    let seconds = |times: &Vec<millstream_cost::Nanoseconds>| times.iter().map(|time| time.seconds()).collect();
+    let predicted = Prediction {
+        period_seconds: evaluation.period.seconds(),
+        latency_seconds: evaluation.latency.seconds(),
+        lower_bound_period_seconds: document.predicted.lower_bound_period_seconds.min(evaluation.period.seconds()),
+        replica_seconds: evaluation.stages.iter().map(|stage| seconds(&stage.replica_times)).collect(),
+    };
+    let objective = document.objective.parse().unwrap_or(millstream_pipeline::Objective::Throughput);
+    Ok(planning::document(schedule, predicted, "adaptive", objective, network, board))
+}
+
+fn report(document: &ScheduleDocument, schedule: &Schedule, network: &Network, stream: &Stream) -> Report {
     let rows = stage_rows(schedule, document, network);
     let replicas = stream.metrics.iter().flat_map(|stage| &stage.replicas);
     let stages = rows.iter().zip(replicas).map(|(row, metrics)| StageReport {
@@ -230,10 +247,28 @@ fn report(
         predicted_latency_seconds: document.predicted.latency_seconds,
         measured_latency_seconds: stream.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
         latency_with_queues_seconds: Statistics::of(&times).map_or(0.0, |statistics| statistics.median_seconds),
-        largest_difference: check.largest_difference,
-        checked_frames: check.frames,
+        largest_difference: stream.largest_difference,
+        checked_frames: stream.results.len(),
         stages: stages.collect(),
+        adaptations: stream.events.iter().map(adaptation).collect(),
         warnings: stream.warnings.clone(),
+    }
+}
+
+fn adaptation(event: &TuningEvent) -> AdaptationReport {
+    let (what, configuration, period) = match &event.kind {
+        TuningEventKind::Drift { period, .. } => ("drift", None, Some(period)),
+        TuningEventKind::Trial { configuration, period } => ("trial", Some(configuration), Some(period)),
+        TuningEventKind::Settled { configuration, period } => ("settled", Some(configuration), Some(period)),
+        TuningEventKind::Refused { configuration, .. } => ("refused", Some(configuration), None),
+        _ => ("other", None, None),
+    };
+    AdaptationReport {
+        seconds: event.at.as_secs_f64(),
+        what,
+        configuration: configuration.cloned(),
+        period_seconds: period.map(Duration::as_secs_f64),
+        text: event.to_string(),
     }
 }
 
@@ -275,6 +310,9 @@ fn print(document: &ScheduleDocument, schedule: &Schedule, network: &Network, re
         "Results:    {} frames checked against sequential inference, largest difference {:.1e} of the largest element",
         report.checked_frames, report.largest_difference
     ));
+    for adaptation in &report.adaptations {
+        output::line(format!("Adapted:    after {}", adaptation.text));
+    }
     for warning in &report.warnings {
         output::line(format!("Warning:    {warning}"));
     }

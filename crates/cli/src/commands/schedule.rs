@@ -9,11 +9,9 @@ use serde::Serialize;
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
 use crate::backends::Backends;
 use crate::model::Network;
-use crate::planning::Plans;
+use crate::planning::{PROFILE_BUDGET, Plans};
 use crate::{files, machine, output, profiling, sharing};
 
-/// Time for a profile that a schedule needs on the way.
-const PROFILE_BUDGET: std::time::Duration = std::time::Duration::from_secs(20);
 const OBJECTIVES: [Objective; 3] = [Objective::Latency, Objective::Balanced, Objective::Throughput];
 
 #[derive(Serialize)]

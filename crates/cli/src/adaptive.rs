@@ -1,0 +1,106 @@
+//! Schedules for a pipeline that is running, from a model that its trials correct.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_runtime::{Engine, Observation, Planner, TuningPolicy};
+use millstream_schedule::Schedule;
+use millstream_tune::{BoardModel, Model, Oracle, Trial, TuneError};
+
+use crate::model::Network;
+
+/// Relative gains below this are not worth a trial.
+const NOISE: f64 = 0.03;
+
+/// What an observation says to the searches.
+pub(crate) fn trial_of(seen: &Observation, spent: Nanoseconds) -> Trial {
+    let time = |time: &Option<std::time::Duration>| time.map(Nanoseconds::from).unwrap_or_default();
+    Trial {
+        stage_times: seen.replica_times.iter().flatten().map(time).collect(),
+        period: Nanoseconds::from(seen.period),
+        available: seen.cores.iter().map(|load| (load.core, load.available())).collect(),
+        spent,
+        ..Trial::default()
+    }
+}
+
+/// Plans for an engine with the exact search on costs that follow what the engine shows.
+pub(crate) struct ModelPlanner {
+    model: BoardModel,
+    tried: Vec<Schedule>,
+}
+
+impl ModelPlanner {
+    pub(crate) fn new(network: &Network, board: &Board, table: &CostTable) -> Self {
+        let model = BoardModel::new(network.model.graph(), &network.chain, board, table);
+        Self { model, tried: Vec::new() }
+    }
+}
+
+impl Planner for ModelPlanner {
+    fn propose(&mut self, seen: &Observation) -> Result<Option<Schedule>, Box<dyn std::error::Error + Send + Sync>> {
+        self.model.learn(&seen.schedule, &trial_of(seen, Nanoseconds::ZERO));
+        if !self.tried.contains(&seen.schedule) {
+            self.tried.push(seen.schedule.clone());
+        }
+        let (schedule, expected) = self.model.best()?;
+        let known = self.tried.iter().map(|tried| self.model.period(tried)).min().unwrap_or_default();
+        tracing::info!(slowdowns = ?self.model.slowdowns(), configuration = %schedule, %expected, best_tried = %known, "plan");
+        let promises = expected.seconds() < known.seconds() * (1.0 - NOISE);
+        Ok(Some(schedule).filter(|schedule| promises && !self.tried.contains(schedule)))
+    }
+
+    fn forget(&mut self) {
+        self.model.forget();
+        self.tried.clear();
+    }
+}
+
+/// An engine with frames flowing through it, as something that measures schedules.
+pub(crate) struct LiveOracle<'a> {
+    engine: &'a Engine,
+    policy: TuningPolicy,
+    /// The most trials.
+    most: usize,
+    is_over: &'a dyn Fn() -> bool,
+    /// What was run, in order.
+    pub(crate) trials: Vec<(Schedule, Trial)>,
+}
+
+impl<'a> LiveOracle<'a> {
+    pub(crate) fn new(engine: &'a Engine, policy: TuningPolicy, most: usize, is_over: &'a dyn Fn() -> bool) -> Self {
+        Self { engine, policy, most, is_over, trials: Vec::new() }
+    }
+
+    /// The trial with the shortest period.
+    pub(crate) fn best(&self) -> Option<&(Schedule, Trial)> {
+        self.trials.iter().min_by_key(|(_, trial)| trial.period)
+    }
+
+    /// Whether the search had to stop because it may run no more trials.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.trials.len() >= self.most
+    }
+}
+
+impl Oracle<Schedule> for LiveOracle<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Result<Trial, TuneError> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| TuneError::Oracle {
+            configuration: schedule.to_string(),
+            source,
+        };
+        if self.is_exhausted() {
+            return Err(failed("there are no trials left".into()));
+        }
+        let begin = Instant::now();
+        let seen =
+            self.engine.try_schedule(schedule, &self.policy, self.is_over).map_err(|error| failed(error.into()))?;
+        let seen = seen.ok_or_else(|| failed("it was interrupted".into()))?;
+        let trial = trial_of(&seen, Nanoseconds::from(begin.elapsed()));
+        tracing::info!(configuration = %schedule, period = %trial.period, available = ?trial.available, "trial");
+        self.trials.push((schedule.clone(), trial.clone()));
+        Ok(trial)
+    }
+}
