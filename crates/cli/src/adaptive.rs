@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
+use millstream_pipeline::Objective;
 use millstream_runtime::{Engine, Observation, Planner, TuningPolicy};
 use millstream_schedule::Schedule;
 use millstream_tune::{BoardModel, Model, Oracle, Trial, TuneError};
@@ -33,8 +34,8 @@ pub(crate) struct ModelPlanner {
 }
 
 impl ModelPlanner {
-    pub(crate) fn new(network: &Network, board: &Board, table: &CostTable) -> Self {
-        let model = BoardModel::new(network.model.graph(), &network.chain, board, table);
+    pub(crate) fn new(network: &Network, board: &Board, table: &CostTable, objective: Objective) -> Self {
+        let model = BoardModel::new(network.model.graph(), &network.chain, board, table).with_objective(objective);
         Self { model, tried: Vec::new() }
     }
 }

@@ -51,6 +51,7 @@ mod tests {
             schedule: Schedule { stages: Vec::new() },
             replica_times: times.iter().map(stage).collect(),
             period: Duration::from_millis(1),
+            latency: Duration::from_millis(1),
             cores: vec![CoreLoad { core: CoreId(3), own: 0.3, others, hertz }],
         }
     }

@@ -84,4 +84,4 @@ pub use metrics::{ReplicaMetrics, StageMetrics};
 pub use options::EngineOptions;
 pub use packet::{FrameResult, StageSpan, StepSpan};
 pub use results::Results;
-pub use tuning::{Observation, Planner, TuningEvent, TuningEventKind, TuningPolicy};
+pub use tuning::{Goal, Observation, Planner, TuningEvent, TuningEventKind, TuningPolicy};

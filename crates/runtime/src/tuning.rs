@@ -18,8 +18,33 @@ pub struct Observation {
     pub replica_times: Vec<Vec<Option<Duration>>>,
     /// Time between two frames that the slowest stage allows, if frames are always there.
     pub period: Duration,
+    /// Time of a frame through all stages, by their slowest replicas.
+    pub latency: Duration,
     /// What the cores were used for; empty if the system does not tell.
     pub cores: Vec<CoreLoad>,
+}
+
+/// What a schedule is to be good at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Goal {
+    /// A short time between two frames.
+    #[default]
+    Throughput,
+    /// A short time of each frame.
+    Latency,
+    /// Both: a small product.
+    Balanced,
+}
+
+impl Goal {
+    /// How well a schedule does: shorter is better. For both together, their geometric mean.
+    pub fn measure(self, period: Duration, latency: Duration) -> Duration {
+        match self {
+            Self::Throughput => period,
+            Self::Latency => latency,
+            Self::Balanced => Duration::from_secs_f64((period.as_secs_f64() * latency.as_secs_f64()).sqrt()),
+        }
+    }
 }
 
 /// Proposes schedules while frames flow.
@@ -37,6 +62,8 @@ pub trait Planner: Send {
 /// When an engine looks for a better schedule, and how far it goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TuningPolicy {
+    /// What makes a schedule better.
+    pub goal: Goal,
     /// How long a schedule is watched to learn its times.
     pub window: Duration,
     /// Frames that every replica must have worked on within that; else the window is longer.
@@ -46,7 +73,7 @@ pub struct TuningPolicy {
     pub drift: f64,
     /// The most schedules that are tried after a change.
     pub trials: usize,
-    /// A schedule must be better than what was there by this, relative to its period, to replace it.
+    /// A schedule must be better than what was there by this, relatively, to replace it.
     pub gain: f64,
     /// Whether to look for a better schedule at once, without waiting for a change.
     pub at_once: bool,
@@ -54,7 +81,15 @@ pub struct TuningPolicy {
 
 impl Default for TuningPolicy {
     fn default() -> Self {
-        Self { window: Duration::from_secs(1), frames: 10, drift: 0.2, trials: 5, gain: 0.02, at_once: false }
+        Self {
+            goal: Goal::Throughput,
+            window: Duration::from_secs(1),
+            frames: 10,
+            drift: 0.2,
+            trials: 5,
+            gain: 0.02,
+            at_once: false,
+        }
     }
 }
 
@@ -221,7 +256,9 @@ impl Engine {
             return Ok(None);
         }
         let period = Duration::from_secs_f64(1.0 / slowest);
-        Ok(Some(Observation { schedule: self.schedule()?, replica_times: times, period, cores: watch.loads() }))
+        let latency = times.iter().filter_map(|stage| stage.iter().flatten().max()).sum();
+        let schedule = self.schedule()?;
+        Ok(Some(Observation { schedule, replica_times: times, period, latency, cores: watch.loads() }))
     }
 
     /// Waits until the counts are as wanted or the limit is over; `None` if everything is over.
@@ -260,6 +297,10 @@ impl Tuning<'_> {
         let event = TuningEvent { at: self.began.elapsed(), kind };
         (self.report)(&event);
         self.events.push(event);
+    }
+
+    fn measure(&self, seen: &Observation) -> Duration {
+        self.policy.goal.measure(seen.period, seen.latency)
     }
 
     fn observe(&mut self) -> Result<Option<Observation>, RuntimeError> {
@@ -302,7 +343,7 @@ impl Tuning<'_> {
             }
             let Some(seen) = self.observe()? else { break };
             self.tell(TuningEventKind::Trial { configuration, period: seen.period });
-            if seen.period.as_secs_f64() < best.period.as_secs_f64() * (1.0 - self.policy.gain) {
+            if self.measure(&seen).as_secs_f64() < self.measure(&best).as_secs_f64() * (1.0 - self.policy.gain) {
                 best = seen.clone();
             }
             last = seen;
@@ -311,7 +352,7 @@ impl Tuning<'_> {
         // A trial that was lucky must not leave less than there was.
         if let Some(now) = &settled
             && now.schedule != start.schedule
-            && now.period > start.period
+            && self.measure(now) > self.measure(&start)
         {
             let was_at_work = now.schedule.clone();
             settled = self.settle(&was_at_work, start)?;

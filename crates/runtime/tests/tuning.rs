@@ -12,7 +12,7 @@ use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor
 use millstream_board::{CoreId, Processor};
 use millstream_graph::{Graph, OperatorId};
 use millstream_runtime::{
-    Engine, EngineOptions, Observation, Planner, RuntimeError, TuningEvent, TuningEventKind, TuningPolicy,
+    Engine, EngineOptions, Goal, Observation, Planner, RuntimeError, TuningEvent, TuningEventKind, TuningPolicy,
 };
 use millstream_schedule::{Replica, Schedule, Stage};
 use support::chain;
@@ -84,8 +84,15 @@ impl Planner for Scripted {
     }
 }
 
-const POLICY: TuningPolicy =
-    TuningPolicy { window: Duration::from_millis(40), frames: 5, drift: 0.5, trials: 3, gain: 0.05, at_once: false };
+const POLICY: TuningPolicy = TuningPolicy {
+    goal: Goal::Throughput,
+    window: Duration::from_millis(40),
+    frames: 5,
+    drift: 0.5,
+    trials: 3,
+    gain: 0.05,
+    at_once: false,
+};
 
 /// Streams frames until tuning has settled, checking every result. Runs `meanwhile` once, after some frames.
 fn stream(
@@ -165,6 +172,25 @@ fn nothing_better_leaves_what_was_there() {
     assert_eq!(schedule, start);
     let trials = events.unwrap().iter().filter(|event| matches!(event.kind, TuningEventKind::Trial { .. })).count();
     assert_eq!(trials, POLICY.trials);
+}
+
+#[test]
+fn a_goal_of_latency_keeps_what_is_quick_for_a_frame() {
+    let graph = chain(6);
+    // On two equal cores, all cuts take a frame as long; the whole on a slow core takes longer, the whole on a fast one less.
+    let whole = |core: u32| Schedule {
+        stages: vec![Stage { replicas: vec![Replica::single(Processor::new("B", [core]), graph.order().to_vec())] }],
+    };
+    let start = split(&graph, 3);
+    let mut planner = Scripted { proposals: vec![whole(1), whole(0)], ..Scripted::default() };
+    let policy = TuningPolicy { goal: Goal::Latency, ..POLICY };
+    let slow_down = |core: &AtomicU64| core.store(2500, Ordering::Relaxed);
+    let (events, schedule) = stream(&graph, &start, &mut planner, &policy, slow_down);
+    assert!(events.unwrap().len() >= 4);
+    assert_eq!(schedule, whole(0));
+    let [frame, other] = [Duration::from_millis(4), Duration::from_millis(9)];
+    assert_eq!(Goal::Throughput.measure(frame, other), frame);
+    assert_eq!(Goal::Balanced.measure(frame, other), Duration::from_millis(6));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use millstream_board::{Board, CoreId, Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{Problem, best_period};
+use millstream_pipeline::{Objective, Problem, best_period, choose, pareto_front};
 use millstream_schedule::{Replica, Schedule};
 
 use crate::log_factors::{LogFactors, Observation};
@@ -34,6 +34,7 @@ pub struct BoardModel {
     chain: Chain,
     board: Board,
     table: CostTable,
+    objective: Objective,
     /// Of blocks, then of processors in the order in which they were first seen.
     factors: LogFactors,
     /// Processors of which stages were timed, with the index of their factor.
@@ -51,9 +52,26 @@ impl BoardModel {
             chain: chain.clone(),
             board: board.clone(),
             table: table.clone(),
+            objective: Objective::Throughput,
             factors,
             timed: Vec::new(),
             cores: BTreeMap::new(),
+        }
+    }
+
+    /// With another objective than throughput.
+    #[must_use]
+    pub fn with_objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
+        self
+    }
+
+    /// What the objective wants to be short: the period, the latency, or for both their geometric mean.
+    fn measure(&self, period: Nanoseconds, latency: Nanoseconds) -> Nanoseconds {
+        match self.objective {
+            Objective::Throughput => period,
+            Objective::Latency => latency,
+            Objective::Balanced => Nanoseconds::from_seconds((period.seconds() * latency.seconds()).sqrt()),
         }
     }
 
@@ -192,9 +210,16 @@ impl Model for BoardModel {
         let (board, table) = self.slowed()?;
         let failed = |error| TuneError::Model(Box::new(error));
         let problem = Problem::new(&self.graph, &self.chain, &board, &table).map_err(failed)?;
-        let plan = best_period(&problem).map_err(failed)?;
+        let fastest = best_period(&problem).map_err(failed)?;
+        let plan = match self.objective {
+            Objective::Throughput => fastest,
+            objective => {
+                let front = pareto_front(&problem).map_err(failed)?;
+                choose(&front, objective).and_then(|index| front.get(index).cloned()).unwrap_or(fastest)
+            }
+        };
         let schedule = problem.schedule(&plan).with_processors(|processor| self.at_home(processor));
-        Ok((schedule, plan.period))
+        Ok((schedule, self.measure(plan.period, plan.latency)))
     }
 
     /// What evaluation says, each processor being as slow as it was seen to be, or as its slowest core.
@@ -208,7 +233,9 @@ impl Model for BoardModel {
             }
             own
         });
-        named.evaluate(&self.graph, &table.derived(&classes)).map_or(Nanoseconds(u64::MAX), |found| found.period)
+        named
+            .evaluate(&self.graph, &table.derived(&classes))
+            .map_or(Nanoseconds(u64::MAX), |found| self.measure(found.period, found.latency))
     }
 
     fn learn(&mut self, schedule: &Schedule, trial: &Trial) {

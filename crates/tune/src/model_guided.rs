@@ -8,7 +8,8 @@ pub trait Model {
     /// What is searched for.
     type Configuration: Clone + PartialEq;
 
-    /// The configuration that is best as far as the model knows, and the period that it expects of it.
+    /// The configuration that is best as far as the model knows, and the period that it expects of it; or whatever else the model
+    /// wants to be short.
     ///
     /// # Errors
     /// [`TuneError::Model`] if the search fails.

@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::Backend;
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, Statistics, fit};
+use millstream_pipeline::Objective;
 use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
-use millstream_runtime::{Engine, EngineOptions, FrameResult, TuningEvent, TuningEventKind, TuningPolicy};
+use millstream_runtime::{Engine, EngineOptions, FrameResult, Goal, TuningEvent, TuningEventKind, TuningPolicy};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
 use serde::Serialize;
 
@@ -90,14 +91,25 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     };
     let reference = Reference::new(&network, &backend, &board)?;
     let engine = start(&network, &board, &schedule, &backend, &options)?;
-    let stream = stream(&network, &board, &engine, &reference, command, costs.as_ref())?;
+    let objective: Objective = document.objective.parse().unwrap_or(Objective::Throughput);
+    let adaptation = costs.as_ref().map(|costs| {
+        let goal = match objective {
+            Objective::Throughput => Goal::Throughput,
+            Objective::Latency => Goal::Latency,
+            Objective::Balanced => Goal::Balanced,
+        };
+        let planner = ModelPlanner::new(&network, &board, costs, objective);
+        // Conditions may differ from those of the profile from the beginning.
+        (planner, TuningPolicy { goal, at_once: true, ..TuningPolicy::default() })
+    });
+    let stream = stream(&engine, &reference, command, adaptation)?;
     if let Some(path) = &command.trace {
         files::write(path, &trace(&schedule, network.model.graph(), &stream.results))?;
         output::remark(format!("wrote {}; open it with https://ui.perfetto.dev", path.display()));
     }
     let at_work = engine.schedule()?;
     let document = match &costs {
-        Some(costs) if at_work != schedule => adapted(&document, &at_work, &network, &board, costs)?,
+        Some(costs) if at_work != schedule => adapted(&document, &at_work, &network, &board, costs, objective)?,
         _ => document,
     };
     let report = report(&document, &at_work, &network, &stream);
@@ -141,12 +153,10 @@ fn start(
 
 /// Streams frames, checks each result, and adapts the schedule meanwhile if there are costs to plan with.
 fn stream(
-    network: &Network,
-    board: &Board,
     engine: &Engine,
     reference: &Reference,
     command: &RunCommand,
-    costs: Option<&CostTable>,
+    adaptation: Option<(ModelPlanner, TuningPolicy)>,
 ) -> Result<Stream> {
     // Fills every worker's caches and memory pools.
     let warm_up = 2 * engine.schedule()?.processors().count() as u64 + 2;
@@ -156,12 +166,11 @@ fn stream(
     engine.reset_metrics();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let adapting = costs.map(|costs| {
-            let mut planner = ModelPlanner::new(network, board, costs);
+        let adapting = adaptation.map(|(mut planner, policy)| {
             let is_over = || is_over.load(Ordering::Relaxed);
             scope.spawn(move || {
                 let mut tell = |event: &TuningEvent| output::remark(format!("after {event}"));
-                engine.tune(&mut planner, &TuningPolicy::default(), &is_over, &mut tell)
+                engine.tune(&mut planner, &policy, &is_over, &mut tell)
             })
         });
         let streamed = frames(engine, reference, command, warm_up);
@@ -213,6 +222,7 @@ fn adapted(
     network: &Network,
     board: &Board,
     costs: &CostTable,
+    objective: Objective,
 ) -> Result<ScheduleDocument> {
     let evaluation = schedule.evaluate(network.model.graph(), costs)?;
     let seconds = |times: &Vec<millstream_cost::Nanoseconds>| times.iter().map(|time| time.seconds()).collect();
@@ -222,7 +232,6 @@ fn adapted(
         lower_bound_period_seconds: document.predicted.lower_bound_period_seconds.min(evaluation.period.seconds()),
         replica_seconds: evaluation.stages.iter().map(|stage| seconds(&stage.replica_times)).collect(),
     };
-    let objective = document.objective.parse().unwrap_or(millstream_pipeline::Objective::Throughput);
     Ok(planning::document(schedule, predicted, "adaptive", objective, network, board))
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use millstream_cost::{CostTable, fit};
 use millstream_pipeline::{Objective, Problem, best_period};
 use millstream_report::{Align, Table, milliseconds};
-use millstream_runtime::{Engine, EngineOptions, TuningPolicy};
+use millstream_runtime::{Engine, EngineOptions, Goal, TuningPolicy};
 use millstream_schedule::{Prediction, Schedule};
 use millstream_tune::{
     BoardModel, Exhaustive, HillClimbing, ModelGuided, PipeSearch, RandomWalk, Shisha, SimulatedAnnealing, Start,
@@ -24,6 +24,7 @@ use crate::{files, interrupt, machine, output, profiling};
 
 /// How long each trial is watched. A drift is not looked for.
 const POLICY: TuningPolicy = TuningPolicy {
+    goal: Goal::Throughput,
     window: std::time::Duration::from_millis(1500),
     frames: 12,
     drift: f64::INFINITY,
