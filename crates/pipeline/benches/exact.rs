@@ -1,11 +1,12 @@
-//! Time of the exact searches over layers and cores. Targets: at most 1 ms for 54 layers on 4+4 cores, 5 ms for 150.
+//! Time of the exact searches. Targets: at most 1 ms for 54 layers on 4+4 cores, 5 ms for 150; and for every trade-off over 45
+//! subgraphs on 3, 4 and 6 different processors, stages of several processors included, 1 ms, 10 ms and 200 ms.
 
 use divan::{Bencher, black_box};
 use millstream_board::Board;
 use millstream_cost::{CostTable, HandOver, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
-use millstream_pipeline::{Problem, best_period, pareto_front};
+use millstream_pipeline::{ParaPipe, Problem, best_period, para_pipe_points, pareto_front};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -66,4 +67,46 @@ fn shortest_period(bencher: Bencher<'_, '_>, layers: usize) {
 fn front(bencher: Bencher<'_, '_>, layers: usize) {
     let problem = problem(layers);
     bencher.bench_local(|| pareto_front(black_box(&problem)));
+}
+
+/// As many clusters of one core, each twice as slow as the one before for some layers.
+fn different_processors(subgraphs: usize, processors: usize) -> Problem {
+    let labels = ["N", "B", "m", "s", "D", "E"];
+    let cluster = |index: usize| {
+        let capacity = 1024 >> index;
+        format!(r#"{{"label": "{}", "capacity": {capacity}, "cores": [{{"id": {index}}}]}}"#, labels[index])
+    };
+    let clusters = (0..processors).map(cluster).collect::<Vec<_>>().join(",");
+    let text = format!(r#"{{"format": "millstream-board", "version": 1, "name": "n", "clusters": [{clusters}]}}"#);
+    let board = Board::from_json(&text).unwrap_or_else(|error| unreachable!("{error}"));
+    let graph = network(subgraphs);
+    let mut random = ChaCha8Rng::seed_from_u64(processors as u64);
+    let mut table = CostTable::new(subgraphs, board.processor_classes());
+    let work: Vec<f64> = (0..subgraphs).map(|_| random.random_range(1e5..3e6)).collect();
+    for processor in table.processors() {
+        for (operator, work) in work.iter().enumerate() {
+            let slowness = 1.0 + processor.index() as f64 * random.random_range(0.2..1.0);
+            table.set_time(processor, operator, Nanoseconds((work * slowness) as u64));
+        }
+        table.set_hand_over(processor, HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 });
+    }
+    let classes: Vec<_> = board.processor_classes().collect();
+    let (chain, teams) = (Chain::of(&graph), ParaPipe::teams(&classes));
+    Problem::with_teams(&graph, &chain, &board, &table, &teams).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// The argument is shown with the number of pipelines that enumeration would go through.
+#[divan::bench(args = [Processors(3), Processors(4), Processors(6)], sample_count = 20)]
+fn all_trade_offs_of_45_subgraphs(bencher: Bencher<'_, '_>, Processors(count): Processors) {
+    let problem = different_processors(45, count);
+    bencher.bench_local(|| pareto_front(black_box(&problem)));
+}
+
+#[derive(Clone, Copy)]
+struct Processors(usize);
+
+impl std::fmt::Display for Processors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} ({} points)", self.0, para_pipe_points(45, self.0 as u32))
+    }
 }

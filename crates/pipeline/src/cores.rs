@@ -34,6 +34,12 @@ impl CoreCounts {
         self.limits.iter().zip(&self.strides).map(|(limit, stride)| index / stride % (limit + 1)).collect()
     }
 
+    /// Encodings of the vectors with one core less in one place.
+    pub(crate) fn one_fewer(&self, index: usize) -> Vec<usize> {
+        let used = self.decode(index);
+        used.iter().zip(&self.strides).filter(|(used, _)| **used > 0).map(|(_, stride)| index - stride).collect()
+    }
+
     /// Encodings of all vectors that leave room for `size`, that is, whose sum with it is within the limits.
     pub(crate) fn with_room_for(&self, size: usize) -> Vec<usize> {
         let wanted = self.decode(size);

@@ -1,4 +1,5 @@
 use millstream_board::ProcessorClass;
+use millstream_cost::Nanoseconds;
 use millstream_mapping::MappingError;
 use thiserror::Error;
 
@@ -23,6 +24,16 @@ pub enum PipelineError {
         "the board has too few processors that support this network: no division into stages can run all its operators"
     )]
     Infeasible,
+    /// No pipeline keeps to a constraint.
+    #[error("no pipeline has a {what} of {most} or less: the shortest that can be reached is {least}")]
+    Constraint {
+        /// `latency` or `period`.
+        what: &'static str,
+        /// What was asked for.
+        most: Nanoseconds,
+        /// What can be reached, the other constraints being met if that is possible.
+        least: Nanoseconds,
+    },
     /// Operators could not be mapped on several processors.
     #[error("mapping operators on several processors: {0}")]
     Mapping(#[from] MappingError),

@@ -1,9 +1,6 @@
 //! Every trade-off between period and latency.
 
-use millstream_cost::Nanoseconds;
-use millstream_schedule::replicated_period;
-
-use crate::problem::UNSUPPORTED;
+use crate::stage_options::{BoundedOptions, StageOptions};
 use crate::{PipelineError, Plan, Problem};
 
 /// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period.
@@ -15,10 +12,11 @@ use crate::{PipelineError, Plan, Problem};
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator.
 pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let options = StageOptions::new(problem);
+    let mut search = FrontSearch::new(problem);
+    let mut bounded = options.bounded();
     let mut front: Vec<Plan> = Vec::new();
-    let mut bound = UNSUPPORTED - 1;
-    while let Some(plan) = lowest_latency(problem, &options, bound) {
-        bound = plan.period.0.saturating_sub(1);
+    while let Some(plan) = search.lowest_latency(&bounded) {
+        bounded.tighten(plan.period.0.saturating_sub(1));
         // A later point with the same latency and a shorter period replaces the earlier one.
         if front.last().is_some_and(|last| last.latency == plan.latency) {
             front.pop();
@@ -28,145 +26,107 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     if front.is_empty() { Err(PipelineError::Infeasible) } else { Ok(front) }
 }
 
-/// A way to run a stage: replicas, what they need and what they give.
-#[derive(Clone)]
-struct StageOption {
-    period: u64,
-    latency: u64,
-    /// Index into [`StageOptions::configurations`].
-    configuration: usize,
+const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
+
+/// What the searches for the points of one front share.
+///
+/// Lowering the bound only takes options away or makes them slower. So what was found of a state (blocks done, cores used) holds as
+/// long as the last stage of its pipeline does and what was found of the state before that stage; only the others are found anew.
+struct FrontSearch<'a> {
+    problem: &'a Problem,
+    /// For every state's cores: how many the last stage may have, and how many that leaves for the stages before.
+    parts: Vec<Vec<(usize, usize)>>,
+    /// (latency, period) of the first blocks with exactly so many cores.
+    best: Vec<(u64, u64)>,
+    /// The last stage that gives it: where it starts, how many cores it has, and which option it is.
+    choice: Vec<(usize, usize, usize)>,
+    is_changed: Vec<bool>,
+    is_begun: bool,
 }
 
-/// For every range of blocks and every number of cores, the options that no other option beats.
-struct StageOptions {
-    /// Multisets of classes.
-    configurations: Vec<Vec<usize>>,
-    /// Per range (`(end - 1) * end / 2 + start`) and size: options by rising latency and falling period.
-    options: Vec<Vec<StageOption>>,
-    sizes: usize,
-}
-
-impl StageOptions {
-    fn new(problem: &Problem) -> Self {
-        let sizes = problem.counts.len();
-        let configurations = configurations(problem);
-        let mut options = vec![Vec::new(); problem.blocks() * (problem.blocks() + 1) / 2 * sizes];
-        for end in 1..=problem.blocks() {
-            for start in 0..end {
-                let row = ((end - 1) * end / 2 + start) * sizes;
-                for (index, (size, classes)) in configurations.iter().enumerate() {
-                    let times: Vec<Nanoseconds> =
-                        classes.iter().map(|&class| Nanoseconds(problem.time(class, start, end))).collect();
-                    let latency = times.iter().map(|time| time.0).max().unwrap_or(UNSUPPORTED);
-                    if latency < UNSUPPORTED {
-                        let period = replicated_period(&times).0;
-                        options[row + size].push(StageOption { period, latency, configuration: index });
-                    }
-                }
-                for list in &mut options[row..row + sizes] {
-                    keep_undominated(list);
-                }
+impl<'a> FrontSearch<'a> {
+    fn new(problem: &'a Problem) -> Self {
+        let blocks = problem.blocks();
+        let states = problem.counts.len();
+        let mut parts = vec![Vec::new(); states];
+        for size in 1..states {
+            for before in problem.counts.with_room_for(size) {
+                parts[before + size].push((size, before));
             }
         }
-        Self { configurations: configurations.into_iter().map(|(_, classes)| classes).collect(), options, sizes }
-    }
-
-    /// The option with the lowest latency whose period is within the bound.
-    fn fastest(&self, start: usize, end: usize, size: usize, bound: u64) -> Option<&StageOption> {
-        let list = &self.options[((end - 1) * end / 2 + start) * self.sizes + size];
-        list.get(list.partition_point(|option| option.period > bound))
-    }
-}
-
-fn keep_undominated(options: &mut Vec<StageOption>) {
-    options.sort_by_key(|option| (option.latency, option.period));
-    let mut shortest = u64::MAX;
-    options.retain(|option| {
-        let keep = option.period < shortest;
-        shortest = shortest.min(option.period);
-        keep
-    });
-}
-
-/// All multisets of classes that the board has cores for, with their encoded numbers of cores.
-fn configurations(problem: &Problem) -> Vec<(usize, Vec<usize>)> {
-    let mut found: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new())];
-    let mut stride = 1;
-    for cluster in 0..problem.clusters() {
-        let classes = problem.classes_of(cluster);
-        let mut extended = Vec::new();
-        for (size, chosen) in &found {
-            for partition in partitions(classes.len()) {
-                let cores: usize = partition.iter().sum();
-                let own = partition.iter().map(|count| classes.start + count - 1);
-                extended.push((size + cores * stride, chosen.iter().copied().chain(own).collect()));
-            }
-        }
-        found = extended;
-        stride *= classes.len() + 1;
-    }
-    found.retain(|(size, _)| *size > 0);
-    found.extend(
-        problem.teams.iter().enumerate().map(|(index, (size, _))| (*size, vec![problem.classes.len() + index])),
-    );
-    found
-}
-
-/// All ways to write numbers from 0 to `limit` as sums of positive numbers, without regard to order.
-fn partitions(limit: usize) -> Vec<Vec<usize>> {
-    fn extend(left: usize, largest: usize, current: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
-        found.push(current.clone());
-        for part in 1..=largest.min(left) {
-            current.push(part);
-            extend(left - part, part, current, found);
-            current.pop();
+        let mut best = vec![UNREACHED; (blocks + 1) * states];
+        best[0] = (0, 0);
+        Self {
+            problem,
+            parts,
+            best,
+            choice: vec![(0, 0, 0); (blocks + 1) * states],
+            is_changed: vec![false; (blocks + 1) * states],
+            is_begun: false,
         }
     }
-    let mut found = Vec::new();
-    extend(limit, limit, &mut Vec::new(), &mut found);
-    found
-}
 
-/// The plan with the lowest latency among those whose stages' periods are within the bound, and among equals the one with
-/// the shortest period.
-fn lowest_latency(problem: &Problem, options: &StageOptions, bound: u64) -> Option<Plan> {
-    let blocks = problem.blocks();
-    let states = problem.counts.len();
-    let room: Vec<Vec<usize>> = (0..states).map(|size| problem.counts.with_room_for(size)).collect();
-    const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
-    // (latency, period) of the first blocks with exactly so many cores, and the last stage that gives it.
-    let mut best = vec![UNREACHED; (blocks + 1) * states];
-    let mut choice = vec![(0, 0, 0); (blocks + 1) * states];
-    best[0] = (0, 0);
-    for end in 1..=blocks {
-        for start in 0..end {
-            for (size, room) in room.iter().enumerate().skip(1) {
-                let Some(option) = options.fastest(start, end, size, bound) else { continue };
-                for &used in room {
-                    let (latency, period) = best[start * states + used];
-                    if latency == u64::MAX {
+    /// The plan with the lowest latency among those whose stages' periods are within the bound, and among equals the one with
+    /// the shortest period. The bound must be lower than the last time.
+    fn lowest_latency(&mut self, bounded: &BoundedOptions<'_>) -> Option<Plan> {
+        let blocks = self.problem.blocks();
+        let states = self.problem.counts.len();
+        self.is_changed.fill(!self.is_begun);
+        for end in 1..=blocks {
+            for used in 1..states {
+                let state = end * states + used;
+                if self.is_begun {
+                    if self.best[state] == UNREACHED {
                         continue;
                     }
-                    let candidate = (latency + option.latency, period.max(option.period));
-                    let state = end * states + used + size;
-                    if candidate < best[state] {
-                        best[state] = candidate;
-                        choice[state] = (start, size, option.configuration);
+                    let (start, size, option) = self.choice[state];
+                    let holds = bounded.current[((end - 1) * end / 2 + start) * states + size] == option;
+                    if holds && !self.is_changed[start * states + used - size] {
+                        continue;
                     }
+                }
+                let found = self.reach(bounded, end, used);
+                self.is_changed[state] = found != self.best[state];
+                self.best[state] = found;
+            }
+        }
+        self.is_begun = true;
+        let last = &self.best[blocks * states..];
+        let mut used = (0..states).min_by_key(|&used| last[used]).filter(|&used| last[used] != UNREACHED)?;
+        let mut end = blocks;
+        let mut stages = Vec::new();
+        while end > 0 {
+            let (start, size, option) = self.choice[end * states + used];
+            let configuration = bounded.options.options[option].configuration;
+            stages.push((start..end, bounded.options.configurations[configuration].clone()));
+            used -= size;
+            end = start;
+        }
+        stages.reverse();
+        Some(self.problem.plan(stages))
+    }
+
+    /// The best way to a state, given those to the states before it; notes its last stage.
+    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: usize, used: usize) -> (u64, u64) {
+        let states = self.problem.counts.len();
+        let mut best = UNREACHED;
+        for start in 0..end {
+            let row = ((end - 1) * end / 2 + start) * states;
+            let latencies = &bounded.latency[row..row + states];
+            let before_start = &self.best[start * states..(start + 1) * states];
+            for &(size, before) in &self.parts[used] {
+                let (latency, period) = before_start[before];
+                let together = latency.saturating_add(latencies[size]);
+                if together > best.0 || together == u64::MAX {
+                    continue;
+                }
+                let candidate = (together, period.max(bounded.period[row + size]));
+                if candidate < best {
+                    best = candidate;
+                    self.choice[end * states + used] = (start, size, bounded.current[row + size]);
                 }
             }
         }
+        best
     }
-    let last = &best[blocks * states..];
-    let mut state = (0..states).min_by_key(|&state| last[state]).filter(|&state| last[state] != UNREACHED)?;
-    let mut end = blocks;
-    let mut stages = Vec::new();
-    while end > 0 {
-        let (start, size, configuration) = choice[end * states + state];
-        stages.push((start..end, options.configurations[configuration].clone()));
-        state -= size;
-        end = start;
-    }
-    stages.reverse();
-    Some(problem.plan(stages))
 }

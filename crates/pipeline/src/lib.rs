@@ -6,7 +6,7 @@
 //! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs:
 //! no pipeline of this kind has a shorter period than what [`best_period`] returns. [`Problem::with_teams`] adds stages whose processors
 //! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
-//! published heuristic, behind the same trait as [`Exact`].
+//! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`Exact`].
 //!
 //! ```
 //! use millstream_board::Board;
@@ -36,24 +36,30 @@
 //! Invariants: nothing here measures or guesses times; every [`Plan`]'s numbers equal what
 //! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule.
 
+mod constraints;
 mod cores;
 mod design_space;
 mod error;
 mod front;
+mod memory;
 mod objective;
+mod para_pipe;
 mod period;
 mod pipe_it;
 mod placement;
 mod plan;
 mod problem;
 mod search;
+mod stage_options;
 mod team;
 mod teams_of;
 
+pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};
 pub use error::PipelineError;
 pub use front::pareto_front;
 pub use objective::{Objective, choose};
+pub use para_pipe::{ParaPipe, Strategy, para_pipe_points};
 pub use period::best_period;
 pub use pipe_it::PipeIt;
 pub use placement::{PlacedStage, best_placement};

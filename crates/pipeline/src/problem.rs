@@ -9,6 +9,7 @@ use millstream_partition::{Chain, subgraphs};
 use millstream_schedule::{Replica, Schedule, Stage, replicated_period};
 
 use crate::cores::CoreCounts;
+use crate::memory::{MemoryLimits, held};
 use crate::team::{Ground, Team};
 use crate::{PipelineError, Plan, PlannedStage};
 
@@ -41,7 +42,8 @@ struct Units {
 }
 
 impl Problem {
-    /// Collects the times of every possible stage.
+    /// Collects the times of every possible stage. A stage whose weights and values exceed the memory of an accelerator does not run
+    /// there.
     ///
     /// # Errors
     /// [`PipelineError::MissingProcessor`] if the table lacks a processor class of the board,
@@ -67,7 +69,7 @@ impl Problem {
         if let Some(id) = graph.operator_ids().find(|id| is_orphan(id.index())) {
             return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
         }
-        let times = stage_times(graph, chain, table, &processors);
+        let times = stage_times(graph, chain, table, &processors, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         Ok(Self { chain: chain.clone(), clusters, counts, classes, times, teams: Vec::new() })
     }
@@ -89,7 +91,8 @@ impl Problem {
     ) -> Result<Self, PipelineError> {
         let mut problem = Self::new(graph, chain, board, table)?;
         let subgraphs = subgraphs(graph);
-        let ground = Ground { graph, chain, table, subgraphs: &subgraphs };
+        let memory = MemoryLimits::of(board);
+        let ground = Ground { graph, chain, table, subgraphs: &subgraphs, memory: &memory };
         for classes in teams {
             let Some(size) = problem.size_of(classes) else { continue };
             if let Some(team) = Team::new(&ground, classes.clone())? {
@@ -104,6 +107,24 @@ impl Problem {
         for (_, team) in self.teams.iter_mut().filter(|(_, team)| team.classes == classes) {
             Arc::make_mut(team).scale(factor);
         }
+    }
+
+    /// The number of a processor class, or of the team of several.
+    pub(crate) fn class_of(&self, processors: &[&ProcessorClass]) -> Option<usize> {
+        if let [single] = processors {
+            return self.classes.iter().position(|class| class == *single);
+        }
+        let mut wanted: Vec<&ProcessorClass> = processors.to_vec();
+        let order = |one: &&ProcessorClass, other: &&ProcessorClass| {
+            (&one.cluster, one.count).cmp(&(&other.cluster, other.count))
+        };
+        wanted.sort_unstable_by(order);
+        let is_wanted = |(_, team): &(usize, Arc<Team>)| {
+            let mut own: Vec<&ProcessorClass> = team.classes.iter().collect();
+            own.sort_unstable_by(order);
+            own == wanted
+        };
+        Some(self.classes.len() + self.teams.iter().position(is_wanted)?)
     }
 
     /// The encoded numbers of cores of these processors; `None` if the board does not have them all.
@@ -186,9 +207,20 @@ impl Problem {
 }
 
 /// Per class, the triangle of stage times, row `end` (from 1) of `end` starts.
-fn stage_times(graph: &Graph, chain: &Chain, table: &CostTable, processors: &[ProcessorIndex]) -> Vec<Vec<u64>> {
+fn stage_times(
+    graph: &Graph,
+    chain: &Chain,
+    table: &CostTable,
+    processors: &[ProcessorIndex],
+    memory: &MemoryLimits,
+) -> Vec<Vec<u64>> {
     let blocks = chain.blocks();
     let bytes = chain.input_bytes(graph);
+    let mut held_until = vec![0_u64];
+    for block in blocks {
+        let own: u64 = block.operators.iter().map(|&id| held(graph, id)).sum();
+        held_until.push(held_until[held_until.len() - 1] + own);
+    }
     let of_processor = |&processor: &ProcessorIndex| {
         let block_time = |operators: &[millstream_graph::OperatorId]| {
             let times = operators.iter().map(|id| table.time(processor, id.index()));
@@ -202,6 +234,7 @@ fn stage_times(graph: &Graph, chain: &Chain, table: &CostTable, processors: &[Pr
             sums.push(sums[sums.len() - 1] + if supported { time } else { 0 });
             gaps.push(gaps[gaps.len() - 1] + usize::from(!supported));
         }
+        let limit = memory.of_label(&table.classes()[processor.index()].cluster).unwrap_or(u64::MAX);
         let mut times = Vec::with_capacity(blocks.len() * (blocks.len() + 1) / 2);
         for end in 1..=blocks.len() {
             for start in 0..end {
@@ -215,7 +248,8 @@ fn stage_times(graph: &Graph, chain: &Chain, table: &CostTable, processors: &[Pr
                     }
                 };
                 let time = sums[end] - sums[start] + hand_over;
-                times.push(if gaps[end] > gaps[start] { UNSUPPORTED } else { time.max(1) });
+                let fits = held_until[end] - held_until[start] + bytes.of(start..end) <= limit;
+                times.push(if gaps[end] > gaps[start] || !fits { UNSUPPORTED } else { time.max(1) });
             }
         }
         times

@@ -12,6 +12,7 @@ use millstream_mapping::{Exact, Limits, Mapper, MappingError, entered_problem};
 use millstream_partition::{Chain, Subgraph};
 use millstream_schedule::{Assignment, ChannelSplit, Replica};
 
+use crate::memory::MemoryLimits;
 use crate::problem::UNSUPPORTED;
 
 /// How long and how far mapping a subgraph may go on; stages consist of many.
@@ -49,6 +50,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) chain: &'a Chain,
     pub(crate) table: &'a CostTable,
     pub(crate) subgraphs: &'a [Subgraph],
+    pub(crate) memory: &'a MemoryLimits,
 }
 
 impl Team {
@@ -168,6 +170,9 @@ impl Team {
         let Some(replica) = self.replica(blocks, self.classes.iter().map(stand_in).collect()) else {
             return UNSUPPORTED;
         };
+        if !ground.memory.allow(&replica, ground.graph) {
+            return UNSUPPORTED;
+        }
         let stage = usize::from(blocks.start > 0);
         let makespan = replica.makespan(stage, ground.graph, ground.table);
         makespan.map_or(UNSUPPORTED, |time| (time + replica.hand_over(stage, ground.graph, ground.table)).0)

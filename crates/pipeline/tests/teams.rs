@@ -6,15 +6,16 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, TransferModel};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{Problem, best_period, pareto_front, teams_of};
+use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period, pareto_front, teams_of};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "two clusters and a GPU", "clusters": [
+const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "two clusters and a GPU", "clusters": [
         {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}, {"label": "s", "capacity": 300, "cores": [{"id": 2}]}],
         "accelerators": [{"label": "G", "kind": "gpu"}]}"#;
-    Board::from_json(text).unwrap()
+
+fn board() -> Board {
+    Board::from_json(BOARD).unwrap()
 }
 
 /// Times by work with some noise; two cores are 1.7 times as fast as one, the GPU does not run everything.
@@ -113,4 +114,73 @@ fn teams_are_of_two_to_four_processors_that_the_board_has() {
     let mut wanted = expected.map(str::to_owned).to_vec();
     wanted.sort_unstable();
     assert_eq!(sorted, wanted);
+}
+
+/// A GPU with little memory gets no more than fits.
+#[test]
+fn memory_limits_what_an_accelerator_runs() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let chain = Chain::of(graph);
+    let mut free = table(graph, 5);
+    // So fast that everything would go there.
+    let gpu = free.processors().last().unwrap();
+    for id in graph.operator_ids() {
+        free.set_time(gpu, id.index(), Nanoseconds(10));
+    }
+    let with_memory = |bytes: Option<u64>| {
+        let memory = bytes.map_or(String::new(), |bytes| format!(r#", "memory_bytes": {bytes}"#));
+        Board::from_json(&BOARD.replace(r#""kind": "gpu""#, &format!(r#""kind": "gpu"{memory}"#))).unwrap()
+    };
+    let held = |schedule: &millstream_schedule::Schedule| -> u64 {
+        let replicas = schedule.stages.iter().flat_map(|stage| &stage.replicas);
+        let on_gpu = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.is_accelerator());
+        let work = on_gpu.flat_map(|own| &own.operators).map(|&id| graph.operator(id).work);
+        work.map(|work| work.weight_bytes + work.output_bytes).sum()
+    };
+    for limit in [None, Some(1 << 30), Some(8 << 20), Some(1 << 20)] {
+        let board = with_memory(limit);
+        let teams: Vec<Vec<ProcessorClass>> = teams_of(&board).into_iter().filter(|team| team.len() == 2).collect();
+        let problem = Problem::with_teams(graph, &chain, &board, &free, &teams).unwrap();
+        for plan in pareto_front(&problem).unwrap() {
+            let used = held(&problem.schedule(&plan));
+            assert!(used <= limit.unwrap_or(u64::MAX), "{used} bytes of {limit:?}");
+        }
+        // With a little, getting there may take longer than it saves.
+        if limit != Some(1 << 20) {
+            let fastest = held(&problem.schedule(&pareto_front(&problem).unwrap()[0]));
+            assert!(fastest > 1 << 20, "the GPU is used where it can be: {fastest}");
+        }
+    }
+}
+
+/// Para-Pipe's pipelines are among those of the exact search, and each strategy is the best of its kind.
+#[test]
+fn para_pipe_is_never_better() {
+    for (name, seed) in [("googlenet", 7), ("petr-like", 8)] {
+        let model = millstream_zoo::build(name).unwrap();
+        let graph = model.graph();
+        let (board, table, chain) = (board(), table(graph, seed), Chain::of(graph));
+        let class = |cluster: &str, count| ProcessorClass { cluster: cluster.into(), count };
+        let processors = vec![class("B", 2), class("s", 1), class("G", 1)];
+        let teams = ParaPipe::teams(&processors);
+        assert_eq!(teams.len(), 4);
+        let problem = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
+        let front = pareto_front(&problem).unwrap();
+        let plan = |strategy| ParaPipe { processors: processors.clone(), strategy }.search(&problem).unwrap();
+        for strategy in Strategy::ALL {
+            let found = plan(strategy);
+            let schedule = problem.schedule(&found);
+            schedule.validate(graph, &board).unwrap();
+            let evaluation = schedule.evaluate(graph, &table).unwrap();
+            assert_eq!((evaluation.period, evaluation.latency), (found.period, found.latency), "{name} {schedule}");
+            let dominates = |own: &Plan| own.period <= found.period && own.latency <= found.latency;
+            assert!(front.iter().any(dominates), "{name} {strategy:?}: the exact front has nothing as good");
+        }
+        let [pipe, para, low, high, balanced] = Strategy::ALL.map(plan);
+        assert_eq!((pipe.stages.len(), para.stages.len()), (3, 1));
+        assert!(low.latency <= high.latency && high.period <= low.period);
+        let product = |plan: &Plan| plan.period.seconds() * plan.latency.seconds();
+        assert!(product(&balanced) <= product(&low).min(product(&high)) * (1.0 + 1e-12));
+    }
 }

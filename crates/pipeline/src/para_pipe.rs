@@ -1,0 +1,226 @@
+//! Para-Pipe's enumeration of stage configurations (section III-B) and its choices among them (section V-B).
+
+use std::ops::Range;
+
+use millstream_board::ProcessorClass;
+use millstream_cost::Nanoseconds;
+
+use crate::problem::UNSUPPORTED;
+use crate::{PipelineError, Plan, Problem, Search};
+
+/// Which of the enumerated pipelines is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// One stage per processor, the highest throughput of those.
+    PipeOnly,
+    /// All processors in one stage.
+    ParaOnly,
+    /// Several stages, one of them at least of several processors: the lowest latency of those.
+    HybridLatency,
+    /// The same, the highest throughput of those.
+    HybridThroughput,
+    /// The same, the lowest product of latency and period of those.
+    Balanced,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::PipeOnly, Self::ParaOnly, Self::HybridLatency, Self::HybridThroughput, Self::Balanced];
+
+    /// Whether a pipeline with so many processors in each stage is one of these.
+    fn wants(self, sizes: &[usize]) -> bool {
+        let is_para = sizes.len() == 1;
+        let is_pipe = sizes.iter().all(|&size| size == 1);
+        match self {
+            Self::PipeOnly => is_pipe,
+            Self::ParaOnly => is_para,
+            Self::HybridLatency | Self::HybridThroughput | Self::Balanced => !is_para && !is_pipe,
+        }
+    }
+
+    /// What is to be small, first things first.
+    fn measure(self, point: (u64, u64)) -> (u128, u64) {
+        let (latency, period) = point;
+        match self {
+            Self::PipeOnly | Self::HybridThroughput => (u128::from(period), latency),
+            Self::ParaOnly | Self::HybridLatency => (u128::from(latency), period),
+            Self::Balanced => (u128::from(latency) * u128::from(period), latency),
+        }
+    }
+}
+
+/// Para-Pipe's pipelines: the processors are dealt out to stages, each to exactly one, and every way to cut the network is
+/// considered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParaPipe {
+    /// The processors, each of which a stage may own with others. A [`Problem`] needs the teams that [`ParaPipe::teams`] lists.
+    pub processors: Vec<ProcessorClass>,
+    /// What to choose.
+    pub strategy: Strategy,
+}
+
+/// Divisions of `of` things into an ordered sequence of non-empty sets, as masks.
+fn ordered_partitions(of: usize) -> Vec<Vec<usize>> {
+    fn extend(left: usize, chosen: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+        if left == 0 {
+            found.push(chosen.clone());
+            return;
+        }
+        let mut set = left;
+        while set > 0 {
+            chosen.push(set);
+            extend(left & !set, chosen, found);
+            chosen.pop();
+            set = (set - 1) & left;
+        }
+    }
+    let mut found = Vec::new();
+    if of > 0 {
+        extend((1 << of) - 1, &mut Vec::new(), &mut found);
+    }
+    found
+}
+
+/// Number of pipelines of `processors` different processors over a chain of `blocks`: ways to deal processors out to stages, times ways to
+/// cut.
+pub fn para_pipe_points(blocks: u64, processors: u32) -> u128 {
+    // Ordered partitions into so many sets: surjections, by their recurrence.
+    let mut ways = vec![vec![0_u128; processors as usize + 1]; processors as usize + 1];
+    ways[0][0] = 1;
+    for things in 1..=processors as usize {
+        for sets in 1..=things {
+            ways[things][sets] = sets as u128 * (ways[things - 1][sets] + ways[things - 1][sets - 1]);
+        }
+    }
+    let cuts = |stages: u64| {
+        if stages > blocks {
+            return 0;
+        }
+        (0..stages - 1).fold(1_u128, |product, index| product * u128::from(blocks - 1 - index) / u128::from(index + 1))
+    };
+    (1..=u64::from(processors)).map(|stages| cuts(stages) * ways[processors as usize][stages as usize]).sum()
+}
+
+/// A pipeline of the first blocks: its latency and period, and where its stages end.
+#[derive(Debug, Clone)]
+struct Point {
+    latency: u64,
+    period: u64,
+    ends: Vec<usize>,
+}
+
+impl ParaPipe {
+    /// The sets of several processors that stages may own.
+    pub fn teams(processors: &[ProcessorClass]) -> Vec<Vec<ProcessorClass>> {
+        let mut teams: Vec<Vec<ProcessorClass>> = (1_usize..1 << processors.len())
+            .filter(|set| set.count_ones() > 1)
+            .map(|set| members(processors, set).cloned().collect())
+            .collect();
+        teams.sort_unstable_by(|one, other| {
+            let key = |team: &[ProcessorClass]| team.iter().map(ToString::to_string).collect::<Vec<_>>();
+            key(one).cmp(&key(other))
+        });
+        teams.dedup();
+        teams
+    }
+
+    /// All trade-offs of one sequence of classes over the chain.
+    fn front(problem: &Problem, classes: &[usize]) -> Vec<Point> {
+        let blocks = problem.blocks();
+        let mut fronts: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
+        fronts[0].push(Point { latency: 0, period: 0, ends: Vec::new() });
+        for &class in classes {
+            let mut next: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
+            for end in 1..=blocks {
+                for (start, before) in fronts.iter().enumerate().take(end) {
+                    let time = problem.time(class, start, end);
+                    if time >= UNSUPPORTED {
+                        continue;
+                    }
+                    next[end].extend(before.iter().map(|point| {
+                        let mut ends = point.ends.clone();
+                        ends.push(end);
+                        Point { latency: point.latency + time, period: point.period.max(time), ends }
+                    }));
+                }
+                next[end].sort_by_key(|point| (point.latency, point.period));
+                let mut shortest = u64::MAX;
+                next[end].retain(|point| {
+                    let keep = point.period < shortest;
+                    shortest = shortest.min(point.period);
+                    keep
+                });
+            }
+            fronts = next;
+        }
+        fronts.pop().unwrap_or_default()
+    }
+}
+
+fn members(processors: &[ProcessorClass], set: usize) -> impl Iterator<Item = &ProcessorClass> {
+    processors.iter().enumerate().filter(move |(index, _)| set >> index & 1 == 1).map(|(_, class)| class)
+}
+
+impl Search for ParaPipe {
+    fn name(&self) -> &'static str {
+        match self.strategy {
+            Strategy::PipeOnly => "para-pipe pipe-only",
+            Strategy::ParaOnly => "para-pipe para-only",
+            Strategy::HybridLatency => "para-pipe hybrid-L",
+            Strategy::HybridThroughput => "para-pipe hybrid-T",
+            Strategy::Balanced => "para-pipe balanced",
+        }
+    }
+
+    fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
+        let mut best: Option<((u128, u64), Vec<(Range<usize>, Vec<usize>)>)> = None;
+        for sets in ordered_partitions(self.processors.len()) {
+            let sizes: Vec<usize> = sets.iter().map(|set| set.count_ones() as usize).collect();
+            if !self.strategy.wants(&sizes) {
+                continue;
+            }
+            let classes: Option<Vec<usize>> =
+                sets.iter().map(|&set| problem.class_of(&members(&self.processors, set).collect::<Vec<_>>())).collect();
+            let Some(classes) = classes else { continue };
+            for point in Self::front(problem, &classes) {
+                let measure = self.strategy.measure((point.latency, point.period));
+                if best.as_ref().is_none_or(|(known, _)| measure < *known) {
+                    let starts = std::iter::once(0).chain(point.ends.iter().copied());
+                    let stages = starts.zip(&point.ends).zip(&classes);
+                    let stages = stages.map(|((start, &end), &class)| (start..end, vec![class])).collect();
+                    best = Some((measure, stages));
+                }
+            }
+        }
+        let plan = best.map(|(_, stages)| problem.plan(stages));
+        plan.filter(|plan| plan.latency < Nanoseconds(UNSUPPORTED)).ok_or(PipelineError::Infeasible)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_dealt_out_in_every_way() {
+        assert_eq!([0, 1, 2, 3, 4].map(|of| ordered_partitions(of).len()), [0, 1, 3, 13, 75]);
+        for sets in ordered_partitions(4) {
+            assert_eq!(sets.iter().sum::<usize>(), 15, "each processor once: {sets:?}");
+        }
+        // Three processors, 45 subgraphs: one stage; 6 pairs of sets and 44 cuts; 6 orders and 946 pairs of cuts.
+        assert_eq!(para_pipe_points(45, 3), 1 + 6 * 44 + 6 * 946);
+        assert_eq!(para_pipe_points(1, 3), 1);
+        assert_eq!(para_pipe_points(2, 2), 1 + 2);
+    }
+
+    #[test]
+    fn strategies_tell_pipelines_apart() {
+        let wanted = |sizes: &[usize]| -> Vec<Strategy> {
+            Strategy::ALL.into_iter().filter(|strategy| strategy.wants(sizes)).collect()
+        };
+        assert_eq!(wanted(&[1, 1, 1]), [Strategy::PipeOnly]);
+        assert_eq!(wanted(&[3]), [Strategy::ParaOnly]);
+        assert_eq!(wanted(&[2, 1]), [Strategy::HybridLatency, Strategy::HybridThroughput, Strategy::Balanced]);
+    }
+}
