@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use millstream_board::CoreId;
-use millstream_pipeline::Objective;
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::{Constraints, Objective};
 use millstream_reproduce::Paper;
 use millstream_tune::Heuristic;
 
@@ -172,12 +173,28 @@ pub(crate) struct ScheduleCommand {
     /// What the schedule should be best at: throughput, latency or balanced
     #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
     pub(crate) objective: Objective,
+    /// The longest that a frame may take, such as 40ms
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_latency: Option<Budget>,
+    /// The fewest frames per second
+    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
+    pub(crate) min_throughput: Option<f64>,
     /// Where to write the schedule
     #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) output: PathBuf,
     /// Print the front and the schedule as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl ScheduleCommand {
+    /// What the schedule must keep to.
+    pub(crate) fn constraints(&self) -> Constraints {
+        Constraints {
+            max_latency: self.max_latency.map(|budget| Nanoseconds::from(budget.0)),
+            max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
+        }
+    }
 }
 
 /// Which schedule, and what it is for.
@@ -375,6 +392,11 @@ fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
     let core = CoreId(core.parse().map_err(|_| expected())?);
     let factor: u32 = factor.parse().map_err(|_| expected())?;
     if (2..=16).contains(&factor) { Ok(SlowCore { core, factor }) } else { Err(expected()) }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate: Option<f64> = text.parse().ok().filter(|rate| (1e-6..=1e9).contains(rate));
+    rate.ok_or_else(|| format!("'{text}' is not a number of frames per second above 0"))
 }
 
 fn parse_noise(text: &str) -> Result<f64, String> {

@@ -7,7 +7,7 @@ use millstream_backend::Backend;
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Profile, SegmentSample, fit};
 use millstream_graph::Graph;
-use millstream_pipeline::{Objective, Plan, Problem, best_period, choose, pareto_front, teams_of};
+use millstream_pipeline::{Constraints, Objective, Plan, Problem, best_period, choose, pareto_front, teams_of};
 use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
 
 use crate::model::Network;
@@ -33,9 +33,10 @@ pub(crate) struct Plans {
     pub(crate) lower_bound_seconds: f64,
 }
 
-/// What trials have shown.
+/// What is asked for, and what trials have shown.
 #[derive(Debug, Clone, Default)]
 struct Lessons {
+    constraints: Constraints,
     /// Plans that were tried, with the numbers that they were seen to have.
     tried: Vec<Plan>,
     /// How many times longer stages of a team take than predicted.
@@ -59,8 +60,19 @@ impl Lessons {
 
 impl Plans {
     /// Searches on the costs that the profile gives. Plans that were tried have the numbers that they were seen to have.
-    pub(crate) fn search(network: &Network, board: &Board, profile: &Profile) -> Result<Self> {
-        Self::search_again(network, board, profile, Lessons::default())
+    pub(crate) fn search(
+        network: &Network,
+        board: &Board,
+        profile: &Profile,
+        constraints: Constraints,
+    ) -> Result<Self> {
+        Self::search_again(network, board, profile, Lessons { constraints, ..Lessons::default() })?.feasible()
+    }
+
+    /// The same if some plan keeps to the constraints.
+    fn feasible(self) -> Result<Self> {
+        self.lessons.constraints.among(&self.front)?;
+        Ok(self)
     }
 
     fn search_again(network: &Network, board: &Board, profile: &Profile, lessons: Lessons) -> Result<Self> {
@@ -70,8 +82,13 @@ impl Plans {
     }
 
     /// Searches on given costs.
-    pub(crate) fn search_table(network: &Network, board: &Board, table: &CostTable) -> Result<Self> {
-        Self::search_with(network, board, table, Lessons::default())
+    pub(crate) fn search_table(
+        network: &Network,
+        board: &Board,
+        table: &CostTable,
+        constraints: Constraints,
+    ) -> Result<Self> {
+        Self::search_with(network, board, table, Lessons { constraints, ..Lessons::default() })?.feasible()
     }
 
     fn search_with(network: &Network, board: &Board, table: &CostTable, lessons: Lessons) -> Result<Self> {
@@ -93,8 +110,9 @@ impl Plans {
         backend: &Arc<dyn Backend>,
         profile: &mut Profile,
         objectives: &[Objective],
+        constraints: Constraints,
     ) -> Result<Self> {
-        let mut plans = Self::search(network, board, profile)?;
+        let mut plans = Self::search(network, board, profile, constraints)?;
         let most = MOST_TRIALS * objectives.len();
         let mut steps = Steps::new(format!("trying out schedules of {}", network.name()), most);
         for &objective in objectives {
@@ -119,32 +137,42 @@ impl Plans {
 
     /// The untried plan that a trial should go to; `None` if no plan promises a gain above the noise.
     fn worth_trying(&self, objective: Objective) -> Option<&Plan> {
-        let tried = &self.lessons.tried;
-        let is_tried = |plan: &&Plan| tried.iter().any(|other| other.is_same_pipeline(plan));
+        let tried = self.allowed(&self.lessons.tried);
+        let is_tried = |plan: &&Plan| self.lessons.tried.iter().any(|other| other.is_same_pipeline(plan));
         // What counts as near the best throughput depends on what the best really is.
-        let shortest = self.front.last().filter(|_| objective == Objective::Throughput);
+        let shortest = self.allowed(&self.front).pop().filter(|_| objective == Objective::Throughput);
         if let Some(plan) = shortest.filter(|plan| !is_tried(plan)) {
             return Some(plan);
         }
         let candidate = self.best_on_front(objective)?;
-        let known = choose(tried, objective).and_then(|index| tried.get(index));
+        let known = choose(&tried, objective).and_then(|index| tried.get(index));
         let gain = known.map_or(f64::INFINITY, |known| objective.score(known) - objective.score(candidate));
         (gain > NOISE && !is_tried(&candidate)).then_some(candidate)
     }
 
     /// The plan for an objective: among those that were tried, if any were.
     pub(crate) fn chosen(&self, objective: Objective) -> Result<&Plan> {
-        let tried = &self.lessons.tried;
-        let plans = if tried.is_empty() { &self.front } else { tried };
-        match choose(plans, objective).and_then(|index| plans.get(index)) {
+        let tried = self.allowed(&self.lessons.tried);
+        let plans = if tried.is_empty() { self.allowed(&self.front) } else { tried };
+        match choose(&plans, objective).and_then(|index| plans.get(index)) {
             Some(plan) => Ok(plan),
-            None => bail!("there is no plan to choose from"),
+            // What was tried may have turned out not to keep to the constraints.
+            None => match self.lessons.constraints.among(&self.front) {
+                Err(error) => Err(error.into()),
+                Ok(_) => bail!("there is no plan to choose from"),
+            },
         }
     }
 
     /// The plan on the front that is best for an objective, tried or not.
     pub(crate) fn best_on_front(&self, objective: Objective) -> Option<&Plan> {
-        choose(&self.front, objective).and_then(|index| self.front.get(index))
+        let plans = self.allowed(&self.front);
+        choose(&plans, objective).and_then(|index| plans.get(index).copied())
+    }
+
+    /// The plans that keep to the constraints.
+    fn allowed<'a>(&self, plans: &'a [Plan]) -> Vec<&'a Plan> {
+        plans.iter().filter(|plan| self.lessons.constraints.allow(plan)).collect()
     }
 
     /// The schedule file of a plan.

@@ -83,6 +83,21 @@ fn an_operator_that_onnx_runtime_can_not_run_is_named() {
 }
 
 #[test]
+fn constraints_that_nothing_meets_name_the_tightest() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
+    let schedule = |constraints: &[&str]| {
+        [&["schedule", "--model", "small.onnx", "--profile", "profile.json"], constraints].concat()
+    };
+    let message = workplace.fail(&schedule(&["--max-latency", "1ms", "--min-throughput", "100000000"]));
+    assert!(message.contains("no pipeline has a period of 0.000 ms or less"), "{message}");
+    assert!(workplace.fail(&schedule(&["--min-throughput", "-3"])).contains("frames per second above 0"));
+    assert_eq!(workplace.files(), ["profile.json", "small.onnx"]);
+    workplace.succeed(&schedule(&["--max-latency", "10s", "--min-throughput", "1"]));
+}
+
+#[test]
 fn schedules_of_another_model_or_board() {
     let workplace = Workplace::new();
     small_model(&workplace);

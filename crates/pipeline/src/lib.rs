@@ -61,7 +61,7 @@ pub use front::pareto_front;
 pub use objective::{Objective, choose};
 pub use para_pipe::{ParaPipe, Strategy, para_pipe_points};
 pub use period::best_period;
-pub use pipe_it::PipeIt;
+pub use pipe_it::{PipeIt, PipeItStep};
 pub use placement::{PlacedStage, best_placement};
 pub use plan::{Plan, PlannedStage};
 pub use problem::Problem;

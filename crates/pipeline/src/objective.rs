@@ -1,3 +1,4 @@
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -55,13 +56,14 @@ impl Objective {
 }
 
 /// The position in `plans` of the one that the objective asks for; `None` if there are none.
-pub fn choose(plans: &[Plan], objective: Objective) -> Option<usize> {
-    let shortest = plans.iter().map(|plan| plan.period).min()?;
+pub fn choose<P: Borrow<Plan>>(plans: &[P], objective: Objective) -> Option<usize> {
+    let plan = |index: usize| plans[index].borrow();
+    let shortest = (0..plans.len()).map(|index| plan(index).period).min()?;
     let limit = match objective {
         Objective::Throughput => shortest.seconds() * (1.0 + THROUGHPUT_TOLERANCE),
         _ => f64::INFINITY,
     };
     (0..plans.len())
-        .filter(|&index| plans[index].period.seconds() <= limit)
-        .min_by(|&left, &right| objective.score(&plans[left]).total_cmp(&objective.score(&plans[right])))
+        .filter(|&index| plan(index).period.seconds() <= limit)
+        .min_by(|&left, &right| objective.score(plan(left)).total_cmp(&objective.score(plan(right))))
 }

@@ -132,21 +132,21 @@ impl ParaPipe {
         fronts[0].push(Point { latency: 0, period: 0, ends: Vec::new() });
         for &class in classes {
             let mut next: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
-            for end in 1..=blocks {
+            for (end, points) in next.iter_mut().enumerate().skip(1) {
                 for (start, before) in fronts.iter().enumerate().take(end) {
                     let time = problem.time(class, start, end);
                     if time >= UNSUPPORTED {
                         continue;
                     }
-                    next[end].extend(before.iter().map(|point| {
+                    points.extend(before.iter().map(|point| {
                         let mut ends = point.ends.clone();
                         ends.push(end);
                         Point { latency: point.latency + time, period: point.period.max(time), ends }
                     }));
                 }
-                next[end].sort_by_key(|point| (point.latency, point.period));
+                points.sort_by_key(|point| (point.latency, point.period));
                 let mut shortest = u64::MAX;
-                next[end].retain(|point| {
+                points.retain(|point| {
                     let keep = point.period < shortest;
                     shortest = shortest.min(point.period);
                     keep
@@ -157,6 +157,9 @@ impl ParaPipe {
         fronts.pop().unwrap_or_default()
     }
 }
+
+/// Blocks and class of each stage.
+type Stages = Vec<(Range<usize>, Vec<usize>)>;
 
 fn members(processors: &[ProcessorClass], set: usize) -> impl Iterator<Item = &ProcessorClass> {
     processors.iter().enumerate().filter(move |(index, _)| set >> index & 1 == 1).map(|(_, class)| class)
@@ -174,7 +177,7 @@ impl Search for ParaPipe {
     }
 
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
-        let mut best: Option<((u128, u64), Vec<(Range<usize>, Vec<usize>)>)> = None;
+        let mut best: Option<((u128, u64), Stages)> = None;
         for sets in ordered_partitions(self.processors.len()) {
             let sizes: Vec<usize> = sets.iter().map(|set| set.count_ones() as usize).collect();
             if !self.strategy.wants(&sizes) {

@@ -90,7 +90,8 @@ impl StageRates {
                 // Copying the value for one core fewer makes the bound "at most".
                 best[cores] = best[cores - 1];
                 let own = class_rate(problem, classes.start + cores - 1, start, end);
-                for rest in 0..cores {
+                let most_others = if problem.has_replicas { cores } else { 1 };
+                for rest in 0..most_others {
                     let rate = if rest == 0 { own } else { best[rest] + best[cores - rest] };
                     if rate > best[cores] {
                         best[cores] = rate;
@@ -101,7 +102,8 @@ impl StageRates {
             for (cores, &rate) in best.iter().enumerate() {
                 for index in 0..block {
                     let base = if cluster == 0 { 0.0 } else { self.of_size[index] };
-                    self.of_size[cores * block + index] = base + rate;
+                    let together = if problem.has_replicas { base + rate } else { base.max(rate) };
+                    self.of_size[cores * block + index] = together;
                 }
             }
             filled *= best.len();
@@ -128,6 +130,12 @@ fn replicas(problem: &Problem, start: usize, end: usize, size: usize) -> Vec<usi
     });
     if let Some((index, _)) = team {
         return vec![problem.classes.len() + index];
+    }
+    if !problem.has_replicas {
+        let own = |(cluster, cores): (usize, usize)| problem.classes_of(cluster).take(cores);
+        let classes = problem.counts.decode(size).into_iter().enumerate().flat_map(own);
+        let rate = |class: &usize| class_rate(problem, *class, start, end);
+        return classes.max_by(|one, other| rate(one).total_cmp(&rate(other))).into_iter().collect();
     }
     let mut chosen = Vec::new();
     for (cluster, cores) in problem.counts.decode(size).into_iter().enumerate() {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use millstream_board::ProcessorClass;
+
 use crate::problem::UNSUPPORTED;
 use crate::{PipelineError, Plan, Problem, Search};
 
@@ -13,6 +15,16 @@ use crate::{PipelineError, Plan, Problem, Search};
 /// with the next pair, so this does, and begins again until no merger helps. Stages that are left without layers are dropped.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PipeIt;
+
+/// A point of the search: the processors of all stages, in order, with their layers (none for a stage that is left out).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PipeItStep {
+    /// Whether it is the state after one pass over neighbouring stages, of which more follow, or the one in which nothing moves any
+    /// more.
+    pub is_settled: bool,
+    /// The stages.
+    pub stages: Vec<(ProcessorClass, Range<usize>)>,
+}
 
 /// A pipeline in the making: the class of each stage, and where its layers start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,18 +50,8 @@ impl Search for PipeIt {
     }
 
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
-        let singles = (0..problem.clusters()).flat_map(|cluster| {
-            let classes = problem.classes_of(cluster);
-            std::iter::repeat_n(classes.start, classes.len())
-        });
-        let classes: Vec<usize> = singles.collect();
-        let mut flow = work_flow(problem, classes);
-        for cluster in 0..problem.clusters() {
-            let own = problem.classes_of(cluster);
-            while let Some(merged) = first_merger(problem, &flow, &own) {
-                flow = merged;
-            }
-        }
+        let classes = singles(problem);
+        let flow = merge_stages(problem, classes, &mut |_, _| {});
         let stages: Vec<(Range<usize>, Vec<usize>)> = (0..flow.classes.len())
             .map(|stage| (flow.layers(stage), vec![flow.classes[stage]]))
             .filter(|(layers, _)| !layers.is_empty())
@@ -57,6 +59,41 @@ impl Search for PipeIt {
         let plan = problem.plan(stages);
         if plan.period.0 >= UNSUPPORTED { Err(PipelineError::Infeasible) } else { Ok(plan) }
     }
+}
+
+impl PipeIt {
+    /// The steps of the search, as section VI-D walks through them: layers after the first pass and when they have settled, at first and
+    /// after every merger.
+    pub fn steps(problem: &Problem) -> Vec<PipeItStep> {
+        let mut steps = Vec::new();
+        merge_stages(problem, singles(problem), &mut |flow, is_settled| {
+            let class = |stage: usize| problem.classes[flow.classes[stage]].clone();
+            let stages = (0..flow.classes.len()).map(|stage| (class(stage), flow.layers(stage))).collect();
+            steps.push(PipeItStep { is_settled, stages });
+        });
+        steps
+    }
+}
+
+/// One stage per core, cluster by cluster.
+fn singles(problem: &Problem) -> Vec<usize> {
+    let of_cluster = |cluster: usize| {
+        let classes = problem.classes_of(cluster);
+        std::iter::repeat_n(classes.start, classes.len())
+    };
+    (0..problem.clusters()).flat_map(of_cluster).collect()
+}
+
+/// Algorithm 3 from stages of these classes; `tell` hears of each state that algorithm 2 passes or ends with.
+fn merge_stages(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow, bool)) -> Flow {
+    let mut flow = work_flow(problem, classes, tell);
+    for cluster in 0..problem.clusters() {
+        let own = problem.classes_of(cluster);
+        while let Some(merged) = first_merger(problem, &flow, &own) {
+            flow = work_flow(problem, merged, tell);
+        }
+    }
+    flow
 }
 
 /// Time of some layers on a class; nothing for none.
@@ -80,7 +117,7 @@ fn find_split(problem: &Problem, layers: &Range<usize>, first: usize, second: us
 }
 
 /// Algorithm 2: all layers start in the first stage and flow on, neighbours by neighbours, until nothing moves any more.
-fn work_flow(problem: &Problem, classes: Vec<usize>) -> Flow {
+fn work_flow(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow, bool)) -> Flow {
     let blocks = problem.blocks();
     let mut starts = vec![blocks; classes.len() + 1];
     starts[0] = 0;
@@ -94,13 +131,17 @@ fn work_flow(problem: &Problem, classes: Vec<usize>) -> Flow {
             let both = flow.starts[stage]..flow.starts[stage + 2];
             flow.starts[stage + 1] = find_split(problem, &both, flow.classes[stage], flow.classes[stage + 1]);
         }
+        if seen.len() == 1 {
+            tell(&flow, false);
+        }
     }
+    tell(&flow, true);
     flow
 }
 
-/// Algorithm 3, one step: the first pair of neighbours of a cluster whose merger is faster than the slower of them, merged, and the
-/// layers divided anew.
-fn first_merger(problem: &Problem, flow: &Flow, cluster: &Range<usize>) -> Option<Flow> {
+/// Algorithm 3, one step: the classes with the first pair of neighbours of a cluster merged whose merger is faster than the slower of
+/// them (equation 12).
+fn first_merger(problem: &Problem, flow: &Flow, cluster: &Range<usize>) -> Option<Vec<usize>> {
     (0..flow.classes.len().saturating_sub(1)).find_map(|stage| {
         let (left, right) = (flow.classes[stage], flow.classes[stage + 1]);
         if !cluster.contains(&left) || !cluster.contains(&right) {
@@ -115,6 +156,6 @@ fn first_merger(problem: &Problem, flow: &Flow, cluster: &Range<usize>) -> Optio
         }
         let mut classes = flow.classes.clone();
         classes.splice(stage..stage + 2, [merged]);
-        Some(work_flow(problem, classes))
+        Some(classes)
     })
 }

@@ -24,6 +24,8 @@ pub struct Problem {
     pub(crate) counts: CoreCounts,
     /// Clusters' classes, cluster by cluster, counts ascending: `classes[offset(cluster) + count - 1]`.
     pub(crate) classes: Vec<ProcessorClass>,
+    /// Whether a stage may have several replicas.
+    pub(crate) has_replicas: bool,
     /// Per class, per end, per start: the stage's time in nanoseconds.
     times: Vec<Vec<u64>>,
     /// Sets of processors that may own a stage together, with their encoded numbers of cores. They are numbered after the
@@ -71,7 +73,7 @@ impl Problem {
         }
         let times = stage_times(graph, chain, table, &processors, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
-        Ok(Self { chain: chain.clone(), clusters, counts, classes, times, teams: Vec::new() })
+        Ok(Self { chain: chain.clone(), clusters, counts, classes, has_replicas: true, times, teams: Vec::new() })
     }
 
     /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on each other
@@ -100,6 +102,13 @@ impl Problem {
             }
         }
         Ok(problem)
+    }
+
+    /// The same with one replica per stage, as in the papers.
+    #[must_use]
+    pub fn without_replicas(mut self) -> Self {
+        self.has_replicas = false;
+        self
     }
 
     /// Multiplies all times of a team: what running a stage of its showed beyond the prediction.

@@ -23,7 +23,6 @@ pub(crate) struct StageOptions {
     pub(crate) options: Vec<StageOption>,
     /// Where the options of each range (`(end - 1) * end / 2 + start`) and size begin, and the end of all.
     begins: Vec<usize>,
-    sizes: usize,
 }
 
 impl StageOptions {
@@ -86,7 +85,7 @@ impl StageOptions {
         }
         begins.push(options.len());
         let configurations = configurations.into_iter().map(|(_, classes)| classes).collect();
-        Self { configurations, options, begins, sizes }
+        Self { configurations, options, begins }
     }
 
     /// All of them, without a bound on the period.
@@ -171,7 +170,7 @@ fn configurations(problem: &Problem) -> Vec<(usize, Vec<usize>)> {
         found = extended;
         stride *= classes.len() + 1;
     }
-    found.retain(|(size, _)| *size > 0);
+    found.retain(|(size, classes)| *size > 0 && (problem.has_replicas || classes.len() == 1));
     found.extend(
         problem.teams.iter().enumerate().map(|(index, (size, _))| (*size, vec![problem.classes.len() + index])),
     );

@@ -132,12 +132,34 @@ fn enumerate(
     found
 }
 
-fn brute_force(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> Vec<(Nanoseconds, Nanoseconds)> {
+/// Period and latency.
+type Point = (Nanoseconds, Nanoseconds);
+
+/// The points that no other beats, by rising latency.
+fn undominated(all: &[Point]) -> Vec<Point> {
+    let mut kept: Vec<Point> =
+        all.iter().copied().filter(|a| !all.iter().any(|b| b != a && b.0 <= a.0 && b.1 <= a.1)).collect();
+    kept.sort_by_key(|point| point.1);
+    kept.dedup();
+    kept
+}
+
+fn brute_force(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> Vec<Point> {
+    evaluated(problem, graph, board, table, usize::MAX)
+}
+
+/// Only plans whose stages have one replica.
+fn brute_force_single(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> Vec<Point> {
+    evaluated(problem, graph, board, table, 1)
+}
+
+fn evaluated(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable, replicas: usize) -> Vec<Point> {
     let free: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
     let place = |label: &str| board.clusters().iter().position(|cluster| cluster.label == label).unwrap();
     let classes: Vec<_> = board.processor_classes().map(|class| (place(&class.cluster), class)).collect();
     enumerate(0, problem.blocks(), &free, &classes)
         .into_iter()
+        .filter(|stages| stages.iter().all(|stage| stage.replicas.len() <= replicas))
         .filter_map(|stages| {
             let plan = Plan { stages, period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO };
             let schedule = problem.schedule(&plan);
@@ -179,15 +201,8 @@ proptest! {
         }
 
         let front = pareto_front(&problem).unwrap();
-        let mut expected: Vec<_> = all
-            .iter()
-            .copied()
-            .filter(|a| !all.iter().any(|b| b != a && b.0 <= a.0 && b.1 <= a.1))
-            .collect();
-        expected.sort_by_key(|point| point.1);
-        expected.dedup();
         let found: Vec<_> = front.iter().map(|plan| (plan.period, plan.latency)).collect();
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(found, undominated(&all));
 
         for plan in front.iter().chain([&plan]) {
             let schedule = problem.schedule(plan);
@@ -195,6 +210,20 @@ proptest! {
             let evaluation = schedule.evaluate(&graph, &table).unwrap();
             prop_assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency));
         }
+        // With one replica per stage, both are the best of the plans that have no more.
+        let single = problem.clone().without_replicas();
+        let points: Vec<_> = brute_force_single(&single, &graph, &board, &table);
+        match points.iter().map(|point| point.0).min() {
+            None => prop_assert_eq!(best_period(&single), Err(PipelineError::Infeasible)),
+            Some(shortest) => {
+                let plan = best_period(&single).unwrap();
+                prop_assert_eq!(plan.period, shortest);
+                prop_assert!(plan.stages.iter().all(|stage| stage.replicas.len() == 1));
+                let found: Vec<_> = pareto_front(&single).unwrap().iter().map(|plan| (plan.period, plan.latency)).collect();
+                prop_assert_eq!(found, undominated(&points));
+            }
+        }
+
         let chosen = |objective| choose(&front, objective).map(|index| &front[index]).unwrap();
         prop_assert_eq!(chosen(Objective::Latency), &front[0]);
         prop_assert!(chosen(Objective::Throughput).period.seconds() <= shortest.seconds() * 1.03);

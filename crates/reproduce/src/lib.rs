@@ -24,8 +24,10 @@ mod shisha;
 use std::fmt;
 use std::str::FromStr;
 
+use millstream_board::BoardError;
 use millstream_cost::CostError;
 use millstream_mapping::MappingError;
+use millstream_pipeline::PipelineError;
 use millstream_report::PlotError;
 use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
@@ -107,6 +109,12 @@ pub enum ReproduceError {
         /// The paper.
         paper: Paper,
     },
+    /// A board could not be built.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// No pipeline was found.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
     /// A search failed.
     #[error(transparent)]
     Tune(#[from] TuneError),

@@ -38,7 +38,8 @@ fn granularity() {
 
 #[test]
 fn pipe_it() {
-    let reproduction = check(Paper::PipeIt, Selection::default(), 5 + 1);
+    // Layers, pipelines, two columns of tables IV and VII each, and the median difference.
+    let reproduction = check(Paper::PipeIt, Selection::default(), 5 + 1 + 10 + 1 + 10);
     insta::assert_snapshot!(text(&reproduction));
 }
 

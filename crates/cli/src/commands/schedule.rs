@@ -35,11 +35,12 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let plans = match (&command.cost, &command.profile) {
         (Some(path), _) => {
             let table = profiling::predicted_costs(path, &network, &board)?;
-            Plans::search_table(&network, &board, &table)?
+            Plans::search_table(&network, &board, &table, command.constraints())?
         }
         (None, Some(path)) => {
             let profile = profiling::read(path)?;
-            Plans::search(&network, &board, &profile).with_context(|| path.display().to_string())?
+            Plans::search(&network, &board, &profile, command.constraints())
+                .with_context(|| path.display().to_string())?
         }
         (None, None) => measured_plans(&network, &board, command)?,
     };
@@ -75,7 +76,8 @@ fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -
         None => profiling::make(network, board, &backends, PROFILE_BUDGET)?,
     };
     backends.choose_threads(network, board, &profile)?;
-    let plans = Plans::refine(network, board, &backends.all, &mut profile, &[command.objective])?;
+    let plans =
+        Plans::refine(network, board, &backends.all, &mut profile, &[command.objective], command.constraints())?;
     profiling::cache(&profile, network, board);
     Ok(plans)
 }

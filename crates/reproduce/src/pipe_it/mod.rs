@@ -1,4 +1,7 @@
-//! Pipe-it: how many layers the networks have, and how many ways there are to run them.
+//! Pipe-it: how many layers the networks have, how many ways there are to run them, and how fast the best are.
+
+mod hikey;
+mod throughput;
 
 use millstream_graph::{Graph, OperatorKind};
 use millstream_pipeline::{design_points, pipelines};
@@ -25,7 +28,14 @@ pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
     Ok(Reproduction {
         paper: "Wang et al., High-Throughput CNN Inference on Embedded ARM big.LITTLE Multicore Processors (TCAD 2020)"
             .to_owned(),
-        sections: vec![layers()?, design_space(), pipeline_counts()],
+        sections: vec![
+            layers()?,
+            design_space(),
+            pipeline_counts(),
+            throughput::searches(4, 4)?,
+            throughput::printed_pipelines()?,
+            throughput::searches(3, 2)?,
+        ],
         figures: Vec::new(),
     })
 }
