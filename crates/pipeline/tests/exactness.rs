@@ -73,8 +73,11 @@ impl Case {
     }
 }
 
+/// Up to two clusters of up to two cores, or up to four of one.
 fn cases() -> impl Strategy<Value = Case> {
-    (prop::collection::vec(1_usize..3, 1..3), 1_usize..6).prop_flat_map(|(cores, operators)| {
+    let few = (prop::collection::vec(1_usize..3, 1..3), 1_usize..6);
+    let many = (prop::collection::vec(Just(1_usize), 3..5), 1_usize..5);
+    prop_oneof![3 => few, 1 => many].prop_flat_map(|(cores, operators)| {
         let classes: usize = cores.iter().sum();
         let time = prop_oneof![1 => Just(None), 12 => (1_u64..2000).prop_map(Some)];
         (
@@ -194,7 +197,8 @@ proptest! {
         prop_assert_eq!(plan.period, shortest);
         // The heuristic is never better, and what it finds can run.
         if let Ok(heuristic) = PipeIt.search(&problem) {
-            prop_assert!(heuristic.period >= shortest);
+            let longest = all.iter().map(|point| point.0).max().unwrap();
+            prop_assert!(heuristic.period >= shortest && heuristic.period <= longest);
             let schedule = problem.schedule(&heuristic);
             prop_assert!(schedule.validate(&graph, &board).is_ok());
             prop_assert_eq!(schedule.evaluate(&graph, &table).unwrap().period, heuristic.period);

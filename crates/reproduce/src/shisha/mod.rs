@@ -28,6 +28,9 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
         sections.push(section);
         figures.extend(figure);
     };
+    if selection.wants_table(3) {
+        add((comparison::systems()?, None));
+    }
     if wanted(4) {
         add(comparison::convergence()?);
     }
