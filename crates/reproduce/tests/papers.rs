@@ -62,6 +62,9 @@ fn shisha() {
 fn para_pipe() {
     let table_1 = Selection { table: Some(1), figure: None };
     insta::assert_snapshot!(text(&check(Paper::ParaPipe, table_1, 2 * 6)));
+    // Four orderings for each of three networks.
+    let figure_11 = check(Paper::ParaPipe, Selection { table: None, figure: Some(11) }, 4 * 3);
+    assert_eq!(figure_11.figures.len(), 1);
     // The gap is held to 2 %; how long that takes is for benchmarks.
     let table_3 = check(Paper::ParaPipe, Selection { table: Some(3), figure: None }, 6);
     let shown = text(&table_3);

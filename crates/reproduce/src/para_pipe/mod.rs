@@ -1,9 +1,11 @@
 //! Para-Pipe: subgraphs of its networks, and mapping them on an NPU and two DSPs.
 
+mod strategies;
+
 use std::time::{Duration, Instant};
 
 use millstream_board::ProcessorClass;
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TransferModel};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
 use millstream_mapping::{CoarseIlp, Cpop, Heft, Limits, Mapper, MappingError, compose, map_network};
 use millstream_partition::{Subgraph, subgraphs};
@@ -61,12 +63,18 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
     if selection.wants_table(3) {
         sections.push(solving()?);
     }
+    let mut figures = Vec::new();
+    if selection == Selection::default() || selection.figure == Some(11) {
+        let (section, figure) = strategies::strategies()?;
+        sections.push(section);
+        figures.push(figure);
+    }
     Ok(Reproduction {
         paper:
             "Zhang et al., Para-Pipe: Exploiting Hierarchical Operator Parallelism of ML Computational Graphs on SoCs"
                 .to_owned(),
         sections,
-        figures: Vec::new(),
+        figures,
     })
 }
 
@@ -109,9 +117,10 @@ fn structure() -> Result<Section, ReproduceError> {
     })
 }
 
-/// An NPU that can't do everything and two DSPs that can.
+/// An NPU that can't do everything and two DSPs that can. The third class, both DSPs as one processor, runs nothing.
 fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
-    let classes = ["N", "D"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = [("N", 1), ("D", 1), ("D", 2)];
+    let classes = classes.map(|(cluster, count)| ProcessorClass { cluster: cluster.into(), count });
     let mut table = CostTable::new(graph.operators().len(), classes);
     let processors: Vec<ProcessorIndex> = table.processors().collect();
     for (place, (&processor, speed)) in processors.iter().zip([NPU, DSP]).enumerate() {
@@ -129,8 +138,12 @@ fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
             table.set_transfer(processor, other, LINK);
         }
     }
-    let both = processors.iter().copied().chain(processors.last().copied());
-    (table, both.collect())
+    let npu_and_dsps = [0, 1, 1].map(|place| processors[place]);
+    for processor in processors {
+        let hand_over = HandOver { seconds: LINK.latency_seconds, seconds_per_byte: LINK.seconds_per_byte };
+        table.set_hand_over(processor, hand_over);
+    }
+    (table, npu_and_dsps.to_vec())
 }
 
 fn solving() -> Result<Section, ReproduceError> {
