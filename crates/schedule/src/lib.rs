@@ -37,6 +37,7 @@
 //! share; this crate searches nothing and runs nothing.
 
 mod document;
+mod energy;
 mod error;
 mod evaluate;
 mod notation;
@@ -49,6 +50,7 @@ pub use document::{
     AssignmentDocument, BoardReference, ModelReference, Prediction, ReplicaDocument, SCHEDULE_FORMAT, SCHEDULE_VERSION,
     ScheduleDocument, SplitDocument, StageDocument,
 };
+pub use energy::Energy;
 pub use error::ScheduleError;
 pub use evaluate::{Evaluation, StageEvaluation, replicated_period, task_time};
 pub use schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};

@@ -1,5 +1,6 @@
-use millstream_cost::Nanoseconds;
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::OperatorId;
+use millstream_schedule::Schedule;
 
 /// How a schedule is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +30,7 @@ pub struct Simulation {
     pub frames: Vec<(Nanoseconds, Nanoseconds)>,
     /// What processors did, if that was kept.
     pub spans: Vec<Span>,
-    /// Time that each processor worked: stage by stage, replica by replica.
+    /// Time that each processor worked, taking frames over included: stage by stage, replica by replica.
     pub busy: Vec<Vec<Vec<Nanoseconds>>>,
     /// Events that were processed.
     pub events: u64,
@@ -66,6 +67,19 @@ impl Simulation {
         // Replicas may end several frames at the same moment.
         let later = ends.iter().filter(|&&end| end > middle).count();
         if later == 0 { last as f64 * 1e-9 } else { (last - middle) as f64 * 1e-9 / later as f64 }
+    }
+
+    /// Energy of a frame, from what processors did: idle power all the time, and the difference to active power while they worked.
+    /// `None` without frames, or if the power of some processor is not known.
+    pub fn joules_per_frame(&self, schedule: &Schedule, table: &CostTable) -> Option<f64> {
+        let total = self.frames.iter().map(|(_, end)| end.seconds()).reduce(f64::max)?;
+        let busy = self.busy.iter().flatten().flatten();
+        let mut joules = 0.0;
+        for (processor, busy) in schedule.processors().zip(busy) {
+            let power = table.power(table.find(&processor.class())?)?;
+            joules += power.idle_watts * total + (power.active_watts - power.idle_watts) * busy.seconds();
+        }
+        Some(joules / self.frames.len() as f64)
     }
 
     /// Longest time of a frame from its start in the first stage until its end, queues included.

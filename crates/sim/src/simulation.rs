@@ -184,6 +184,7 @@ impl<'a> Simulator<'a> {
             is_open: false,
             left: plan.operators.len(),
         });
+        self.result.busy[stage][replica].iter_mut().for_each(|busy| *busy += Nanoseconds(plan.hand_over));
         self.schedule(plan.hand_over, stage, replica, Event::TakenOver);
     }
 

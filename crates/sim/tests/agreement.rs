@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferModel};
+use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, PowerOrigin, ProcessorPower, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
@@ -91,6 +91,26 @@ proptest! {
         let settings = Settings { frames: 41, queue, keeps_spans: true, ..Settings::default() };
         let many = simulate(&schedule, &graph, &table, &settings).unwrap();
         prop_assert!((many.period_seconds() - expected.period.seconds()).abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
+        // Processors work as long as evaluation says, and so cost as much energy.
+        for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
+            let per_frame = stage.replicas[0].busy(index, &graph, &table).unwrap();
+            let expected: Vec<Nanoseconds> = per_frame.into_iter().map(|time| Nanoseconds(41 * time.0)).collect();
+            prop_assert_eq!(&busy[0], &expected);
+        }
+        let energy = schedule.energy(&graph, &table).unwrap();
+        prop_assert_eq!(energy, None, "nobody knows the power of these processors");
+        let mut powered = table.clone();
+        for processor in table.processors() {
+            let idle_watts = 0.5 * (1 + processor.index()) as f64;
+            let power = ProcessorPower { active_watts: 4.0 * idle_watts, idle_watts, origin: PowerOrigin::BoardFile };
+            powered.set_power(processor, power);
+        }
+        let joules = schedule.energy(&graph, &powered).unwrap().unwrap().joules_per_frame;
+        let simulated = many.joules_per_frame(&schedule, &powered).unwrap();
+        // Filling and draining cost idle power on top: at most the latency once, for all processors.
+        let idle: f64 = schedule.processors().filter_map(|own| powered.power(powered.find(&own.class())?)).map(|own| own.idle_watts).sum();
+        let most = joules + idle * expected.latency.seconds() / 41.0;
+        prop_assert!(simulated >= joules * (1.0 - 1e-9) && simulated <= most * (1.0 + 1e-9), "{joules} {simulated} {most}");
         // Every operator of every frame once, and no processor does two things at a time.
         prop_assert_eq!(many.spans.len(), 41 * OPERATORS);
         let mut tracks = std::collections::BTreeMap::<_, Vec<_>>::new();

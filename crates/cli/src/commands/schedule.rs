@@ -151,6 +151,14 @@ fn print(
         milliseconds(predicted.latency_seconds),
         milliseconds(predicted.lower_bound_period_seconds)
     ));
+    if let Ok(Some(energy)) = schedule.energy(graph, costs) {
+        output::line(format!(
+            "Energy:    {:.3} J per frame, {:.2} frames/J, {:.2} W on average, by the power of the board's processors.",
+            energy.joules_per_frame,
+            energy.frames_per_joule(),
+            energy.watts
+        ));
+    }
 }
 
 /// One row per replica, without measurements.

@@ -19,6 +19,9 @@ struct Report {
     simulated_period_seconds: f64,
     predicted_latency_seconds: f64,
     worst_latency_seconds: f64,
+    /// If the power of all processors is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_frame: Option<f64>,
     events: u64,
 }
 
@@ -51,10 +54,18 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
             worst_latency_seconds: simulation.worst_latency().seconds(),
+            joules_per_frame: simulation.joules_per_frame(&schedule, &table),
             events: simulation.events,
         });
     }
     print(&network, &schedule, &evaluation, &simulation);
+    if let Some(joules) = simulation.joules_per_frame(&schedule, &table) {
+        let predicted = schedule.energy(graph, &table)?.map_or(f64::NAN, |energy| energy.joules_per_frame);
+        output::line(format!(
+            "Energy:     {joules:.3} J per frame simulated, {predicted:.3} by the analytic evaluation ({:.2} frames/J)",
+            1.0 / joules
+        ));
+    }
     Ok(())
 }
 
