@@ -61,23 +61,38 @@ impl Planner for ModelPlanner {
 
 /// An engine with frames flowing through it, as something that measures schedules.
 pub(crate) struct LiveOracle<'a> {
-    engine: &'a Engine,
-    policy: TuningPolicy,
+    pub(crate) engine: &'a Engine,
+    pub(crate) policy: TuningPolicy,
+    pub(crate) is_over: &'a dyn Fn() -> bool,
+}
+
+impl Oracle<Schedule> for LiveOracle<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Result<Trial, TuneError> {
+        let begin = Instant::now();
+        let seen = self.engine.try_schedule(schedule, &self.policy, self.is_over);
+        let seen = seen.map_err(|error| failed(schedule, error))?;
+        let seen = seen.ok_or_else(|| failed(schedule, "it was interrupted"))?;
+        Ok(trial_of(&seen, Nanoseconds::from(begin.elapsed())))
+    }
+}
+
+/// The error of a trial.
+pub(crate) fn failed(schedule: &Schedule, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TuneError {
+    TuneError::Oracle { configuration: schedule.to_string(), source: source.into() }
+}
+
+/// Keeps what an oracle measured, and lets it measure only so much.
+pub(crate) struct Recorded<'a> {
+    oracle: &'a mut dyn Oracle<Schedule>,
     /// The most trials.
     most: usize,
-    is_over: &'a dyn Fn() -> bool,
     /// What was run, in order.
     pub(crate) trials: Vec<(Schedule, Trial)>,
 }
 
-impl<'a> LiveOracle<'a> {
-    pub(crate) fn new(engine: &'a Engine, policy: TuningPolicy, most: usize, is_over: &'a dyn Fn() -> bool) -> Self {
-        Self { engine, policy, most, is_over, trials: Vec::new() }
-    }
-
-    /// The trial with the shortest period.
-    pub(crate) fn best(&self) -> Option<&(Schedule, Trial)> {
-        self.trials.iter().min_by_key(|(_, trial)| trial.period)
+impl<'a> Recorded<'a> {
+    pub(crate) fn new(oracle: &'a mut dyn Oracle<Schedule>, most: usize) -> Self {
+        Self { oracle, most, trials: Vec::new() }
     }
 
     /// Whether the search had to stop because it may run no more trials.
@@ -86,20 +101,12 @@ impl<'a> LiveOracle<'a> {
     }
 }
 
-impl Oracle<Schedule> for LiveOracle<'_> {
+impl Oracle<Schedule> for Recorded<'_> {
     fn measure(&mut self, schedule: &Schedule) -> Result<Trial, TuneError> {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| TuneError::Oracle {
-            configuration: schedule.to_string(),
-            source,
-        };
         if self.is_exhausted() {
-            return Err(failed("there are no trials left".into()));
+            return Err(failed(schedule, "there are no trials left"));
         }
-        let begin = Instant::now();
-        let seen =
-            self.engine.try_schedule(schedule, &self.policy, self.is_over).map_err(|error| failed(error.into()))?;
-        let seen = seen.ok_or_else(|| failed("it was interrupted".into()))?;
-        let trial = trial_of(&seen, Nanoseconds::from(begin.elapsed()));
+        let trial = self.oracle.measure(schedule)?;
         tracing::info!(configuration = %schedule, period = %trial.period, available = ?trial.available, "trial");
         self.trials.push((schedule.clone(), trial.clone()));
         Ok(trial)

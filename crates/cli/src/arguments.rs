@@ -277,9 +277,24 @@ pub(crate) struct TuneCommand {
     /// Start simulated annealing or hill climbing with Shisha's seed instead of at random
     #[arg(long)]
     pub(crate) shisha_seed: bool,
-    /// Seed of random choices
+    /// Seed of random choices, and of noise
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Simulate schedules instead of running them: the board need not be here
+    #[arg(long)]
+    pub(crate) simulate: bool,
+    /// For simulating: a profile of the board that has the network; without it, the cached one is used
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub(crate) profile: Option<PathBuf>,
+    /// For simulating: cost models of the board, as `fit` writes them, instead of a profile
+    #[arg(long, value_name = "FILE", requires = "simulate", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
+    /// For simulating: noise on the times of operators, standard deviation in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise, requires = "simulate")]
+    pub(crate) noise: f64,
+    /// For simulating: a core that is so many times slower than the costs say; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core, requires = "simulate")]
+    pub(crate) slow_cores: Vec<SlowCore>,
     /// Where to write the best schedule
     #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) output: PathBuf,

@@ -22,6 +22,7 @@ mod reference;
 mod run_trace;
 mod scheduled;
 mod sharing;
+mod simulated;
 mod steady;
 mod sweeping;
 mod trial;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use millstream_board::Board;
-use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance, TransferSample};
+use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance, TransferSample, fit};
 use millstream_profile::{
     OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
     measure_operators, measure_parts,
@@ -115,6 +115,30 @@ pub(crate) fn predicted_costs(path: &Path, network: &Network, board: &Board) -> 
     let table =
         CostModels::from_json(&text).and_then(|models| models.table(board, network.model.graph(), &network.chain));
     table.with_context(|| path.display().to_string())
+}
+
+/// Costs of a network from a file of fitted models, from a profile, or from the cached profile.
+pub(crate) fn costs(
+    models: Option<&Path>,
+    profile: Option<&Path>,
+    network: &Network,
+    board: &Board,
+) -> Result<CostTable> {
+    if let Some(path) = models {
+        return predicted_costs(path, network, board);
+    }
+    let (profile, name) = match profile {
+        Some(path) => (read(path)?, path.display().to_string()),
+        None => match cached(network, board) {
+            Some(profile) => (profile, "the cached profile".to_owned()),
+            None => bail!(
+                "there is no profile of {} on board '{}' yet; pass --cost or --profile, or make one with `cargo xtask profile`",
+                network.name(),
+                board.name()
+            ),
+        },
+    };
+    fit(&profile, board, network.model.digest(), network.model.graph(), &network.chain).with_context(|| name)
 }
 
 /// Where the profile of a network on a board is cached; `None` on systems without a place for caches.

@@ -53,6 +53,31 @@ fn the_published_searches_run_on_places() {
 }
 
 #[test]
+fn tuning_can_be_simulated() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
+    let simulate = |more: &[&str]| {
+        let common = ["tune", "--simulate", "--model", "small.onnx", "--profile", "profile.json", "--json"];
+        json(&workplace.succeed(&[&common, more].concat()))
+    };
+    let random = ["--algorithm", "random-walk", "--trials", "4", "--noise", "5", "--seed", "3"];
+    let report = simulate(&random);
+    assert_eq!(report["trials"].as_array().unwrap().len(), 4);
+    assert_eq!(report, simulate(&random), "the same seed, the same search");
+    // Without noise and surprises, the exact search is right at once.
+    let exact = simulate(&[]);
+    let seconds = |field: &str| exact[field].as_f64().unwrap();
+    assert_eq!(exact["trials"].as_array().unwrap().len(), 1);
+    assert!((seconds("period_seconds") / seconds("lower_bound_period_seconds") - 1.0).abs() < 0.05, "{exact}");
+    let core = json(&workplace.succeed(&["board", "--json"]))["clusters"][0]["cores"][0]["id"].to_string();
+    let slowed = simulate(&["--slow-core", &format!("{core}:4")]);
+    assert!(slowed["period_seconds"].as_f64().unwrap() > 1.1 * seconds("period_seconds"), "{slowed}");
+    let message = workplace.fail(&["tune", "--model", "small.onnx", "--noise", "5"]);
+    assert!(message.contains("--simulate"), "{message}");
+}
+
+#[test]
 fn an_adaptive_run_checks_every_frame() {
     let workplace = Workplace::new();
     small_model(&workplace);

@@ -203,6 +203,24 @@ impl BoardModel {
     }
 }
 
+/// A schedule and costs in which every processor is a class of its own, so many times slower than its class in `table` as a function
+/// says.
+pub fn with_slowdowns(
+    schedule: &Schedule,
+    table: &CostTable,
+    slowdown: impl Fn(&Processor) -> f64,
+) -> (Schedule, CostTable) {
+    let mut classes: Vec<(ProcessorClass, ProcessorIndex, f64)> = Vec::new();
+    let named = schedule.with_processors(|processor| {
+        let own = Processor { cluster: format!("{}.", classes.len()), cores: processor.cores.clone() };
+        if let Some(from) = table.find(&processor.class()) {
+            classes.push((own.class(), from, slowdown(processor)));
+        }
+        own
+    });
+    (named, table.derived(&classes))
+}
+
 impl Model for BoardModel {
     type Configuration = Schedule;
 
@@ -225,17 +243,9 @@ impl Model for BoardModel {
     /// What evaluation says, each processor being as slow as it was seen to be, or as its slowest core.
     fn period(&self, schedule: &Schedule) -> Nanoseconds {
         let table = self.corrected_table();
-        let mut classes: Vec<(ProcessorClass, ProcessorIndex, f64)> = Vec::new();
-        let named = schedule.with_processors(|processor| {
-            let own = Processor { cluster: format!("{}.", classes.len()), cores: processor.cores.clone() };
-            if let Some(from) = table.find(&processor.class()) {
-                classes.push((own.class(), from, self.processor_slowdown(processor)));
-            }
-            own
-        });
-        named
-            .evaluate(&self.graph, &table.derived(&classes))
-            .map_or(Nanoseconds(u64::MAX), |found| self.measure(found.period, found.latency))
+        let (schedule, costs) = with_slowdowns(schedule, &table, |processor| self.processor_slowdown(processor));
+        let found = schedule.evaluate(&self.graph, &costs);
+        found.map_or(Nanoseconds(u64::MAX), |found| self.measure(found.period, found.latency))
     }
 
     fn learn(&mut self, schedule: &Schedule, trial: &Trial) {

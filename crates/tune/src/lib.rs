@@ -44,7 +44,7 @@ mod stochastic;
 mod tuning;
 
 pub use beliefs::{Beliefs, Uncertainty};
-pub use board_model::BoardModel;
+pub use board_model::{BoardModel, with_slowdowns};
 pub use configuration::Configuration;
 pub use database::{Database, LayerTimes};
 pub use error::TuneError;

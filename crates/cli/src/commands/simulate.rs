@@ -1,6 +1,4 @@
-use anyhow::{Context, Result, bail};
-use millstream_board::Board;
-use millstream_cost::{CostTable, fit};
+use anyhow::{Context, Result};
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
 use millstream_schedule::{Evaluation, Schedule};
 use millstream_sim::{Settings, Simulation, simulate};
@@ -31,7 +29,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     }
     let Scheduled { network, board, schedule, .. } = Scheduled::load(&command.scheduled)?;
     let graph = network.model.graph();
-    let table = costs(command, &network, &board)?;
+    let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?;
     let context = || command.scheduled.schedule.display().to_string();
     let evaluation = schedule.evaluate(graph, &table).with_context(context)?;
     let settings = Settings {
@@ -67,26 +65,6 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Costs from what the caller names, or from the cached profile of the network.
-fn costs(command: &SimulateCommand, network: &Network, board: &Board) -> Result<CostTable> {
-    let graph = network.model.graph();
-    if let Some(path) = &command.cost {
-        return profiling::predicted_costs(path, network, board);
-    }
-    let (profile, name) = match &command.profile {
-        Some(path) => (profiling::read(path)?, path.display().to_string()),
-        None => match profiling::cached(network, board) {
-            Some(profile) => (profile, "the cached profile".to_owned()),
-            None => bail!(
-                "there is no profile of {} on board '{}' yet; pass --cost or --profile, or make one with `cargo xtask profile`",
-                network.name(),
-                board.name()
-            ),
-        },
-    };
-    fit(&profile, board, network.model.digest(), graph, &network.chain).with_context(|| name)
 }
 
 fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simulation: &Simulation) {

@@ -1,18 +1,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
+use millstream_board::Board;
 use millstream_cost::{CostTable, fit};
 use millstream_pipeline::{Objective, Problem, best_period};
 use millstream_report::{Align, Table, milliseconds};
 use millstream_runtime::{Engine, EngineOptions, Goal, TuningPolicy};
 use millstream_schedule::{Prediction, Schedule};
 use millstream_tune::{
-    BoardModel, Exhaustive, HillClimbing, ModelGuided, PipeSearch, RandomWalk, Shisha, SimulatedAnnealing, Start,
-    Trial, Tuner,
+    BoardModel, Exhaustive, HillClimbing, ModelGuided, Oracle, PipeSearch, RandomWalk, Shisha, SimulatedAnnealing,
+    Start, Trial, Tuner,
 };
 use serde::Serialize;
 
-use crate::adaptive::LiveOracle;
+use crate::adaptive::{LiveOracle, Recorded};
 use crate::arguments::{Algorithm, DEFAULT_MODEL, TuneCommand};
 use crate::backends::Backends;
 use crate::model::Network;
@@ -20,6 +21,7 @@ use crate::places::{PlacedOracle, Places};
 use crate::planning::{PROFILE_BUDGET, document};
 use crate::reference::Reference;
 use crate::scheduled::Scheduled;
+use crate::simulated::SimulatedOracle;
 use crate::{files, interrupt, machine, output, profiling};
 
 /// How long each trial is watched. A drift is not looked for.
@@ -64,30 +66,33 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
             (network, machine::board(command.board.board.as_deref())?, None)
         }
     };
-    machine::check_usable(&board)?;
     let graph = network.model.graph();
-    let known = profiling::cached(&network, &board);
-    let backends = Backends::open(&board, &network.model, known.as_ref())?;
-    let profile = match known {
-        Some(profile) => profile,
-        None => {
-            let profile = profiling::make(&network, &board, &backends, PROFILE_BUDGET)?;
-            profiling::cache(&profile, &network, &board);
-            profile
-        }
+    let (table, backends) = if command.simulate {
+        (profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?, None)
+    } else {
+        machine::check_usable(&board)?;
+        let (table, backends) = measured(&network, &board)?;
+        (table, Some(backends))
     };
-    backends.choose_threads(&network, &board, &profile)?;
-    let table = fit(&profile, &board, network.model.digest(), graph, &network.chain)?;
     let problem = Problem::new(graph, &network.chain, &board, &table)?;
     let exact = best_period(&problem)?;
     let start = start.unwrap_or_else(|| problem.schedule(&exact));
     let places = Places::new(&network, &board, command.places.as_deref())?;
-
-    let options = EngineOptions { takes_over: true, ..EngineOptions::default() };
-    let engine = Engine::new(graph, &start, &[std::sync::Arc::clone(&backends.all)], &options)?;
-    let reference = Reference::new(&network, &backends.all, &board)?;
     let search = Search { command, network: &network, table: &table, board: &board, places: &places, start: &start };
-    let trials = streaming(&engine, &reference, &|is_over| search.run(&engine, is_over))?;
+    let trials = match backends {
+        Some(backends) => {
+            let options = EngineOptions { takes_over: true, ..EngineOptions::default() };
+            let engine = Engine::new(graph, &start, &[std::sync::Arc::clone(&backends.all)], &options)?;
+            let reference = Reference::new(&network, &backends.all, &board)?;
+            let live =
+                |is_over: &dyn Fn() -> bool| search.run(&mut LiveOracle { engine: &engine, policy: POLICY, is_over });
+            streaming(&engine, &reference, &live)?
+        }
+        None => {
+            let (noise, seed) = (command.noise / 100.0, command.seed);
+            search.run(&mut SimulatedOracle { graph, table: &table, slow_cores: &command.slow_cores, noise, seed })?
+        }
+    };
 
     let Some((best, trial)) = trials.iter().min_by_key(|(_, trial)| trial.period) else {
         bail!("interrupted before the first trial; nothing was written");
@@ -107,11 +112,28 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
     Ok(())
 }
 
+/// Costs from the cached profile or a new one, and what runs operators.
+fn measured(network: &Network, board: &Board) -> Result<(CostTable, Backends)> {
+    let known = profiling::cached(network, board);
+    let backends = Backends::open(board, &network.model, known.as_ref())?;
+    let profile = match known {
+        Some(profile) => profile,
+        None => {
+            let profile = profiling::make(network, board, &backends, PROFILE_BUDGET)?;
+            profiling::cache(&profile, network, board);
+            profile
+        }
+    };
+    backends.choose_threads(network, board, &profile)?;
+    let table = fit(&profile, board, network.model.digest(), network.model.graph(), &network.chain)?;
+    Ok((table, backends))
+}
+
 /// What a search needs.
 struct Search<'a> {
     command: &'a TuneCommand,
     network: &'a Network,
-    board: &'a millstream_board::Board,
+    board: &'a Board,
     table: &'a CostTable,
     places: &'a Places,
     start: &'a Schedule,
@@ -119,22 +141,18 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Measures the start, then searches. Returns everything that was run.
-    fn run(&self, engine: &Engine, is_over: &dyn Fn() -> bool) -> Result<Vec<(Schedule, Trial)>> {
-        let most = self.command.trials as usize;
-        let mut oracle = LiveOracle::new(engine, POLICY, most, is_over);
+    fn run(&self, oracle: &mut dyn Oracle<Schedule>) -> Result<Vec<(Schedule, Trial)>> {
+        let mut oracle = Recorded::new(oracle, self.command.trials as usize);
         let found = self.search(&mut oracle);
         match found {
             // Running out of trials is how most searches end, and an interruption keeps what was found.
             Err(_) if oracle.is_exhausted() || interrupt::requested() => {}
             other => other?,
         }
-        if let Some((best, _)) = oracle.best() {
-            tracing::info!(configuration = %best, "best");
-        }
         Ok(oracle.trials)
     }
 
-    fn search(&self, oracle: &mut LiveOracle<'_>) -> Result<()> {
+    fn search(&self, oracle: &mut Recorded<'_>) -> Result<()> {
         let seed = self.command.seed;
         let trials = self.command.trials as usize;
         let tuner: Box<dyn Tuner> = match self.command.algorithm {
