@@ -62,7 +62,6 @@
 //! Invariants: no frame is lost, repeated or reordered; idle workers sleep; dropping an engine finishes the frames in flight
 //! and joins every thread. This crate knows no model format and no kernel.
 
-mod drift;
 mod engine;
 mod error;
 mod generation;

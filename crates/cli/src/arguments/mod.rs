@@ -1,15 +1,20 @@
 //! Every command, flag and help text.
 
+mod tune;
+mod values;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use millstream_board::CoreId;
+use clap::{Args, Parser, Subcommand};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Constraints, Objective};
 use millstream_reproduce::Paper;
-use millstream_tune::Heuristic;
 
 use crate::duration::Budget;
+use values::{parse_dimension, parse_noise, parse_rate, parse_slow_core};
+
+pub(crate) use tune::{Algorithm, TuneCommand};
+pub(crate) use values::SlowCore;
 
 /// The model that commands take when none is given.
 pub(crate) const DEFAULT_MODEL: &str = "zoo:squeezenet";
@@ -234,88 +239,6 @@ pub(crate) struct RunCommand {
     pub(crate) json: bool,
 }
 
-/// How to search for schedules by running them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Algorithm {
-    /// The exact search on a model that each trial corrects
-    ModelGuided,
-    /// Moves layers away from the slowest stage, from a balanced start (Soomro et al., 2022)
-    Shisha,
-    /// Goes through the most even divisions (Soomro et al., 2021)
-    PipeSearch,
-    /// Small random changes, fewer and fewer of them for the worse
-    SimulatedAnnealing,
-    /// Small changes that help
-    HillClimbing,
-    /// Random configurations
-    RandomWalk,
-    /// Every configuration
-    Exhaustive,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TuneCommand {
-    /// A schedule to start from and to compare with [default: the best by the profile]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) schedule: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) model: ModelArguments,
-    #[command(flatten)]
-    pub(crate) board: BoardArguments,
-    /// How to search
-    #[arg(long, value_enum, default_value_t = Algorithm::ModelGuided)]
-    pub(crate) algorithm: Algorithm,
-    /// The most schedules that are run, the first one included
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) trials: u32,
-    /// Processors that stages may own, for all algorithms but model-guided, such as B4-s2-s2 [default: each core]
-    #[arg(long, value_name = "PROCESSORS")]
-    pub(crate) places: Option<String>,
-    /// Which of Shisha's heuristics, H1 to H6
-    #[arg(long, value_name = "NAME", default_value_t = Heuristic::H3)]
-    pub(crate) heuristic: Heuristic,
-    /// Start simulated annealing or hill climbing with Shisha's seed instead of at random
-    #[arg(long)]
-    pub(crate) shisha_seed: bool,
-    /// Seed of random choices, and of noise
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Simulate schedules instead of running them: the board need not be here
-    #[arg(long)]
-    pub(crate) simulate: bool,
-    /// For simulating: a profile of the board that has the network; without it, the cached one is used
-    #[arg(long, value_name = "FILE", requires = "simulate")]
-    pub(crate) profile: Option<PathBuf>,
-    /// For simulating: cost models of the board, as `fit` writes them, instead of a profile
-    #[arg(long, value_name = "FILE", requires = "simulate", conflicts_with = "profile")]
-    pub(crate) cost: Option<PathBuf>,
-    /// For simulating: noise on the times of operators, standard deviation in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise, requires = "simulate")]
-    pub(crate) noise: f64,
-    /// For simulating: a core that is so many times slower than the costs say; may be repeated
-    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core, requires = "simulate")]
-    pub(crate) slow_cores: Vec<SlowCore>,
-    /// Where to write the best schedule
-    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
-    pub(crate) output: PathBuf,
-    /// Print the trials as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl TuneCommand {
-    /// The schedule to start from, if one is named.
-    pub(crate) fn scheduled(&self) -> Option<ScheduledArguments> {
-        let schedule = self.schedule.clone()?;
-        Some(ScheduledArguments { schedule, model: self.model.clone(), board: self.board.clone() })
-    }
-
-    /// The algorithm as it is called on the command line.
-    pub(crate) fn algorithm_name(&self) -> String {
-        self.algorithm.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct SimulateCommand {
     #[command(flatten)]
@@ -393,39 +316,6 @@ pub(crate) struct SchemasCommand {
     pub(crate) folder: PathBuf,
 }
 
-/// A core and how many times slower it should be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SlowCore {
-    pub(crate) core: CoreId,
-    /// A whole number: one share of the core for the work and one for each busy loop.
-    pub(crate) factor: u32,
-}
-
-fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
-    let expected = || format!("'{text}' is not CPU:FACTOR, such as 1:3, with a whole factor from 2 to 16");
-    let (core, factor) = text.split_once(':').ok_or_else(expected)?;
-    let core = CoreId(core.parse().map_err(|_| expected())?);
-    let factor: u32 = factor.parse().map_err(|_| expected())?;
-    if (2..=16).contains(&factor) { Ok(SlowCore { core, factor }) } else { Err(expected()) }
-}
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    let rate: Option<f64> = text.parse().ok().filter(|rate| (1e-6..=1e9).contains(rate));
-    rate.ok_or_else(|| format!("'{text}' is not a number of frames per second above 0"))
-}
-
-fn parse_noise(text: &str) -> Result<f64, String> {
-    let percent: Option<f64> = text.parse().ok().filter(|percent| (0.0..=200.0).contains(percent));
-    percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))
-}
-
-fn parse_dimension(text: &str) -> Result<(String, usize), String> {
-    let expected = || format!("'{text}' is not NAME=SIZE, such as height=224");
-    let (name, size) = text.split_once('=').ok_or_else(expected)?;
-    let size: usize = size.parse().map_err(|_| expected())?;
-    if name.is_empty() || size == 0 { Err(expected()) } else { Ok((name.to_owned(), size)) }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -435,15 +325,5 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn slow_cores_and_dimensions_parse() {
-        assert_eq!(parse_slow_core("1:3"), Ok(SlowCore { core: CoreId(1), factor: 3 }));
-        for wrong in ["1", "1:1", "x:3", "1:2.5", "1:99"] {
-            assert!(parse_slow_core(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(parse_dimension("height=224"), Ok(("height".to_owned(), 224)));
-        assert!(parse_dimension("height=0").is_err() && parse_dimension("=1").is_err());
     }
 }

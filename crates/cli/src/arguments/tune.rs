@@ -1,0 +1,89 @@
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use millstream_tune::Heuristic;
+
+use super::values::{SlowCore, parse_noise, parse_slow_core};
+use super::{BoardArguments, ModelArguments, ScheduledArguments};
+
+/// How to search for schedules by running them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Algorithm {
+    /// The exact search on a model that each trial corrects
+    ModelGuided,
+    /// Moves layers away from the slowest stage, from a balanced start (Soomro et al., 2022)
+    Shisha,
+    /// Goes through the most even divisions (Soomro et al., 2021)
+    PipeSearch,
+    /// Small random changes, fewer and fewer of them for the worse
+    SimulatedAnnealing,
+    /// Small changes that help
+    HillClimbing,
+    /// Random configurations
+    RandomWalk,
+    /// Every configuration
+    Exhaustive,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TuneCommand {
+    /// A schedule to start from and to compare with [default: the best by the profile]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schedule: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// How to search
+    #[arg(long, value_enum, default_value_t = Algorithm::ModelGuided)]
+    pub(crate) algorithm: Algorithm,
+    /// The most schedules that are run, the first one included
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: u32,
+    /// Processors that stages may own, for all algorithms but model-guided, such as B4-s2-s2 [default: each core]
+    #[arg(long, value_name = "PROCESSORS")]
+    pub(crate) places: Option<String>,
+    /// Which of Shisha's heuristics, H1 to H6
+    #[arg(long, value_name = "NAME", default_value_t = Heuristic::H3)]
+    pub(crate) heuristic: Heuristic,
+    /// Start simulated annealing or hill climbing with Shisha's seed instead of at random
+    #[arg(long)]
+    pub(crate) shisha_seed: bool,
+    /// Seed of random choices, and of noise
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Simulate schedules instead of running them: the board need not be here
+    #[arg(long)]
+    pub(crate) simulate: bool,
+    /// For simulating: a profile of the board that has the network; without it, the cached one is used
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub(crate) profile: Option<PathBuf>,
+    /// For simulating: cost models of the board, as `fit` writes them, instead of a profile
+    #[arg(long, value_name = "FILE", requires = "simulate", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
+    /// For simulating: noise on the times of operators, standard deviation in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise, requires = "simulate")]
+    pub(crate) noise: f64,
+    /// For simulating: a core that is so many times slower than the costs say; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core, requires = "simulate")]
+    pub(crate) slow_cores: Vec<SlowCore>,
+    /// Where to write the best schedule
+    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
+    pub(crate) output: PathBuf,
+    /// Print the trials as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl TuneCommand {
+    /// The schedule to start from, if one is named.
+    pub(crate) fn scheduled(&self) -> Option<ScheduledArguments> {
+        let schedule = self.schedule.clone()?;
+        Some(ScheduledArguments { schedule, model: self.model.clone(), board: self.board.clone() })
+    }
+
+    /// The algorithm as it is called on the command line.
+    pub(crate) fn algorithm_name(&self) -> String {
+        self.algorithm.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    }
+}

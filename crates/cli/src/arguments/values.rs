@@ -1,0 +1,51 @@
+//! Values of flags, and how they are written.
+
+use millstream_board::CoreId;
+
+/// A core and how many times slower it should be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SlowCore {
+    pub(crate) core: CoreId,
+    /// A whole number: one share of the core for the work and one for each busy loop.
+    pub(crate) factor: u32,
+}
+
+pub(super) fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
+    let expected = || format!("'{text}' is not CPU:FACTOR, such as 1:3, with a whole factor from 2 to 16");
+    let (core, factor) = text.split_once(':').ok_or_else(expected)?;
+    let core = CoreId(core.parse().map_err(|_| expected())?);
+    let factor: u32 = factor.parse().map_err(|_| expected())?;
+    if (2..=16).contains(&factor) { Ok(SlowCore { core, factor }) } else { Err(expected()) }
+}
+
+pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate: Option<f64> = text.parse().ok().filter(|rate| (1e-6..=1e9).contains(rate));
+    rate.ok_or_else(|| format!("'{text}' is not a number of frames per second above 0"))
+}
+
+pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
+    let percent: Option<f64> = text.parse().ok().filter(|percent| (0.0..=200.0).contains(percent));
+    percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))
+}
+
+pub(super) fn parse_dimension(text: &str) -> Result<(String, usize), String> {
+    let expected = || format!("'{text}' is not NAME=SIZE, such as height=224");
+    let (name, size) = text.split_once('=').ok_or_else(expected)?;
+    let size: usize = size.parse().map_err(|_| expected())?;
+    if name.is_empty() || size == 0 { Err(expected()) } else { Ok((name.to_owned(), size)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_cores_and_dimensions_parse() {
+        assert_eq!(parse_slow_core("1:3"), Ok(SlowCore { core: CoreId(1), factor: 3 }));
+        for wrong in ["1", "1:1", "x:3", "1:2.5", "1:99"] {
+            assert!(parse_slow_core(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_dimension("height=224"), Ok(("height".to_owned(), 224)));
+        assert!(parse_dimension("height=0").is_err() && parse_dimension("=1").is_err());
+    }
+}
