@@ -1,5 +1,7 @@
 //! The ways to run each possible stage, for the search of all trade-offs.
 
+use std::ops::Range;
+
 use millstream_cost::Nanoseconds;
 use millstream_schedule::replicated_period;
 
@@ -32,33 +34,15 @@ impl StageOptions {
         let fewer: Vec<Vec<usize>> = (0..sizes).map(|size| problem.counts.one_fewer(size)).collect();
         let mut options = Vec::new();
         let mut begins = Vec::new();
-        let mut own: Vec<(usize, StageOption)> = Vec::new();
+        let mut by_size: Vec<Vec<usize>> = vec![Vec::new(); sizes];
+        configurations.iter().enumerate().for_each(|(index, (size, _))| by_size[*size].push(index));
+        let mut own: Vec<StageOption> = Vec::new();
         let mut times: Vec<Nanoseconds> = Vec::new();
         // What some cores or fewer can do, as pairs of latency and period.
         let mut reach: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sizes];
         for end in 1..=problem.blocks() {
             for start in 0..end {
-                own.clear();
-                for (index, (size, classes)) in configurations.iter().enumerate() {
-                    let (latency, period) = match classes.as_slice() {
-                        [class] => {
-                            let time = problem.time(*class, start, end);
-                            (time, time)
-                        }
-                        several => {
-                            times.clear();
-                            times.extend(several.iter().map(|&class| Nanoseconds(problem.time(class, start, end))));
-                            let latency = times.iter().map(|time| time.0).max().unwrap_or(UNSUPPORTED);
-                            (latency, if latency < UNSUPPORTED { replicated_period(&times).0 } else { latency })
-                        }
-                    };
-                    if latency < UNSUPPORTED {
-                        own.push((*size, StageOption { period, latency, configuration: index }));
-                    }
-                }
-                own.sort_unstable_by_key(|(size, option)| (*size, option.latency, option.period, option.configuration));
-                let mut next = own.iter().peekable();
-                for (size, fewer) in fewer.iter().enumerate() {
+                for (size, (fewer, ways)) in fewer.iter().zip(&by_size).enumerate() {
                     begins.push(options.len());
                     let (below, from_here) = reach.split_at_mut(size);
                     let reached = &mut from_here[0];
@@ -67,8 +51,16 @@ impl StageOptions {
                     if fewer.len() > 1 {
                         keep_undominated(reached);
                     }
+                    own.clear();
+                    own.extend(ways.iter().filter_map(|&way| {
+                        option(problem, &configurations[way].1, start..end, &mut times)
+                            .map(|(latency, period)| StageOption { period, latency, configuration: way })
+                    }));
+                    if own.len() > 1 {
+                        own.sort_unstable_by_key(|option| (option.latency, option.period, option.configuration));
+                    }
                     let known = reached.len();
-                    while let Some((_, option)) = next.next_if(|(other, _)| *other == size) {
+                    for option in &own {
                         let at = reached[..known].partition_point(|pair| pair.0 <= option.latency);
                         let shortest_below = at.checked_sub(1).map_or(u64::MAX, |at| reached[at].1);
                         let shortest_own = reached[known..].last().map_or(u64::MAX, |pair| pair.1);
@@ -77,7 +69,7 @@ impl StageOptions {
                             options.push(option.clone());
                         }
                     }
-                    if reached.len() > known {
+                    if reached.len() > known && known > 0 {
                         keep_undominated(reached);
                     }
                 }
@@ -100,6 +92,24 @@ impl StageOptions {
         (0..count).for_each(|index| bounded.show(index));
         bounded
     }
+}
+
+/// Latency and period of a stage of these blocks on replicas of these classes; `None` if one can't run it.
+fn option(
+    problem: &Problem,
+    classes: &[usize],
+    blocks: Range<usize>,
+    times: &mut Vec<Nanoseconds>,
+) -> Option<(u64, u64)> {
+    let Range { start, end } = blocks;
+    if let [class] = classes {
+        let time = problem.time(*class, start, end);
+        return (time < UNSUPPORTED).then_some((time, time));
+    }
+    times.clear();
+    times.extend(classes.iter().map(|&class| Nanoseconds(problem.time(class, start, end))));
+    let latency = times.iter().map(|time| time.0).max().filter(|&latency| latency < UNSUPPORTED)?;
+    Some((latency, replicated_period(times).0))
 }
 
 /// For every range and number of cores the option with the lowest latency whose period is within a bound.
