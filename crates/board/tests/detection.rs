@@ -2,28 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod recorded;
+
+use std::path::Path;
 
 use millstream_board::{Board, BoardError, CoreId, detect_at};
-use tempfile::TempDir;
-
-/// Lays a recorded tree out on disk.
-fn tree(name: &str) -> TempDir {
-    let recorded = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/sysfs/{name}.txt"));
-    let root = TempDir::new().unwrap();
-    for line in fs::read_to_string(recorded).unwrap().lines().filter(|line| !line.starts_with('#')) {
-        let (path, content) = line.split_once(" = ").unwrap();
-        let path = root.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("{content}\n")).unwrap();
-    }
-    root
-}
-
-fn detect(name: &str) -> Board {
-    detect_at(tree(name).path(), None).unwrap()
-}
+use recorded::{detect, tree};
 
 /// `label: core type x cores, capacity, megahertz, outermost cache`, one line a cluster.
 fn summary(board: &Board) -> String {
