@@ -4,8 +4,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_schedule::{Schedule, ScheduleError};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 
 use crate::plan::{Delivery, OperatorPlan, ReplicaPlan, StagePlan, plan};
 use crate::result::{Settings, Simulation, Span};
@@ -234,8 +235,7 @@ impl<'a> Simulator<'a> {
         if sigma <= 0.0 {
             return operator.nanoseconds;
         }
-        let (radius, angle): (f64, f64) = (self.random.random_range(f64::EPSILON..1.0), self.random.random());
-        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+        let normal: f64 = StandardNormal.sample(&mut self.random);
         (operator.nanoseconds as f64 * (sigma * normal - sigma * sigma / 2.0).exp()).round() as u64
     }
 

@@ -6,6 +6,7 @@ use millstream_cost::{
 use millstream_report::{Align, Table};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 
 use super::data::{LAYERS, MAPE, PLATFORMS, PROCESSING_ELEMENTS, Platform};
 use crate::{Claim, Kind, ReproduceError, Section};
@@ -76,10 +77,10 @@ fn draw_size(random: &mut ChaCha8Rng) -> ConvolutionSize {
     }
 }
 
-/// One with normally distributed noise, by Box and Muller's transformation.
+/// One with normally distributed noise.
 fn noise(random: &mut ChaCha8Rng) -> f64 {
-    let (radius, angle): (f64, f64) = (random.random_range(f64::EPSILON..1.0), random.random());
-    1.0 + NOISE * (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    let normal: f64 = StandardNormal.sample(random);
+    1.0 + NOISE * normal
 }
 
 fn accelerator_errors(platform: &Platform, elements: u64, random: &mut ChaCha8Rng) -> Result<[f64; 2], ReproduceError> {
