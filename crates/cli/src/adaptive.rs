@@ -8,7 +8,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::Objective;
 use millstream_runtime::{Engine, Observation, Planner, TuningPolicy};
 use millstream_schedule::Schedule;
-use millstream_tune::{BoardModel, Model, Oracle, Trial, TuneError};
+use millstream_tune::{BoardModel, Model, ModelGuided, Oracle, Trial, TuneError};
 
 use crate::model::Network;
 
@@ -46,11 +46,9 @@ impl Planner for ModelPlanner {
         if !self.tried.contains(&seen.schedule) {
             self.tried.push(seen.schedule.clone());
         }
-        let (schedule, expected) = self.model.best()?;
-        let known = self.tried.iter().map(|tried| self.model.period(tried)).min().unwrap_or_default();
-        tracing::info!(slowdowns = ?self.model.slowdowns(), configuration = %schedule, %expected, best_tried = %known, "plan");
-        let promises = expected.seconds() < known.seconds() * (1.0 - NOISE);
-        Ok(Some(schedule).filter(|schedule| promises && !self.tried.contains(schedule)))
+        let next = ModelGuided { noise: NOISE, ..ModelGuided::default() }.next(&mut self.model, &self.tried)?;
+        tracing::info!(slowdowns = ?self.model.slowdowns(), next = next.as_ref().map(ToString::to_string), "plan");
+        Ok(next)
     }
 
     fn forget(&mut self) {

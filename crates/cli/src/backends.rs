@@ -8,7 +8,7 @@ use millstream_backend::{Backend, Several};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::{AcceleratorKind, Board};
-use millstream_cost::{GranularityRecord, Profile, fit, threads_by_family};
+use millstream_cost::{CostTable, GranularityRecord, Profile, fit, threads_by_family};
 use millstream_onnx::Model;
 
 use crate::interrupt;
@@ -53,8 +53,8 @@ impl Backends {
         Ok(backends)
     }
 
-    /// Lets every operator family use as many threads of a cluster as the costs of the network suggest.
-    pub(crate) fn choose_threads(&self, network: &Network, board: &Board, profile: &Profile) -> Result<()> {
+    /// Lets every operator family use as many threads of a cluster as the costs of the network suggest, and returns these costs.
+    pub(crate) fn choose_threads(&self, network: &Network, board: &Board, profile: &Profile) -> Result<CostTable> {
         let graph = network.model.graph();
         let table = fit(profile, board, network.model.digest(), graph, &network.chain)?;
         for cluster in board.clusters().iter().filter(|cluster| cluster.cores.len() > 1) {
@@ -62,7 +62,7 @@ impl Backends {
             tracing::info!(cluster = cluster.label, ?threads, "threads by operator family");
             self.cores.choose_threads(cluster.label.clone(), threads);
         }
-        Ok(())
+        Ok(table)
     }
 
     /// Lets the threads of each GPU share the work as its measurements suggest.

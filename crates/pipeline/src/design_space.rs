@@ -15,7 +15,7 @@ pub fn design_points(layers: u64, big: u64, small: u64) -> u128 {
     (2..=big + small).map(|stages| binomial(layers.saturating_sub(1), stages - 1) * pipelines(big, small, stages)).sum()
 }
 
-fn binomial(of: u64, choose: u64) -> u128 {
+pub(crate) fn binomial(of: u64, choose: u64) -> u128 {
     if choose > of {
         return 0;
     }

@@ -53,6 +53,7 @@ mod search;
 mod stage_options;
 mod team;
 mod teams_of;
+mod undominated;
 
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};

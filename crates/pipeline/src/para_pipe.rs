@@ -5,7 +5,9 @@ use std::ops::Range;
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 
+use crate::design_space::binomial;
 use crate::problem::UNSUPPORTED;
+use crate::undominated::keep_undominated;
 use crate::{PipelineError, Plan, Problem, Search};
 
 /// Which of the enumerated pipelines is wanted.
@@ -93,13 +95,8 @@ pub fn para_pipe_points(blocks: u64, processors: u32) -> u128 {
             ways[things][sets] = sets as u128 * (ways[things - 1][sets] + ways[things - 1][sets - 1]);
         }
     }
-    let cuts = |stages: u64| {
-        if stages > blocks {
-            return 0;
-        }
-        (0..stages - 1).fold(1_u128, |product, index| product * u128::from(blocks - 1 - index) / u128::from(index + 1))
-    };
-    (1..=u64::from(processors)).map(|stages| cuts(stages) * ways[processors as usize][stages as usize]).sum()
+    let most = blocks.min(u64::from(processors));
+    (1..=most).map(|stages| binomial(blocks - 1, stages - 1) * ways[processors as usize][stages as usize]).sum()
 }
 
 /// A pipeline of the first blocks: its latency and period, and where its stages end.
@@ -144,13 +141,7 @@ impl ParaPipe {
                         Point { latency: point.latency + time, period: point.period.max(time), ends }
                     }));
                 }
-                points.sort_by_key(|point| (point.latency, point.period));
-                let mut shortest = u64::MAX;
-                points.retain(|point| {
-                    let keep = point.period < shortest;
-                    shortest = shortest.min(point.period);
-                    keep
-                });
+                keep_undominated(points, |point| (point.latency, point.period));
             }
             fronts = next;
         }

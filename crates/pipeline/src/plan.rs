@@ -3,6 +3,8 @@ use std::ops::Range;
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 
+use crate::undominated::keep_undominated;
+
 /// A pipeline in terms of blocks and processor classes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -50,13 +52,7 @@ impl Plan {
     /// Only the plans that no other plan beats in period without losing in latency, from the lowest latency to the
     /// shortest period.
     pub fn undominated(mut plans: Vec<Self>) -> Vec<Self> {
-        plans.sort_by_key(|plan| (plan.latency, plan.period));
-        let mut shortest = Nanoseconds(u64::MAX);
-        plans.retain(|plan| {
-            let keep = plan.period < shortest;
-            shortest = shortest.min(plan.period);
-            keep
-        });
+        keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
         plans
     }
 }

@@ -7,6 +7,7 @@ use millstream_schedule::replicated_period;
 
 use crate::Problem;
 use crate::problem::UNSUPPORTED;
+use crate::undominated::keep_undominated;
 
 /// A way to run a stage: replicas, what they need and what they give.
 #[derive(Clone)]
@@ -49,7 +50,7 @@ impl StageOptions {
                     reached.clear();
                     fewer.iter().for_each(|&fewer| reached.extend_from_slice(&below[fewer]));
                     if fewer.len() > 1 {
-                        keep_undominated(reached);
+                        keep_undominated(reached, |&pair| pair);
                     }
                     own.clear();
                     own.extend(ways.iter().filter_map(|&way| {
@@ -70,7 +71,7 @@ impl StageOptions {
                         }
                     }
                     if reached.len() > known && known > 0 {
-                        keep_undominated(reached);
+                        keep_undominated(reached, |&pair| pair);
                     }
                 }
             }
@@ -148,19 +149,6 @@ impl BoundedOptions<'_> {
         let shown = options.get(current).filter(|_| current < begins[index + 1]);
         (self.latency[index], self.period[index]) = shown.map_or((u64::MAX, 0), |own| (own.latency, own.period));
     }
-}
-
-fn keep_undominated(pairs: &mut Vec<(u64, u64)>) {
-    if pairs.len() < 2 {
-        return;
-    }
-    pairs.sort_unstable();
-    let mut shortest = u64::MAX;
-    pairs.retain(|pair| {
-        let keep = pair.1 < shortest;
-        shortest = shortest.min(pair.1);
-        keep
-    });
 }
 
 /// All multisets of classes that the board has cores for, with their encoded numbers of cores.

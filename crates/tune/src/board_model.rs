@@ -38,7 +38,7 @@ pub struct BoardModel {
     /// Of blocks, then of processors in the order in which they were first seen.
     factors: LogFactors,
     /// Processors of which stages were timed, with the index of their factor.
-    timed: Vec<(Vec<CoreId>, usize)>,
+    timed: Vec<(Processor, usize)>,
     /// How many times slower each core is.
     cores: BTreeMap<CoreId, f64>,
 }
@@ -46,14 +46,13 @@ pub struct BoardModel {
 impl BoardModel {
     /// Starts with the costs of a profile.
     pub fn new(graph: &Arc<Graph>, chain: &Chain, board: &Board, table: &CostTable) -> Self {
-        let factors = LogFactors::new(vec![BLOCK; chain.blocks().len()], NOISE);
         Self {
             graph: Arc::clone(graph),
             chain: chain.clone(),
             board: board.clone(),
             table: table.clone(),
             objective: Objective::Throughput,
-            factors,
+            factors: block_factors(chain),
             timed: Vec::new(),
             cores: BTreeMap::new(),
         }
@@ -82,7 +81,7 @@ impl BoardModel {
 
     /// Goes back to the profile: what was learnt holds no longer.
     pub fn forget(&mut self) {
-        self.factors.forget();
+        self.factors = block_factors(&self.chain);
         self.timed.clear();
         self.cores.clear();
     }
@@ -116,7 +115,7 @@ impl BoardModel {
             for core in &cluster.cores {
                 let relative = self.slowdown(core.id) / least;
                 let is_apart = relative > ALIKE;
-                base.insert(core.id, if is_apart { least * relative } else { least });
+                base.insert(core.id, if is_apart { self.slowdown(core.id) } else { least });
                 apart.extend(is_apart.then_some((core.id, relative)));
             }
         }
@@ -151,9 +150,14 @@ impl BoardModel {
 
     /// How many times slower a processor is than in the profile: as it was timed, else as its slowest core.
     fn processor_slowdown(&self, processor: &Processor) -> f64 {
-        let timed = self.timed.iter().find(|(cores, _)| *cores == processor.cores && !cores.is_empty());
+        let timed = self.timed_factor(processor).filter(|_| !processor.is_accelerator());
         let slowest = || processor.cores.iter().map(|&core| self.slowdown(core)).fold(1.0, f64::max);
-        timed.map_or_else(slowest, |&(_, factor)| self.factors.factor(factor))
+        timed.map_or_else(slowest, |factor| self.factors.factor(factor))
+    }
+
+    /// Index of the factor of a processor of which stages were timed.
+    fn timed_factor(&self, processor: &Processor) -> Option<usize> {
+        self.timed.iter().find(|(other, _)| other == processor).map(|(_, factor)| *factor)
     }
 
     /// Seconds that the profile expects of each block of a stage, hand-over with the first.
@@ -175,11 +179,9 @@ impl BoardModel {
         let [assignment] = replica.assignments.as_slice() else { return };
         let Some(processor) = self.table.find(&assignment.processor.class()) else { return };
         let Some(terms) = self.expected(replica, stage, processor) else { return };
-        let cores = &assignment.processor.cores;
-        let known = self.timed.iter().find(|(other, _)| other == cores).map(|(_, factor)| *factor);
-        let shared = known.unwrap_or_else(|| {
+        let shared = self.timed_factor(&assignment.processor).unwrap_or_else(|| {
             let added = self.factors.add(PROCESSOR);
-            self.timed.push((cores.clone(), added));
+            self.timed.push((assignment.processor.clone(), added));
             added
         });
         self.factors.observe(Observation { terms, shared, seconds: time.seconds() });
@@ -191,7 +193,7 @@ impl BoardModel {
         for &(core, left) in available {
             self.cores.insert(core, if left < SHARED { 1.0 / left } else { 1.0 });
         }
-        for (cores, factor) in &self.timed {
+        for (Processor { cores, .. }, factor) in &self.timed {
             let factor = self.factors.factor(*factor);
             // A processor waits for its slowest core. Where it is known which cores are shared, the others are not to blame.
             let to_blame: Vec<CoreId> = cores.iter().copied().filter(|&core| left(core) < SHARED).collect();
@@ -201,6 +203,11 @@ impl BoardModel {
             }
         }
     }
+}
+
+/// Nothing known of any block yet.
+fn block_factors(chain: &Chain) -> LogFactors {
+    LogFactors::new(vec![BLOCK; chain.blocks().len()], NOISE)
 }
 
 /// A schedule and costs in which every processor is a class of its own, so many times slower than its class in `table` as a function

@@ -48,12 +48,6 @@ impl LogFactors {
         }
     }
 
-    /// Forgets all observations.
-    pub(crate) fn forget(&mut self) {
-        self.observations.clear();
-        self.values.fill(0.0);
-    }
-
     /// The most likely factors under all observations.
     pub(crate) fn update(&mut self) {
         let size = self.values.len();
@@ -104,8 +98,6 @@ mod tests {
         factors.update();
         assert!((factors.factor(2) - 3.0).abs() < 0.05, "{}", factors.factor(2));
         assert!((factors.factor(0) - 1.0).abs() < 0.02);
-        factors.forget();
-        assert_eq!(factors.factor(2), 1.0);
     }
 
     #[test]

@@ -39,6 +39,21 @@ impl Default for ModelGuided {
 }
 
 impl ModelGuided {
+    /// What to try after some configurations: what the model finds best, unless that was tried or promises no gain over what was.
+    ///
+    /// # Errors
+    /// What the model fails with.
+    pub fn next<M: Model>(
+        &self,
+        model: &mut M,
+        tried: &[M::Configuration],
+    ) -> Result<Option<M::Configuration>, TuneError> {
+        let (configuration, expected) = model.best()?;
+        let known = tried.iter().map(|configuration| model.period(configuration)).min();
+        let promises = known.is_none_or(|known| expected.seconds() < known.seconds() * (1.0 - self.noise));
+        Ok(Some(configuration).filter(|configuration| promises && !tried.contains(configuration)))
+    }
+
     /// Searches. The result is the tried configuration of which the model, after all trials, expects the shortest period: a
     /// single trial that was lucky does not win.
     ///
@@ -63,24 +78,21 @@ impl ModelGuided {
         oracle: &mut dyn Oracle<M::Configuration>,
     ) -> Result<Tuning<M::Configuration>, TuneError> {
         let mut recorder = Recorder::new(oracle, Nanoseconds::ZERO);
-        let mut tried: Vec<(M::Configuration, Trial)> = Vec::new();
+        let (mut tried, mut trials): (Vec<M::Configuration>, Vec<Trial>) = Default::default();
         if let Some(start) = start {
             let (trial, _) = recorder.run(start)?;
             model.learn(start, &trial);
-            tried.push((start.clone(), trial));
+            tried.push(start.clone());
+            trials.push(trial);
         }
         while tried.len() < self.trials.max(1) {
-            let (configuration, expected) = model.best()?;
-            let known = tried.iter().map(|(configuration, _)| model.period(configuration)).min();
-            let promises = known.is_none_or(|known| expected.seconds() < known.seconds() * (1.0 - self.noise));
-            if !promises || tried.iter().any(|(other, _)| *other == configuration) {
-                break;
-            }
+            let Some(configuration) = self.next(model, &tried)? else { break };
             let (trial, _) = recorder.run(&configuration)?;
             model.learn(&configuration, &trial);
-            tried.push((configuration, trial));
+            tried.push(configuration);
+            trials.push(trial);
         }
-        let chosen = tried.into_iter().min_by_key(|(configuration, _)| model.period(configuration));
+        let chosen = tried.into_iter().zip(trials).min_by_key(|(configuration, _)| model.period(configuration));
         let tuning = recorder.finish().zip(chosen).map(|(tuning, (best, trial))| Tuning { best, trial, ..tuning });
         tuning.ok_or(TuneError::Empty { layers: 0, places: 0 })
     }

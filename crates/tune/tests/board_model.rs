@@ -135,6 +135,8 @@ fn a_busy_core_is_found_and_left_with_less() {
         // When the load is gone, so is what was learnt of it.
         machine.slow.clear();
         model.forget();
+        assert!(model.slowdowns().is_empty());
+        assert_eq!(model.period(&found.best), found.best.evaluate(&graph, &table).unwrap().period);
         let recovered = ModelGuided::default().tune(&mut model, &mut machine).unwrap();
         assert_eq!(recovered.trial.period.seconds(), optimum(&machine, &graph, &chain));
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use millstream_backend::Backend;
 use millstream_board::{Board, Processor};
-use millstream_cost::{CostTable, Statistics, fit};
+use millstream_cost::{CostTable, Statistics};
 use millstream_pipeline::Objective;
 use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult, Goal, TuningEvent, TuningEventKind, TuningPolicy};
@@ -68,9 +68,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     interrupt::listen();
     let profile = profiling::cached(&network, &board);
     let backends = Backends::open(&board, &network.model, profile.as_ref())?;
-    if let Some(profile) = &profile {
-        backends.choose_threads(&network, &board, profile)?;
-    }
+    let costs = profile.map(|profile| backends.choose_threads(&network, &board, &profile)).transpose()?;
     let backend = backends.all;
     let options = EngineOptions {
         frames_in_flight: command.in_flight.map(|count| count as usize),
@@ -78,16 +76,13 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         takes_over: true,
         ..EngineOptions::default()
     };
-    let costs = match (&profile, command.adaptive) {
-        (Some(profile), true) => {
-            Some(fit(profile, &board, network.model.digest(), network.model.graph(), &network.chain)?)
-        }
-        (None, true) => bail!(
+    let costs = match costs.filter(|_| command.adaptive) {
+        None if command.adaptive => bail!(
             "adapting needs a profile of {} on this board, and none is cached; make one with: cargo xtask schedule --model {}",
             network.name(),
             network.source
         ),
-        _ => None,
+        costs => costs,
     };
     let reference = Reference::new(&network, &backend, &board)?;
     let engine = start(&network, &board, &schedule, &backend, &options)?;

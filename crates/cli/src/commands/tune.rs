@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
 use millstream_board::Board;
-use millstream_cost::{CostTable, fit};
+use millstream_cost::CostTable;
 use millstream_pipeline::{Objective, Problem, best_period};
 use millstream_report::{Align, Table, milliseconds};
 use millstream_runtime::{Engine, EngineOptions, Goal, TuningPolicy};
@@ -124,8 +124,7 @@ fn measured(network: &Network, board: &Board) -> Result<(CostTable, Backends)> {
             profile
         }
     };
-    backends.choose_threads(network, board, &profile)?;
-    let table = fit(&profile, board, network.model.digest(), network.model.graph(), &network.chain)?;
+    let table = backends.choose_threads(network, board, &profile)?;
     Ok((table, backends))
 }
 

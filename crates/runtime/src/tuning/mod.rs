@@ -8,7 +8,6 @@ mod policy;
 use std::time::{Duration, Instant};
 
 use millstream_board::CoreWatch;
-use millstream_schedule::Schedule;
 
 use crate::{Engine, RuntimeError};
 use drift::drift;
@@ -114,14 +113,13 @@ impl Tuning<'_> {
             }
             last = seen;
         }
-        let mut settled = self.settle(&last.schedule, best)?;
+        let mut settled = self.settle(best)?;
         // A trial that was lucky must not leave less than there was.
         if let Some(now) = &settled
             && now.schedule != start.schedule
             && self.measure(now) > self.measure(&start)
         {
-            let was_at_work = now.schedule.clone();
-            settled = self.settle(&was_at_work, start)?;
+            settled = self.settle(start)?;
         }
         if let Some(now) = &settled {
             let (configuration, period) = (now.schedule.to_string(), now.period);
@@ -131,8 +129,8 @@ impl Tuning<'_> {
     }
 
     /// Has the best schedule at work, and watches it if it was not.
-    fn settle(&mut self, at_work: &Schedule, best: Observation) -> Result<Option<Observation>, RuntimeError> {
-        if *at_work == best.schedule && self.engine.schedule()? == best.schedule {
+    fn settle(&mut self, best: Observation) -> Result<Option<Observation>, RuntimeError> {
+        if self.engine.schedule()? == best.schedule {
             return Ok(Some(best));
         }
         self.engine.reschedule(&best.schedule)?;
