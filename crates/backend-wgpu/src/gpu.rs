@@ -57,6 +57,7 @@ pub fn detect(with_software: bool) -> Vec<Accelerator> {
         memory_bytes: None,
         processing_elements: None,
         hertz: None,
+        volts: None,
         power: None,
     };
     found.into_iter().enumerate().map(accelerator).collect()

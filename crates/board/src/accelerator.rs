@@ -25,6 +25,9 @@ pub struct Accelerator {
     /// Clock frequency, where it is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hertz: Option<u64>,
+    /// Supply voltage at that clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volts: Option<f64>,
     /// What its power depends on, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerCoefficients>,

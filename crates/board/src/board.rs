@@ -24,6 +24,15 @@ pub struct Board {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) accelerators: Vec<Accelerator>,
     pub(crate) links: Vec<Link>,
+    pub(crate) memory: Option<Memory>,
+}
+
+/// The memory that clusters and accelerators share.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// What all processors together can move to and from it.
+    pub bytes_per_second: f64,
 }
 
 /// Cores of one kind that share a clock or at least a speed.
@@ -48,6 +57,25 @@ pub struct Cluster {
     /// What its power depends on, where that is known; machines without power sensors rely on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerCoefficients>,
+    /// How it heats up, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<Thermal>,
+}
+
+/// How a cluster heats up, as a single heat capacity behind a single resistance, and when it lowers its clock.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Thermal {
+    /// Temperature without any power.
+    pub ambient_celsius: f64,
+    /// Above this the clock goes down by one operating point.
+    pub limit_celsius: f64,
+    /// Below this it goes up again.
+    pub resume_celsius: f64,
+    /// How much warmer it gets in the end for each watt.
+    pub kelvin_per_watt: f64,
+    /// Time in which it makes 63 % of the way to the end.
+    pub time_constant_seconds: f64,
 }
 
 /// Coefficients of a cluster's power (Para-Pipe, equation 8): `capacitance * volts^2 * utilisation * hertz + leakage * volts`.
@@ -141,6 +169,11 @@ impl Board {
     /// What is known beforehand of moving data between clusters and accelerators.
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// What all processors together can move to and from memory, where that is known.
+    pub fn memory_bytes_per_second(&self) -> Option<f64> {
+        self.memory.map(|memory| memory.bytes_per_second)
     }
 
     /// All cores of all clusters.

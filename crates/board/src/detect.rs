@@ -31,8 +31,15 @@ fn plain(allowed: &[CoreId]) -> Board {
         operating_points: Vec::new(),
         caches: Vec::new(),
         power: None,
+        thermal: None,
     };
-    Board { name: "this machine".to_owned(), clusters: vec![cluster], accelerators: Vec::new(), links: Vec::new() }
+    Board {
+        name: "this machine".to_owned(),
+        clusters: vec![cluster],
+        accelerators: Vec::new(),
+        links: Vec::new(),
+        memory: None,
+    }
 }
 
 /// What sysfs says about one logical CPU.
@@ -87,7 +94,7 @@ pub fn detect_at(root: &Path, allowed: Option<&[CoreId]>) -> Result<Board, Board
     for (cluster, label) in clusters.iter_mut().zip(labels) {
         cluster.label = label;
     }
-    Ok(Board { name: board_name(root), clusters, accelerators: Vec::new(), links: Vec::new() })
+    Ok(Board { name: board_name(root), clusters, accelerators: Vec::new(), links: Vec::new(), memory: None })
 }
 
 fn cpu_folder(root: &Path, id: CoreId) -> PathBuf {
@@ -151,6 +158,7 @@ fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
         operating_points: frequencies.into_iter().map(|hertz| OperatingPoint { hertz, volts: None }).collect(),
         caches: caches(&folder),
         power: None,
+        thermal: None,
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Accelerator, Board, BoardError, Cluster, Link, PowerCoefficients};
+use crate::{Accelerator, Board, BoardError, Cluster, Link, Memory, OperatingPoint, PowerCoefficients, Thermal};
 
 /// The `format` of board files.
 pub const BOARD_FORMAT: &str = "millstream-board";
@@ -28,6 +28,9 @@ pub struct BoardDocument {
     /// What is known beforehand of moving data between clusters and accelerators; the rest is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
+    /// The memory that they share, where its speed is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
 }
 
 impl Board {
@@ -36,8 +39,12 @@ impl Board {
     /// # Errors
     /// [`BoardError::Malformed`] if it is not one, [`BoardError::Invalid`] if what it says is impossible.
     pub fn from_json(text: &str) -> Result<Self, BoardError> {
-        let malformed = |error: serde_json::Error| BoardError::Malformed { detail: error.to_string() };
-        let document: BoardDocument = serde_json::from_str(text).map_err(malformed)?;
+        let reader = &mut serde_json::Deserializer::from_str(text);
+        let malformed = |error: serde_path_to_error::Error<serde_json::Error>| match error.path().to_string().as_str() {
+            "." | "?" => BoardError::Malformed { detail: error.inner().to_string() },
+            field => BoardError::Invalid { field: field.to_owned(), detail: error.inner().to_string() },
+        };
+        let document: BoardDocument = serde_path_to_error::deserialize(reader).map_err(malformed)?;
         Self::try_from(document)
     }
 
@@ -50,6 +57,7 @@ impl Board {
             clusters: self.clusters.clone(),
             accelerators: self.accelerators.clone(),
             links: self.links.clone(),
+            memory: self.memory,
         }
     }
 }
@@ -88,9 +96,10 @@ impl TryFrom<BoardDocument> for Board {
             }
             check_power(cluster.power.as_ref())
                 .map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
-            if cluster.operating_points.iter().any(|point| point.hertz == 0) {
-                return invalid(field("operating_points.hertz"), "is 0, must be positive".into());
-            }
+            check_points(&cluster.operating_points)
+                .map_err(|(name, detail)| BoardError::Invalid { field: field(name), detail })?;
+            check_thermal(cluster.thermal.as_ref())
+                .map_err(|detail| BoardError::Invalid { field: field("thermal"), detail })?;
         }
         if document.clusters.is_empty() {
             return invalid("clusters".into(), "is empty, a board needs a cluster".into());
@@ -101,6 +110,9 @@ impl TryFrom<BoardDocument> for Board {
                 .map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
             check_power(accelerator.power.as_ref())
                 .map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
+            if accelerator.volts.is_some_and(|volts| !is_positive(volts)) {
+                return invalid(field("volts"), "must be a positive number".into());
+            }
             let positive = [
                 ("memory_bytes", accelerator.memory_bytes),
                 ("processing_elements", accelerator.processing_elements.map(u64::from)),
@@ -118,16 +130,20 @@ impl TryFrom<BoardDocument> for Board {
                     return invalid(field(name), detail);
                 }
             }
-            if !(link.bytes_per_second.is_finite() && link.bytes_per_second > 0.0) {
+            if !is_positive(link.bytes_per_second) {
                 return invalid(field("bytes_per_second"), "must be a positive number".into());
             }
             if !(link.latency_seconds.is_finite() && link.latency_seconds >= 0.0) {
                 return invalid(field("latency_seconds"), "must be a number from 0".into());
             }
         }
+        if document.memory.is_some_and(|memory| !is_positive(memory.bytes_per_second)) {
+            return invalid("memory.bytes_per_second".into(), "must be a positive number".into());
+        }
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
-        Ok(Self { name: document.name, clusters, accelerators: document.accelerators, links: document.links })
+        let BoardDocument { name, accelerators, links, memory, .. } = document;
+        Ok(Self { name, clusters, accelerators, links, memory })
     }
 }
 
@@ -139,6 +155,35 @@ fn check_label<'a>(label: &'a String, labels: &mut HashSet<&'a String>) -> Resul
         return Ok(());
     }
     Err(format!("is '{label}', must be unique, a letter and then letters or digits"))
+}
+
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+fn check_points(points: &[OperatingPoint]) -> Result<(), (&'static str, String)> {
+    if points.iter().any(|point| point.hertz == 0) {
+        return Err(("operating_points.hertz", "is 0, must be positive".into()));
+    }
+    if points.windows(2).any(|pair| pair[0].hertz >= pair[1].hertz) {
+        return Err(("operating_points.hertz", "must grow from each operating point to the next".into()));
+    }
+    match points.iter().filter_map(|point| point.volts).all(is_positive) {
+        true => Ok(()),
+        false => Err(("operating_points.volts", "must be a positive number".into())),
+    }
+}
+
+fn check_thermal(thermal: Option<&Thermal>) -> Result<(), String> {
+    let Some(thermal) = thermal else { return Ok(()) };
+    let Thermal { ambient_celsius, limit_celsius, resume_celsius, kelvin_per_watt, time_constant_seconds } = *thermal;
+    if !is_positive(kelvin_per_watt) || !is_positive(time_constant_seconds) {
+        return Err("must have a positive number of kelvin_per_watt and time_constant_seconds".into());
+    }
+    match ambient_celsius < resume_celsius && resume_celsius < limit_celsius && limit_celsius.is_finite() {
+        true => Ok(()),
+        false => Err("must have ambient_celsius < resume_celsius < limit_celsius".into()),
+    }
 }
 
 fn check_power(power: Option<&PowerCoefficients>) -> Result<(), String> {

@@ -38,7 +38,7 @@ mod slowdown;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use affinity::{prefer_short_slices, usable_cores};
-pub use board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint, PowerCoefficients};
+pub use board::{Board, Cache, Cluster, Core, CoreId, Memory, OperatingPoint, PowerCoefficients, Thermal};
 pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;
 pub use detect::detect_at;

@@ -218,16 +218,21 @@ fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> O
     Some(MemoryAccess { upload: hand_over(&upload.model), download: hand_over(&download.model) })
 }
 
-/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage.
+/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage, or at an
+/// accelerator's clock.
 fn class_power(board: &Board, power: &[ClusterPower], class: &ProcessorClass) -> Option<crate::ProcessorPower> {
-    let cluster = board.cluster(&class.cluster).ok()?;
     let known = power.iter().find(|known| known.cluster == class.cluster)?;
-    let point = cluster.operating_points.iter().rev().find(|point| point.volts.is_some())?;
-    let volts = point.volts?;
-    // The model is of the whole cluster: a part of its cores is a part of its utilisation and of its leakage.
-    let share = class.count as f64 / cluster.cores.len().max(1) as f64;
-    let idle_watts = share * known.model.watts(volts, point.hertz as f64, 0.0);
-    let active_watts = share * known.model.watts(volts, point.hertz as f64, 1.0);
+    let (volts, hertz, share) = match board.accelerator(&class.cluster) {
+        Some(accelerator) => (accelerator.volts?, accelerator.hertz?, 1.0),
+        None => {
+            let cluster = board.cluster(&class.cluster).ok()?;
+            let point = cluster.operating_points.iter().rev().find(|point| point.volts.is_some())?;
+            // The model is of the whole cluster: a part of its cores is a part of its utilisation and of its leakage.
+            (point.volts?, point.hertz, class.count as f64 / cluster.cores.len().max(1) as f64)
+        }
+    };
+    let idle_watts = share * known.model.watts(volts, hertz as f64, 0.0);
+    let active_watts = share * known.model.watts(volts, hertz as f64, 1.0);
     Some(crate::ProcessorPower { active_watts, idle_watts, origin: known.origin })
 }
 

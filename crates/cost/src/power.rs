@@ -26,11 +26,11 @@ pub enum PowerOrigin {
     BoardFile,
 }
 
-/// The power model of one cluster.
+/// The power model of one cluster or accelerator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterPower {
-    /// Label of the cluster.
+    /// Label of the cluster or accelerator.
     pub cluster: String,
     /// The model.
     pub model: PowerModel,
@@ -67,19 +67,21 @@ impl From<PowerCoefficients> for PowerModel {
     }
 }
 
-/// The clusters' power: fitted where the profile has samples that determine it, else as the board file says; clusters of
+/// The power of clusters and accelerators: fitted where the profile has samples that determine it, else as the board file says; clusters of
 /// which neither knows anything are left out.
 pub(crate) fn fit_power(board: &Board, samples: &[PowerSample]) -> Vec<ClusterPower> {
     let of_cluster = |label: &str| {
         let own: Vec<&PowerSample> = samples.iter().filter(|sample| sample.cluster == label).collect();
         PowerModel::fit(label, &own).ok().map(|model| (model, PowerOrigin::Measured))
     };
-    let clusters = board.clusters().iter().filter_map(|cluster| {
-        let stated = || cluster.power.map(|power| (PowerModel::from(power), PowerOrigin::BoardFile));
-        let (model, origin) = of_cluster(&cluster.label).or_else(stated)?;
-        Some(ClusterPower { cluster: cluster.label.clone(), model, origin })
+    let clusters = board.clusters().iter().map(|cluster| (&cluster.label, cluster.power));
+    let accelerators = board.accelerators().iter().map(|accelerator| (&accelerator.label, accelerator.power));
+    let known = clusters.chain(accelerators).filter_map(|(label, stated)| {
+        let stated = || stated.map(|power| (PowerModel::from(power), PowerOrigin::BoardFile));
+        let (model, origin) = of_cluster(label).or_else(stated)?;
+        Some(ClusterPower { cluster: label.clone(), model, origin })
     });
-    clusters.collect()
+    known.collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Discrete-event simulation of schedules: many frames, queues between stages, transfers beside computation, noise.
+//! Discrete-event simulation of schedules: many frames, queues between stages, transfers beside computation, noise; and with
+//! [`simulate_streams`] several networks on one board, memory bandwidth, temperatures, and cores that come and go.
 //!
 //! ```
 //! use millstream_board::Processor;
@@ -8,11 +9,11 @@
 //!
 //! let model = millstream_zoo::build("squeezenet")?;
 //! let graph = model.graph();
-//! let stage = |cluster: &str, operators: &[_]| Stage {
-//!     replicas: vec![Replica::single(Processor::new(cluster, [0]), operators.to_vec())],
+//! let stage = |cluster: &str, core: u32, operators: &[_]| Stage {
+//!     replicas: vec![Replica::single(Processor::new(cluster, [core]), operators.to_vec())],
 //! };
 //! let (front, back) = graph.order().split_at(30);
-//! let schedule = Schedule { stages: vec![stage("B", front), stage("s", back)] };
+//! let schedule = Schedule { stages: vec![stage("B", 4, front), stage("s", 0, back)] };
 //! let mut table = CostTable::new(graph.operators().len(), schedule.processors().map(|processor| processor.class()));
 //! for processor in table.processors() {
 //!     (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
@@ -25,9 +26,22 @@
 //! Invariants: without noise, periods and latencies are those that [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate)
 //! gives; the same seed gives the same events; no frame is lost or repeated.
 
+mod conditions;
+mod error;
+mod faults;
+mod heat;
+mod operators;
 mod plan;
 mod result;
+mod settings;
 mod simulation;
+mod speed;
+mod state;
+mod stream;
 
-pub use result::{Settings, Simulation, Span};
-pub use simulation::simulate;
+pub use conditions::{ClusterThermal, Conditions, Disturbance, DisturbanceKind, Unit};
+pub use error::SimulationError;
+pub use result::{Simulation, Span};
+pub use settings::Settings;
+pub use simulation::{simulate, simulate_streams};
+pub use stream::Stream;

@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 
+use millstream_board::Processor;
 use millstream_cost::{BlockedEnd, CostTable};
 use millstream_graph::{Graph, OperatorId, ValueId};
-use millstream_schedule::{Replica, Schedule, ScheduleError, Task, task_time};
-
-/// A stage's replicas.
-pub(crate) struct StagePlan {
-    pub(crate) replicas: Vec<ReplicaPlan>,
-}
+use millstream_schedule::{Replica, Schedule, ScheduleError, Stage, Task, task_time};
 
 /// What one replica does for a frame.
 pub(crate) struct ReplicaPlan {
+    pub(crate) processors: Vec<Processor>,
     pub(crate) hand_over: u64,
     /// Per processor, the places of its operators in `operators`, in order.
     pub(crate) tracks: Vec<Vec<usize>>,
@@ -26,6 +23,8 @@ pub(crate) struct OperatorPlan {
     pub(crate) id: OperatorId,
     pub(crate) track: usize,
     pub(crate) nanoseconds: u64,
+    /// What it moves to and from memory.
+    pub(crate) bytes: u64,
     /// Values of this stage that it waits for.
     pub(crate) inputs: usize,
     /// Who waits for its values: place of the reader, and how the value gets there.
@@ -57,16 +56,18 @@ pub(crate) struct Fetch {
     pub(crate) nanoseconds: u64,
 }
 
-pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Result<Vec<StagePlan>, ScheduleError> {
+/// The replicas of each stage.
+pub(crate) fn plan(
+    schedule: &Schedule,
+    graph: &Graph,
+    table: &CostTable,
+) -> Result<Vec<Vec<ReplicaPlan>>, ScheduleError> {
     // What can't be evaluated can't be simulated, and for the same reasons.
     schedule.evaluate(graph, table)?;
-    let stages = schedule.stages.iter().enumerate();
-    Ok(stages
-        .map(|(index, stage)| {
-            let replicas = stage.replicas.iter().map(|replica| replica_plan(replica, index, graph, table));
-            StagePlan { replicas: replicas.collect() }
-        })
-        .collect())
+    let of_stage = |(index, stage): (usize, &Stage)| {
+        stage.replicas.iter().map(|replica| replica_plan(replica, index, graph, table)).collect()
+    };
+    Ok(schedule.stages.iter().enumerate().map(of_stage).collect())
 }
 
 fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTable) -> ReplicaPlan {
@@ -80,6 +81,10 @@ fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTabl
             .and_then(|processor| task_time(task, processor, table))
             .unwrap_or_default()
             .0,
+        bytes: {
+            let bytes = graph.operator(task.operator).work.bytes();
+            task.share.map_or(bytes, |share| share.of_bytes(bytes))
+        },
         inputs: task.inputs.len(),
         readers: Vec::new(),
         sends: Vec::new(),
@@ -126,5 +131,7 @@ fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTabl
             }
         }
     }
-    ReplicaPlan { hand_over: replica.hand_over(stage, graph, table).0, tracks, operators, fetches: fetches.len() }
+    let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
+    let hand_over = replica.hand_over(stage, graph, table).0;
+    ReplicaPlan { processors, hand_over, tracks, operators, fetches: fetches.len() }
 }

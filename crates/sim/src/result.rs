@@ -2,38 +2,26 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::OperatorId;
 use millstream_schedule::Schedule;
 
-/// How a schedule is simulated.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Frames that pass through.
-    pub frames: usize,
-    /// Frames that fit into the queue before a stage, beside those that its replicas work on.
-    pub queue: usize,
-    /// Relative standard deviation of the times of operators; 0 for exactly the table's times.
-    pub noise: f64,
-    /// Draws the noise.
-    pub seed: u64,
-    /// Whether to keep what every processor did, which costs memory.
-    pub keeps_spans: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { frames: 100, queue: 1, noise: 0.0, seed: 0, keeps_spans: false }
-    }
-}
-
 /// What a simulation showed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Simulation {
-    /// When each frame entered the first stage and left the last one.
+    /// When each frame entered the first stage, or arrived before it, and left the last one. Frames that never got through are
+    /// left out.
     pub frames: Vec<(Nanoseconds, Nanoseconds)>,
+    /// Frames that never got through, because a stage lost all its replicas and there was no other schedule.
+    pub unfinished: usize,
+    /// When the fallback took over.
+    pub fell_back: Option<Nanoseconds>,
     /// What processors did, if that was kept.
     pub spans: Vec<Span>,
     /// Time that each processor worked, taking frames over included: stage by stage, replica by replica.
     pub busy: Vec<Vec<Vec<Nanoseconds>>>,
-    /// Events that were processed.
+    /// Energy beyond idle power of what each of these processors did; nothing where power is not known.
+    pub active_joules: Vec<Vec<Vec<f64>>>,
+    /// Events that were processed, of all streams together.
     pub events: u64,
+    /// Speed of clusters over time, where it changed: when, which, and to what part of the full one.
+    pub speeds: Vec<(Nanoseconds, String, f64)>,
 }
 
 /// One operator of one frame.
@@ -69,15 +57,13 @@ impl Simulation {
         if later == 0 { last as f64 * 1e-9 } else { (last - middle) as f64 * 1e-9 / later as f64 }
     }
 
-    /// Energy of a frame, from what processors did: idle power all the time, and the difference to active power while they worked.
+    /// Energy of a frame under the costs that were simulated, from what processors did: idle power all the time, and the difference to active power while they worked.
     /// `None` without frames, or if the power of some processor is not known.
     pub fn joules_per_frame(&self, schedule: &Schedule, table: &CostTable) -> Option<f64> {
         let total = self.frames.iter().map(|(_, end)| end.seconds()).reduce(f64::max)?;
-        let busy = self.busy.iter().flatten().flatten();
-        let mut joules = 0.0;
-        for (processor, busy) in schedule.processors().zip(busy) {
-            let power = table.power(table.find(&processor.class())?)?;
-            joules += power.idle_watts * total + (power.active_watts - power.idle_watts) * busy.seconds();
+        let mut joules: f64 = self.active_joules.iter().flatten().flatten().sum();
+        for processor in schedule.processors() {
+            joules += table.power(table.find(&processor.class())?)?.idle_watts * total;
         }
         Some(joules / self.frames.len() as f64)
     }

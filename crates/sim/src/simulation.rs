@@ -1,15 +1,17 @@
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_schedule::{Schedule, ScheduleError};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 
-use crate::plan::{Delivery, OperatorPlan, ReplicaPlan, StagePlan, plan};
-use crate::result::{Settings, Simulation, Span};
+use crate::heat::Heat;
+use crate::plan::plan;
+use crate::result::Simulation;
+use crate::state::{Due, Event, Flow, Slot, Track, add_slots, shaped};
+use crate::{Conditions, DisturbanceKind, Settings, SimulationError, Stream, Unit};
 
 /// Simulates frames through a schedule: every stage works on one frame per replica, takes over its inputs, and runs its
 /// operators self-timed on its processors, with transfers beside computation; a stage that can't pass a frame on because the
@@ -23,133 +25,257 @@ pub fn simulate(
     table: &CostTable,
     settings: &Settings,
 ) -> Result<Simulation, ScheduleError> {
-    let stages = plan(schedule, graph, table)?;
-    let mut simulator = Simulator::new(&stages, settings);
+    let stream = Stream { queue: settings.queue, ..Stream::new(schedule, graph, table, settings.frames) };
+    let Settings { noise, seed, keeps_spans, .. } = *settings;
+    let conditions = Conditions { noise, seed, keeps_spans, ..Conditions::default() };
+    let streams = [stream];
+    let mut simulator = Simulator::new(&streams, &conditions)?;
     simulator.run();
-    Ok(simulator.result)
+    Ok(simulator.results().pop().unwrap_or_default())
 }
 
-/// What happens at some time to a replica.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    /// The frame's inputs are there.
-    TakenOver,
-    /// An operator is done.
-    Done(usize),
-    /// A value that an operator waits for has arrived.
-    Arrived(usize),
-    /// A processor has sent what it had to send.
-    Sent(usize),
-    /// A processor has fetched a value.
-    Fetched(usize, usize),
+/// Simulates streams of frames that share a board, each through a schedule of its own, under conditions that may change. Processors
+/// that several streams name take turns, operator by operator. Times of operators follow memory bandwidth and clocks; those of
+/// transfers and of taking frames over do not.
+///
+/// The result has one simulation per stream, in their order.
+///
+/// # Errors
+/// [`SimulationError::Schedule`] for what can't be evaluated, [`SimulationError::UnknownPower`] if a temperature can't be simulated,
+/// [`SimulationError::Condition`] for conditions without a meaning.
+pub fn simulate_streams(streams: &[Stream<'_>], conditions: &Conditions) -> Result<Vec<Simulation>, SimulationError> {
+    check(conditions)?;
+    let mut simulator = Simulator::new(streams, conditions)?;
+    simulator.heat = Heat::all(&simulator, conditions)?;
+    simulator.run();
+    Ok(simulator.results())
 }
 
-/// An event with its time, the order in which it was scheduled, its stage and its replica.
-type Due = (u64, u64, usize, usize, Event);
-
-/// A replica's frame.
-struct Working {
-    frame: usize,
-    /// Values that each operator still waits for.
-    missing: Vec<usize>,
-    /// Next operator of each processor.
-    next: Vec<usize>,
-    is_busy: Vec<bool>,
-    /// When each operator was done.
-    made: Vec<Option<u64>>,
-    is_fetched: Vec<bool>,
-    is_open: bool,
-    left: usize,
+fn check(conditions: &Conditions) -> Result<(), SimulationError> {
+    let positive = |what: &str, value: f64| match value.is_finite() && value > 0.0 {
+        true => Ok(()),
+        false => Err(SimulationError::Condition { what: what.to_owned(), value, expected: "a number above 0" }),
+    };
+    conditions.memory_bytes_per_second.map_or(Ok(()), |rate| positive("the memory's bandwidth", rate))?;
+    for disturbance in &conditions.disturbances {
+        if let DisturbanceKind::Speed { label, factor } = &disturbance.kind {
+            positive(&format!("the speed of '{label}'"), *factor)?;
+        }
+    }
+    Ok(())
 }
 
-struct Simulator<'a> {
-    stages: &'a [StagePlan],
-    settings: &'a Settings,
-    random: ChaCha8Rng,
-    now: u64,
+pub(crate) struct Simulator<'a> {
+    pub(crate) conditions: &'a Conditions,
+    pub(crate) flows: Vec<Flow<'a>>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) tracks: Vec<Track>,
+    /// Clusters and accelerators, and what speed each has.
+    pub(crate) labels: Vec<String>,
+    pub(crate) speeds: Vec<Speed>,
+    pub(crate) heat: Vec<Heat>,
+    pub(crate) random: ChaCha8Rng,
+    pub(crate) now: u64,
     sequence: u64,
     events: BinaryHeap<Reverse<Due>>,
-    queues: Vec<VecDeque<usize>>,
-    working: Vec<Vec<Option<Working>>>,
-    /// Frames that are done but can't go on yet.
-    blocked: Vec<Vec<Option<usize>>>,
-    next_frame: usize,
-    starts: Vec<u64>,
-    result: Simulation,
+    /// Events without which nothing would happen any more.
+    pending: usize,
+    /// Whether speeds of operators can change while they run.
+    pub(crate) is_dynamic: bool,
+    /// Whether something has changed that speeds depend on.
+    pub(crate) is_changed: bool,
+    /// Processors that run an operator, if speeds can change.
+    pub(crate) running: Vec<usize>,
+    /// What has been taken away from the board.
+    pub(crate) lost: Vec<Unit>,
+    pub(crate) history: Vec<(Nanoseconds, String, f64)>,
+    count: u64,
+    /// The stages that each stream started with.
+    first_stages: Vec<Vec<std::ops::Range<usize>>>,
 }
 
+/// What part of its full speed a cluster has, and of its full power.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Speed {
+    /// As something outside wants it.
+    pub(crate) given: f64,
+    /// As its temperature wants it.
+    pub(crate) cooled: f64,
+    /// What that saves in power.
+    pub(crate) cooled_power: f64,
+}
+
+impl Speed {
+    pub(crate) fn factor(self) -> f64 {
+        self.given * self.cooled
+    }
+
+    pub(crate) fn power(self) -> f64 {
+        self.given * self.cooled_power
+    }
+}
+
+const NOWHERE: u32 = u32::MAX;
+
 impl<'a> Simulator<'a> {
-    fn new(stages: &'a [StagePlan], settings: &'a Settings) -> Self {
-        let idle = |stage: &StagePlan| stage.replicas.iter().map(|_| None).collect();
-        let busy = |replica: &ReplicaPlan| vec![Nanoseconds::ZERO; replica.tracks.len()];
-        Self {
-            stages,
-            settings,
-            random: ChaCha8Rng::seed_from_u64(settings.seed),
+    fn new(streams: &'a [Stream<'a>], conditions: &'a Conditions) -> Result<Self, ScheduleError> {
+        let changes_speed = |kind: &DisturbanceKind| matches!(kind, DisturbanceKind::Speed { .. });
+        let mut simulator = Self {
+            conditions,
+            flows: streams.iter().map(Flow::new).collect(),
+            slots: Vec::new(),
+            tracks: Vec::new(),
+            labels: Vec::new(),
+            speeds: Vec::new(),
+            heat: Vec::new(),
+            random: ChaCha8Rng::seed_from_u64(conditions.seed),
             now: 0,
             sequence: 0,
             events: BinaryHeap::new(),
-            queues: vec![VecDeque::new(); stages.len()],
-            working: stages.iter().map(idle).collect(),
-            blocked: stages.iter().map(|stage| vec![None; stage.replicas.len()]).collect(),
-            next_frame: 0,
-            starts: Vec::with_capacity(settings.frames),
-            result: Simulation {
-                frames: vec![(Nanoseconds::ZERO, Nanoseconds::ZERO); settings.frames],
-                busy: stages.iter().map(|stage| stage.replicas.iter().map(busy).collect()).collect(),
-                ..Simulation::default()
-            },
+            pending: 0,
+            is_dynamic: conditions.memory_bytes_per_second.is_some()
+                || !conditions.thermals.is_empty()
+                || conditions.disturbances.iter().any(|disturbance| changes_speed(&disturbance.kind)),
+            is_changed: false,
+            running: Vec::new(),
+            lost: Vec::new(),
+            history: Vec::new(),
+            count: 0,
+            first_stages: Vec::new(),
+        };
+        for (index, stream) in streams.iter().enumerate() {
+            if let Some(fallback) = stream.fallback {
+                fallback.evaluate(stream.graph, stream.table)?;
+            }
+            simulator.install(index, stream.schedule)?;
         }
+        simulator.first_stages = simulator.flows.iter().map(|flow| flow.stages.clone()).collect();
+        Ok(simulator)
+    }
+
+    /// Gives a stream the replicas of a schedule.
+    pub(crate) fn install(&mut self, index: usize, schedule: &Schedule) -> Result<(), ScheduleError> {
+        let Stream { graph, table, .. } = *self.flows[index].stream;
+        let stages = plan(schedule, graph, table)?;
+        let Self { labels, slots, tracks, .. } = self;
+        let ranges = add_slots(index, stages, table, labels, slots, tracks);
+        self.speeds.resize(self.labels.len(), Speed { given: 1.0, cooled: 1.0, cooled_power: 1.0 });
+        let flow = &mut self.flows[index];
+        flow.queues = vec![Default::default(); ranges.len()];
+        flow.stages = ranges;
+        self.find_rivals();
+        Ok(())
+    }
+
+    /// Who needs the same cores, among the replicas that are at work.
+    fn find_rivals(&mut self) {
+        let is_at_work = |track: &Track| {
+            let slot = &self.slots[track.slot];
+            self.flows[slot.stream].stages.get(slot.stage).is_some_and(|range| range.contains(&track.slot))
+        };
+        let rivals = |own: &Track| -> Vec<usize> {
+            let others =
+                self.tracks.iter().enumerate().filter(|(_, other)| other.slot != own.slot && is_at_work(other));
+            let shares = |other: &Track| other.units.iter().any(|unit| own.units.contains(unit));
+            others.filter(|(_, other)| shares(other)).map(|(number, _)| number).collect()
+        };
+        let all: Vec<Vec<usize>> = self.tracks.iter().map(rivals).collect();
+        self.tracks.iter_mut().zip(all).for_each(|(track, rivals)| track.rivals = rivals);
     }
 
     fn run(&mut self) {
-        self.feed();
-        while let Some(Reverse((time, _, stage, replica, event))) = self.events.pop() {
-            self.now = time;
-            self.result.events += 1;
-            match event {
-                Event::TakenOver => {
-                    if let Some(working) = &mut self.working[stage][replica] {
-                        working.is_open = true;
-                    }
-                    let tracks = self.stages[stage].replicas[replica].tracks.len();
-                    (0..tracks).for_each(|track| self.start_next(stage, replica, track));
-                    self.finish_if_done(stage, replica);
-                }
-                Event::Arrived(operator) => self.arrive(stage, replica, operator),
-                Event::Done(operator) => self.done(stage, replica, operator),
-                Event::Sent(track) => self.release(stage, replica, track),
+        for (index, disturbance) in self.conditions.disturbances.iter().enumerate() {
+            self.push(disturbance.at.0, NOWHERE, Event::Disturbance(index as u32));
+        }
+        for index in 0..self.flows.len() {
+            if let Some(interval) = self.flows[index].stream.interval {
+                self.push(interval.0, NOWHERE, Event::Frame(index as u32));
+            }
+            self.feed(index);
+        }
+        if !self.heat.is_empty() {
+            self.push(Heat::TICK, NOWHERE, Event::Tick);
+        }
+        self.settle_speeds();
+        while let Some(Reverse(due)) = self.events.pop() {
+            if due.event != Event::Tick {
+                self.pending -= 1;
+            }
+            let slot = due.slot as usize;
+            if due.slot != NOWHERE && self.slots[slot].epoch != due.epoch {
+                continue;
+            }
+            self.now = due.time;
+            self.count += 1;
+            match due.event {
+                Event::TakenOver => self.taken_over(slot),
+                Event::Arrived(operator) => self.arrive(slot, operator as usize),
+                Event::Done(operator, version) => self.done(slot, operator as usize, version),
+                Event::Sent(track) => self.release(slot, track as usize),
                 Event::Fetched(track, number) => {
-                    if let Some(working) = &mut self.working[stage][replica] {
-                        working.is_fetched[number] = true;
+                    self.slots[slot].is_fetched[number as usize] = true;
+                    self.release(slot, track as usize);
+                }
+                Event::Frame(stream) => self.frame_arrived(stream),
+                Event::Disturbance(index) => self.disturb(index as usize),
+                Event::Tick => {
+                    self.tick();
+                    // Without other events all frames are done, or none will ever be.
+                    if self.pending > 0 && self.flows.iter().any(|flow| flow.left > 0) {
+                        self.push(self.now + Heat::TICK, NOWHERE, Event::Tick);
                     }
-                    self.release(stage, replica, track);
                 }
             }
+            self.settle_speeds();
         }
     }
 
-    fn schedule(&mut self, delay: u64, stage: usize, replica: usize, event: Event) {
-        self.sequence += 1;
-        self.events.push(Reverse((self.now + delay, self.sequence, stage, replica, event)));
+    fn frame_arrived(&mut self, stream: u32) {
+        let index = stream as usize;
+        let flow = &self.flows[index];
+        if let Some(interval) = flow.stream.interval
+            && self.now / interval.0.max(1) + 1 < flow.stream.frames as u64
+        {
+            self.push(self.now + interval.0.max(1), NOWHERE, Event::Frame(stream));
+        }
+        self.feed(index);
     }
 
-    /// Gives frames to whoever is free, the last stage first, until nobody can take or pass on another one.
-    fn feed(&mut self) {
+    fn push(&mut self, time: u64, slot: u32, event: Event) {
+        self.sequence += 1;
+        if event != Event::Tick {
+            self.pending += 1;
+        }
+        let epoch = self.slots.get(slot as usize).map_or(0, |slot| slot.epoch);
+        self.events.push(Reverse(Due { time, sequence: self.sequence, slot, epoch, event }));
+    }
+
+    /// Something that will happen to a replica.
+    pub(crate) fn schedule(&mut self, delay: u64, slot: usize, event: Event) {
+        self.push(self.now + delay, slot as u32, event);
+    }
+
+    /// Gives a stream's frames to whoever is free, the last stage first, until nobody can take or pass on another one.
+    pub(crate) fn feed(&mut self, index: usize) {
         loop {
             let mut has_moved = false;
-            for stage in (0..self.stages.len()).rev() {
-                for replica in 0..self.stages[stage].replicas.len() {
-                    if let Some(frame) = self.blocked[stage][replica]
-                        && self.queues[stage + 1].len() < self.settings.queue.max(1)
+            for stage in (0..self.flows[index].stages.len()).rev() {
+                for slot in self.flows[index].stages[stage].clone() {
+                    let flow = &mut self.flows[index];
+                    if let Some(frame) = self.slots[slot].blocked
+                        && flow.queues[stage + 1].len() < flow.stream.queue.max(1)
                     {
-                        self.blocked[stage][replica] = None;
-                        self.queues[stage + 1].push_back(frame);
+                        self.slots[slot].blocked = None;
+                        flow.queues[stage + 1].push_back(frame);
                         has_moved = true;
                     }
-                    let is_free = self.working[stage][replica].is_none() && self.blocked[stage][replica].is_none();
-                    if is_free && let Some(frame) = self.take(stage) {
-                        self.begin(stage, replica, frame);
+                    let own = &self.slots[slot];
+                    if own.frame.is_some() || own.blocked.is_some() || own.is_lost {
+                        continue;
+                    }
+                    let frame = if stage == 0 { flow.take(self.now) } else { flow.queues[stage].pop_front() };
+                    if let Some(frame) = frame {
+                        self.begin(slot, frame);
                         has_moved = true;
                     }
                 }
@@ -160,139 +286,30 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    fn take(&mut self, stage: usize) -> Option<usize> {
-        if stage > 0 {
-            return self.queues[stage].pop_front();
-        }
-        let frame = self.next_frame;
-        if frame >= self.settings.frames {
-            return None;
-        }
-        self.next_frame += 1;
-        self.starts.push(self.now);
-        Some(frame)
+    fn begin(&mut self, slot: usize, frame: usize) {
+        let own = &mut self.slots[slot];
+        own.begin(frame);
+        let (first, processors, hand_over) = (own.first, own.plan.tracks.len(), own.plan.hand_over);
+        (first..first + processors).for_each(|track| self.has_worked(track, hand_over));
+        self.schedule(hand_over, slot, Event::TakenOver);
     }
 
-    fn begin(&mut self, stage: usize, replica: usize, frame: usize) {
-        let plan = &self.stages[stage].replicas[replica];
-        self.working[stage][replica] = Some(Working {
-            frame,
-            missing: plan.operators.iter().map(|operator| operator.inputs).collect(),
-            next: vec![0; plan.tracks.len()],
-            is_busy: vec![false; plan.tracks.len()],
-            made: vec![None; plan.operators.len()],
-            is_fetched: vec![false; plan.fetches],
-            is_open: false,
-            left: plan.operators.len(),
-        });
-        self.result.busy[stage][replica].iter_mut().for_each(|busy| *busy += Nanoseconds(plan.hand_over));
-        self.schedule(plan.hand_over, stage, replica, Event::TakenOver);
-    }
-
-    /// Starts the next operator of a processor if it can.
-    fn start_next(&mut self, stage: usize, replica: usize, track: usize) {
-        let plan = &self.stages[stage].replicas[replica];
-        let Some(working) = &mut self.working[stage][replica] else { return };
-        let Some(&operator) = plan.tracks[track].get(working.next[track]) else { return };
-        if !working.is_open || working.is_busy[track] {
-            return;
-        }
-        // Values are fetched in the order in which they were made, while others are still being made.
-        let open = plan.operators[operator].fetches.iter().filter(|fetch| !working.is_fetched[fetch.number]);
-        if let Some((_, fetch)) =
-            open.filter_map(|fetch| Some((working.made[fetch.maker]?, fetch))).min_by_key(|made| made.0)
-        {
-            working.is_busy[track] = true;
-            self.result.busy[stage][replica][track] += Nanoseconds(fetch.nanoseconds);
-            self.schedule(fetch.nanoseconds, stage, replica, Event::Fetched(track, fetch.number));
-            return;
-        }
-        if working.missing[operator] > 0 {
-            return;
-        }
-        working.is_busy[track] = true;
-        working.next[track] += 1;
-        let frame = working.frame;
-        let time = self.time(&plan.operators[operator]);
-        self.result.busy[stage][replica][track] += Nanoseconds(time);
-        if self.settings.keeps_spans {
-            self.result.spans.push(Span {
-                stage,
-                replica,
-                processor: track,
-                operator: plan.operators[operator].id,
-                frame,
-                start: Nanoseconds(self.now),
-                end: Nanoseconds(self.now + time),
-            });
-        }
-        self.schedule(time, stage, replica, Event::Done(operator));
-    }
-
-    /// The operator's time, with lognormal noise whose mean is 1.
-    fn time(&mut self, operator: &OperatorPlan) -> u64 {
-        let sigma = self.settings.noise;
-        if sigma <= 0.0 {
-            return operator.nanoseconds;
-        }
-        let normal: f64 = StandardNormal.sample(&mut self.random);
-        (operator.nanoseconds as f64 * (sigma * normal - sigma * sigma / 2.0).exp()).round() as u64
-    }
-
-    fn done(&mut self, stage: usize, replica: usize, operator: usize) {
-        let plan = &self.stages[stage].replicas[replica];
-        let OperatorPlan { track, readers, sends, .. } = &plan.operators[operator];
-        if let Some(working) = &mut self.working[stage][replica] {
-            working.made[operator] = Some(self.now);
-            working.left -= 1;
-        }
-        for &(reader, delivery) in readers {
-            match delivery {
-                Delivery::AtOnce => self.arrive(stage, replica, reader),
-                Delivery::Beside(delay) => self.schedule(delay, stage, replica, Event::Arrived(reader)),
-                Delivery::Sent(number) => {
-                    let delay = sends[..=number].iter().sum();
-                    self.schedule(delay, stage, replica, Event::Arrived(reader));
-                }
+    fn results(&mut self) -> Vec<Simulation> {
+        let Self { flows, slots, tracks, .. } = self;
+        let result = |(flow, stages): (&mut Flow<'_>, &Vec<_>)| {
+            let pairs = flow.starts.iter().zip(&flow.ends);
+            let frames = pairs.filter_map(|(&start, end)| Some((Nanoseconds(start), Nanoseconds((*end)?))));
+            Simulation {
+                frames: frames.collect(),
+                unfinished: flow.left,
+                fell_back: flow.fell_back.map(Nanoseconds),
+                spans: std::mem::take(&mut flow.spans),
+                busy: shaped(stages, slots, tracks, |track| Nanoseconds(track.busy)),
+                active_joules: shaped(stages, slots, tracks, |track| track.joules),
+                events: self.count,
+                speeds: self.history.clone(),
             }
-        }
-        if sends.is_empty() {
-            self.release(stage, replica, *track);
-        } else {
-            let delay: u64 = sends.iter().sum();
-            self.result.busy[stage][replica][*track] += Nanoseconds(delay);
-            self.schedule(delay, stage, replica, Event::Sent(*track));
-        }
-        self.finish_if_done(stage, replica);
-    }
-
-    /// A processor is free again.
-    fn release(&mut self, stage: usize, replica: usize, track: usize) {
-        if let Some(working) = &mut self.working[stage][replica] {
-            working.is_busy[track] = false;
-        }
-        self.start_next(stage, replica, track);
-    }
-
-    fn arrive(&mut self, stage: usize, replica: usize, operator: usize) {
-        if let Some(working) = &mut self.working[stage][replica] {
-            working.missing[operator] -= 1;
-            let track = self.stages[stage].replicas[replica].operators[operator].track;
-            self.start_next(stage, replica, track);
-        }
-    }
-
-    fn finish_if_done(&mut self, stage: usize, replica: usize) {
-        let frame = match &self.working[stage][replica] {
-            Some(working) if working.left == 0 && working.is_open => working.frame,
-            _ => return,
         };
-        self.working[stage][replica] = None;
-        if stage + 1 < self.stages.len() {
-            self.blocked[stage][replica] = Some(frame);
-        } else {
-            self.result.frames[frame] = (Nanoseconds(self.starts[frame]), Nanoseconds(self.now));
-        }
-        self.feed();
+        flows.iter_mut().zip(&self.first_stages).map(result).collect()
     }
 }

@@ -106,6 +106,8 @@ proptest! {
             powered.set_power(processor, power);
         }
         let joules = schedule.energy(&graph, &powered).unwrap().unwrap().joules_per_frame;
+        prop_assert_eq!(many.joules_per_frame(&schedule, &table), None);
+        let many = simulate(&schedule, &graph, &powered, &settings).unwrap();
         let simulated = many.joules_per_frame(&schedule, &powered).unwrap();
         // Filling and draining cost idle power on top: at most the latency once, for all processors.
         let idle: f64 = schedule.processors().filter_map(|own| powered.power(powered.find(&own.class())?)).map(|own| own.idle_watts).sum();

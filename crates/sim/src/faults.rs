@@ -1,0 +1,105 @@
+//! What happens to the board while frames flow.
+
+use millstream_cost::Nanoseconds;
+
+use crate::simulation::Simulator;
+use crate::{DisturbanceKind, Unit};
+
+impl Simulator<'_> {
+    pub(crate) fn disturb(&mut self, index: usize) {
+        let conditions = self.conditions;
+        let Some(disturbance) = conditions.disturbances.get(index) else { return };
+        match &disturbance.kind {
+            DisturbanceKind::Speed { label, factor } => self.set_speed(label, *factor),
+            DisturbanceKind::Lost(unit) => self.lose(unit),
+            DisturbanceKind::Restored(unit) => self.restore(unit),
+        }
+    }
+
+    fn set_speed(&mut self, label: &str, factor: f64) {
+        let Some(own) = self.labels.iter().position(|known| known == label) else { return };
+        (0..self.running.len()).for_each(|index| self.settle(self.running[index]));
+        self.speeds[own].given = factor;
+        self.is_changed = true;
+        self.history.push((Nanoseconds(self.now), label.to_owned(), self.speeds[own].factor()));
+    }
+
+    fn lose(&mut self, unit: &Unit) {
+        self.lost.push(unit.clone());
+        for slot in self.slots_with(unit) {
+            self.stop(slot);
+        }
+        for stream in 0..self.flows.len() {
+            let is_stalled = self.flows[stream].stages.iter().any(|range| {
+                let mut replicas = self.slots[range.clone()].iter();
+                replicas.all(|slot| slot.is_lost)
+            });
+            if is_stalled {
+                self.fall_back(stream);
+            }
+            self.feed(stream);
+        }
+    }
+
+    /// Stops a replica for good, and gives its frame to the others.
+    fn stop(&mut self, slot: usize) {
+        let (first, processors) = (self.slots[slot].first, self.slots[slot].plan.tracks.len());
+        for track in first..first + processors {
+            self.settle(track);
+            self.running.retain(|&other| other != track);
+            let own = &mut self.tracks[track];
+            (own.running, own.is_busy) = (None, false);
+        }
+        self.slots[slot].epoch += 1;
+        self.is_changed = true;
+        let own = &mut self.slots[slot];
+        own.is_lost = true;
+        if let Some(frame) = own.frame.take() {
+            let flow = &mut self.flows[own.stream];
+            match own.stage {
+                0 => flow.returned.push_front(frame),
+                stage => flow.queues[stage].push_front(frame),
+            }
+        }
+        (first..first + processors).for_each(|track| self.wake_rivals(track));
+    }
+
+    /// Lets the frames that are on their way start again with the other schedule, if there is one.
+    fn fall_back(&mut self, stream: usize) {
+        let flow = &self.flows[stream];
+        let Some(fallback) = flow.stream.fallback.filter(|_| flow.fell_back.is_none()) else { return };
+        let slots: Vec<usize> = flow.stages.iter().flat_map(Clone::clone).collect();
+        let mut frames: Vec<usize> = flow.queues.iter().flatten().chain(&flow.returned).copied().collect();
+        for slot in slots {
+            if !self.slots[slot].is_lost {
+                frames.extend(self.slots[slot].frame.take());
+                self.stop(slot);
+            }
+            frames.extend(self.slots[slot].blocked.take());
+        }
+        frames.sort_unstable();
+        let flow = &mut self.flows[stream];
+        flow.returned = frames.into();
+        flow.fell_back = Some(self.now);
+        // It was evaluated at the start.
+        let _ = self.install(stream, fallback);
+    }
+
+    fn restore(&mut self, unit: &Unit) {
+        self.lost.retain(|lost| lost != unit);
+        for slot in self.slots_with(unit) {
+            let (first, processors) = (self.slots[slot].first, self.slots[slot].plan.tracks.len());
+            let mut units = self.tracks[first..first + processors].iter().flat_map(|track| &track.units);
+            self.slots[slot].is_lost = units.any(|unit| self.lost.contains(unit));
+        }
+        (0..self.flows.len()).for_each(|stream| self.feed(stream));
+    }
+
+    /// Replicas that need a unit.
+    fn slots_with(&self, unit: &Unit) -> Vec<usize> {
+        let mut slots: Vec<usize> =
+            self.tracks.iter().filter(|track| track.units.contains(unit)).map(|track| track.slot).collect();
+        slots.dedup();
+        slots
+    }
+}

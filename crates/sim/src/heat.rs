@@ -1,0 +1,118 @@
+//! Clusters that get too hot lower their clocks.
+
+use millstream_board::{OperatingPoint, Thermal};
+use millstream_cost::Nanoseconds;
+
+use crate::simulation::Simulator;
+use crate::{Conditions, SimulationError};
+
+/// A cluster's temperature.
+pub(crate) struct Heat {
+    label: usize,
+    thermal: Thermal,
+    points: Vec<OperatingPoint>,
+    /// The operating point that it is at.
+    point: usize,
+    celsius: f64,
+    idle_watts: f64,
+    /// Energy beyond idle power until the last look.
+    joules: f64,
+}
+
+impl Heat {
+    /// Time between two looks.
+    pub(crate) const TICK: u64 = 10_000_000;
+
+    /// Those of the clusters that are in use.
+    pub(crate) fn all(simulator: &Simulator<'_>, conditions: &Conditions) -> Result<Vec<Self>, SimulationError> {
+        let mut found = Vec::new();
+        for own in &conditions.thermals {
+            let Some(label) = simulator.labels.iter().position(|label| *label == own.cluster) else { continue };
+            let tracks = simulator.tracks.iter().filter(|track| track.label == label);
+            let idle: Option<f64> = tracks.map(|track| track.idle_watts).sum();
+            found.push(Self {
+                label,
+                thermal: own.thermal,
+                points: own.operating_points.clone(),
+                point: own.operating_points.len().saturating_sub(1),
+                celsius: own.thermal.ambient_celsius,
+                idle_watts: idle.ok_or_else(|| SimulationError::UnknownPower { cluster: own.cluster.clone() })?,
+                joules: 0.0,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The temperature and operating point after another while at some power.
+    fn advance(&mut self, watts: f64, seconds: f64) {
+        let Thermal { ambient_celsius, limit_celsius, resume_celsius, kelvin_per_watt, time_constant_seconds } =
+            self.thermal;
+        let end = ambient_celsius + kelvin_per_watt * watts;
+        self.celsius += (end - self.celsius) * (1.0 - (-seconds / time_constant_seconds).exp());
+        if self.celsius > limit_celsius {
+            self.point = self.point.saturating_sub(1);
+        } else if self.celsius < resume_celsius && self.point + 1 < self.points.len() {
+            self.point += 1;
+        }
+    }
+
+    /// Clock and power at the present operating point, as parts of those at the last.
+    fn factors(&self) -> (f64, f64) {
+        let (Some(point), Some(last)) = (self.points.get(self.point), self.points.last()) else { return (1.0, 1.0) };
+        let clock = point.hertz as f64 / last.hertz as f64;
+        let volts = point.volts.zip(last.volts).map_or(1.0, |(own, full)| own / full);
+        (clock, clock * volts * volts)
+    }
+}
+
+impl Simulator<'_> {
+    /// Looks at temperatures, and sets clocks.
+    pub(crate) fn tick(&mut self) {
+        (0..self.running.len()).for_each(|index| self.settle(self.running[index]));
+        for index in 0..self.heat.len() {
+            let label = self.heat[index].label;
+            let joules = self.tracks.iter().filter(|track| track.label == label).map(|track| track.joules).sum();
+            let heat = &mut self.heat[index];
+            let seconds = Heat::TICK as f64 * 1e-9;
+            let watts = heat.idle_watts + (joules - heat.joules) / seconds;
+            heat.joules = joules;
+            heat.advance(watts, seconds);
+            let (clock, power) = heat.factors();
+            let speed = &mut self.speeds[label];
+            if speed.cooled != clock {
+                (speed.cooled, speed.cooled_power) = (clock, power);
+                let factor = speed.factor();
+                self.is_changed = true;
+                self.history.push((Nanoseconds(self.now), self.labels[label].clone(), factor));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_goes_down_at_the_limit_and_up_when_it_is_cool() {
+        let thermal = Thermal {
+            ambient_celsius: 25.0,
+            limit_celsius: 75.0,
+            resume_celsius: 70.0,
+            kelvin_per_watt: 20.0,
+            time_constant_seconds: 10.0,
+        };
+        let point = |hertz, volts| OperatingPoint { hertz, volts: Some(volts) };
+        let points = vec![point(1_000_000_000, 0.8), point(2_000_000_000, 1.0)];
+        let mut heat = Heat { label: 0, thermal, points, point: 1, celsius: 25.0, idle_watts: 0.0, joules: 0.0 };
+        heat.advance(5.0, 10.0);
+        assert!((heat.celsius - (25.0 + 100.0 * (1.0 - (-1.0_f64).exp()))).abs() < 1e-9);
+        assert_eq!(heat.point, 0, "{} degrees are too hot", heat.celsius);
+        let (clock, power) = heat.factors();
+        assert!((clock - 0.5).abs() < 1e-12 && (power - 0.5 * 0.64).abs() < 1e-12);
+        heat.advance(0.0, 1.0);
+        assert_eq!(heat.point, 0, "{} degrees are not cool yet", heat.celsius);
+        heat.advance(0.0, 10.0);
+        assert_eq!(heat.point, 1);
+    }
+}

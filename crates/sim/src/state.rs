@@ -1,0 +1,259 @@
+//! What is known of replicas, processors and streams at some moment.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+
+use millstream_board::Processor;
+use millstream_cost::{CostTable, Nanoseconds};
+
+use crate::plan::ReplicaPlan;
+use crate::result::Span;
+use crate::{Stream, Unit};
+
+/// What happens at some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    /// The frame's inputs are there.
+    TakenOver,
+    /// An operator is done, if its speed has not changed since: which one, and what its processor had counted by then.
+    Done(u32, u32),
+    /// A value that an operator waits for has arrived.
+    Arrived(u32),
+    /// A processor has sent what it had to send.
+    Sent(u32),
+    /// A processor has fetched a value.
+    Fetched(u32, u32),
+    /// The next frame of a stream is there.
+    Frame(u32),
+    /// Something happens to the board.
+    Disturbance(u32),
+    /// Temperatures are looked at.
+    Tick,
+}
+
+/// An event with its time and the order in which it was scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Due {
+    pub(crate) time: u64,
+    pub(crate) sequence: u64,
+    /// The replica, and how often it had been lost by then.
+    pub(crate) slot: u32,
+    pub(crate) epoch: u32,
+    pub(crate) event: Event,
+}
+
+/// A replica of a stream's stage, and the frame that it works on.
+pub(crate) struct Slot {
+    pub(crate) stream: usize,
+    pub(crate) stage: usize,
+    pub(crate) replica: usize,
+    pub(crate) plan: Rc<ReplicaPlan>,
+    /// Number of the first of its processors.
+    pub(crate) first: usize,
+    pub(crate) frame: Option<usize>,
+    /// A frame that is done but can't go on yet.
+    pub(crate) blocked: Option<usize>,
+    pub(crate) epoch: u32,
+    pub(crate) is_lost: bool,
+    pub(crate) is_open: bool,
+    /// Operators that are not done.
+    pub(crate) left: usize,
+    /// Values that each operator still waits for.
+    pub(crate) missing: Vec<usize>,
+    /// Next operator of each processor.
+    pub(crate) next: Vec<usize>,
+    /// When each operator was done.
+    pub(crate) made: Vec<Option<u64>>,
+    pub(crate) is_fetched: Vec<bool>,
+}
+
+impl Slot {
+    fn new(stream: usize, stage: usize, replica: usize, plan: ReplicaPlan, first: usize) -> Self {
+        Self {
+            stream,
+            stage,
+            replica,
+            first,
+            frame: None,
+            blocked: None,
+            epoch: 0,
+            is_lost: false,
+            is_open: false,
+            left: 0,
+            missing: vec![0; plan.operators.len()],
+            next: vec![0; plan.tracks.len()],
+            made: vec![None; plan.operators.len()],
+            is_fetched: vec![false; plan.fetches],
+            plan: Rc::new(plan),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, frame: usize) {
+        self.frame = Some(frame);
+        self.is_open = false;
+        self.left = self.plan.operators.len();
+        self.missing.iter_mut().zip(&self.plan.operators).for_each(|(missing, operator)| *missing = operator.inputs);
+        self.next.fill(0);
+        self.made.fill(None);
+        self.is_fetched.fill(false);
+    }
+}
+
+/// One processor of one replica.
+pub(crate) struct Track {
+    pub(crate) slot: usize,
+    pub(crate) number: usize,
+    /// Its cluster or accelerator.
+    pub(crate) label: usize,
+    pub(crate) units: Vec<Unit>,
+    /// Processors of other replicas that need some of the same cores.
+    pub(crate) rivals: Vec<usize>,
+    pub(crate) is_busy: bool,
+    /// What it draws, and what more while it works.
+    pub(crate) idle_watts: Option<f64>,
+    pub(crate) more_watts: f64,
+    pub(crate) busy: u64,
+    pub(crate) joules: f64,
+    pub(crate) running: Option<Running>,
+    /// How often the end of what runs was scheduled.
+    pub(crate) version: u32,
+}
+
+/// An operator whose speed may change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Running {
+    pub(crate) operator: usize,
+    pub(crate) begun: u64,
+    pub(crate) since: u64,
+    /// Nanoseconds that it still takes at full speed.
+    pub(crate) left: f64,
+    /// Its speed, as a part of the full one.
+    pub(crate) rate: f64,
+    /// Bytes per nanosecond at full speed.
+    pub(crate) wanted: f64,
+}
+
+/// A stream's frames.
+pub(crate) struct Flow<'a> {
+    pub(crate) stream: &'a Stream<'a>,
+    /// The replicas of each stage, as numbers of slots.
+    pub(crate) stages: Vec<Range<usize>>,
+    pub(crate) queues: Vec<VecDeque<usize>>,
+    /// Frames that have to start again.
+    pub(crate) returned: VecDeque<usize>,
+    pub(crate) next_frame: usize,
+    pub(crate) starts: Vec<u64>,
+    pub(crate) ends: Vec<Option<u64>>,
+    pub(crate) left: usize,
+    pub(crate) fell_back: Option<u64>,
+    pub(crate) spans: Vec<Span>,
+}
+
+impl<'a> Flow<'a> {
+    pub(crate) fn new(stream: &'a Stream<'a>) -> Self {
+        Self {
+            stream,
+            stages: Vec::new(),
+            queues: Vec::new(),
+            returned: VecDeque::new(),
+            next_frame: 0,
+            starts: Vec::with_capacity(stream.frames),
+            ends: vec![None; stream.frames],
+            left: stream.frames,
+            fell_back: None,
+            spans: Vec::new(),
+        }
+    }
+
+    /// Whether and which frame can start.
+    pub(crate) fn take(&mut self, now: u64) -> Option<usize> {
+        if let Some(frame) = self.returned.pop_front() {
+            return Some(frame);
+        }
+        let frame = self.next_frame;
+        let arrival = match self.stream.interval {
+            Some(interval) => interval.0 * frame as u64,
+            None => now,
+        };
+        if frame >= self.stream.frames || arrival > now {
+            return None;
+        }
+        self.next_frame += 1;
+        self.starts.push(arrival);
+        Some(frame)
+    }
+}
+
+/// Replicas and processors of a stream's schedule, added to those that are known.
+pub(crate) fn add_slots(
+    stream: usize,
+    stages: Vec<Vec<ReplicaPlan>>,
+    table: &CostTable,
+    labels: &mut Vec<String>,
+    slots: &mut Vec<Slot>,
+    tracks: &mut Vec<Track>,
+) -> Vec<Range<usize>> {
+    let mut ranges = Vec::with_capacity(stages.len());
+    for (stage, replicas) in stages.into_iter().enumerate() {
+        let begin = slots.len();
+        for (replica, plan) in replicas.into_iter().enumerate() {
+            let first = tracks.len();
+            for (number, processor) in plan.processors.iter().enumerate() {
+                let power = table.find(&processor.class()).and_then(|class| table.power(class));
+                let label = labels.iter().position(|label| *label == processor.cluster).unwrap_or_else(|| {
+                    labels.push(processor.cluster.clone());
+                    labels.len() - 1
+                });
+                tracks.push(Track {
+                    slot: slots.len(),
+                    number,
+                    label,
+                    units: units(processor),
+                    rivals: Vec::new(),
+                    is_busy: false,
+                    idle_watts: power.map(|power| power.idle_watts),
+                    more_watts: power.map_or(0.0, |power| power.active_watts - power.idle_watts),
+                    busy: 0,
+                    joules: 0.0,
+                    running: None,
+                    version: 0,
+                });
+            }
+            slots.push(Slot::new(stream, stage, replica, plan, first));
+        }
+        ranges.push(begin..slots.len());
+    }
+    ranges
+}
+
+fn units(processor: &Processor) -> Vec<Unit> {
+    if processor.is_accelerator() {
+        return vec![Unit::Accelerator(processor.cluster.clone())];
+    }
+    processor.cores.iter().map(|&core| Unit::Core(core)).collect()
+}
+
+/// What every processor of these stages did, in the shape of a schedule.
+pub(crate) fn shaped<T>(
+    stages: &[Range<usize>],
+    slots: &[Slot],
+    tracks: &[Track],
+    of: impl Fn(&Track) -> T,
+) -> Vec<Vec<Vec<T>>> {
+    let of_slot = |slot: &Slot| tracks[slot.first..slot.first + slot.plan.tracks.len()].iter().map(&of).collect();
+    stages.iter().map(|range| slots[range.clone()].iter().map(of_slot).collect()).collect()
+}
+
+/// The span of an operator that ends now.
+pub(crate) fn span(slot: &Slot, track: usize, operator: usize, frame: usize, start: u64, end: u64) -> Span {
+    Span {
+        stage: slot.stage,
+        replica: slot.replica,
+        processor: track,
+        operator: slot.plan.operators[operator].id,
+        frame,
+        start: Nanoseconds(start),
+        end: Nanoseconds(end),
+    }
+}

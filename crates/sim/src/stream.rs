@@ -1,0 +1,29 @@
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::Graph;
+use millstream_schedule::Schedule;
+
+/// A network whose frames flow through a schedule.
+#[derive(Debug, Clone, Copy)]
+pub struct Stream<'a> {
+    /// What they flow through.
+    pub schedule: &'a Schedule,
+    /// The network.
+    pub graph: &'a Graph,
+    /// What its operators cost when nothing disturbs them.
+    pub table: &'a CostTable,
+    /// Frames that pass through.
+    pub frames: usize,
+    /// Frames that fit into the queue before a stage, beside those that its replicas work on.
+    pub queue: usize,
+    /// Time between the arrivals of frames, as from a camera; `None` if there is always another frame.
+    pub interval: Option<Nanoseconds>,
+    /// What the frames that are left flow through once a stage has lost all its replicas.
+    pub fallback: Option<&'a Schedule>,
+}
+
+impl<'a> Stream<'a> {
+    /// Frames without pause, queues of one frame, and nothing to fall back on.
+    pub fn new(schedule: &'a Schedule, graph: &'a Graph, table: &'a CostTable, frames: usize) -> Self {
+        Self { schedule, graph, table, frames, queue: 1, interval: None, fallback: None }
+    }
+}

@@ -1,0 +1,96 @@
+//! Simulation and analytic evaluation agree on every board, for every network, and for schedules that nobody would choose.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, Processor};
+use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferModel};
+use millstream_graph::{Graph, OperatorId};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_sim::{Settings, simulate};
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn boards() -> Vec<Board> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/boards");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|own| own == "json")).collect();
+    files.sort();
+    files.iter().map(|path| Board::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()).collect()
+}
+
+/// Times in proportion to work and capacity, with an error of their own for every operator and processor.
+fn table(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> CostTable {
+    let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+    let ends = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)];
+    for processor in table.processors() {
+        let class = table.classes()[processor.index()].clone();
+        let speed = board.cluster(&class.cluster).map_or(2048, |cluster| cluster.capacity) as f64 * class.count as f64;
+        for id in graph.operator_ids() {
+            let work = graph.operator(id).work;
+            let seconds = (work.macs as f64 + work.bytes() as f64) / (speed * 1e6) * random.random_range(0.5..2.0);
+            table.set_time(processor, id.index(), Nanoseconds::from_seconds(seconds));
+        }
+        let (seconds, seconds_per_byte) = (random.random_range(0.0..1e-5), random.random_range(0.0..1e-9));
+        table.set_hand_over(processor, HandOver { seconds, seconds_per_byte });
+        for other in table.processors() {
+            let latency_seconds = random.random_range(0.0..1e-5);
+            let blocks = *ends.choose(random).unwrap();
+            table.set_transfer(processor, other, TransferModel { latency_seconds, blocks, ..TransferModel::default() });
+        }
+    }
+    table
+}
+
+/// Every core a processor of its own, as the accelerators are; stages anywhere, their operators on any of their processors.
+fn schedule(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
+    let of_cluster = |cluster: &millstream_board::Cluster| -> Vec<Processor> {
+        cluster.cores.iter().map(|core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] }).collect()
+    };
+    let mut processors: Vec<Processor> = board.clusters().iter().flat_map(of_cluster).collect();
+    processors.extend(board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone())));
+    processors.shuffle(random);
+    let stages = random.random_range(1..=processors.len().min(4));
+    let mut cuts: Vec<usize> = (1..stages).map(|_| random.random_range(1..graph.order().len())).collect();
+    cuts.extend([0, graph.order().len()]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut rest = processors.into_iter();
+    let most = rest.len() / (cuts.len() - 1);
+    let stage = |range: &[usize]| {
+        let own: Vec<Processor> = rest.by_ref().take(random.random_range(1..=most.min(4))).collect();
+        let operators = &graph.order()[range[0]..range[1]];
+        let places: Vec<usize> = operators.iter().map(|_| random.random_range(0..own.len())).collect();
+        let of = |place: usize| -> Vec<OperatorId> {
+            operators.iter().zip(&places).filter(|(_, own)| **own == place).map(|(&id, _)| id).collect()
+        };
+        let assignments =
+            own.into_iter().enumerate().map(|(place, processor)| Assignment { processor, operators: of(place) });
+        Stage { replicas: vec![Replica::new(assignments.filter(|own| !own.operators.is_empty()).collect())] }
+    };
+    Schedule { stages: cuts.windows(2).map(stage).collect() }
+}
+
+#[test]
+fn agree_on_every_board_for_every_network() {
+    let boards = boards();
+    assert!(boards.len() >= 25);
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    for name in millstream_zoo::names() {
+        let model = millstream_zoo::build(name).unwrap();
+        let graph = model.graph();
+        for board in &boards {
+            let table = table(board, graph, &mut random);
+            let schedule = schedule(board, graph, &mut random);
+            schedule.validate(graph, board).unwrap();
+            let expected = schedule.evaluate(graph, &table).unwrap();
+            let with = |frames: usize| {
+                simulate(&schedule, graph, &table, &Settings { frames, ..Settings::default() }).unwrap()
+            };
+            assert_eq!(with(1).worst_latency(), expected.latency, "{name} on {}: {schedule}", board.name());
+            let period = with(12).period_seconds();
+            let is_equal = (period - expected.period.seconds()).abs() < 1e-12;
+            assert!(is_equal, "{name} on {}: {schedule}: {period} {}", board.name(), expected.period);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Several streams, memory bandwidth, clocks, temperatures, and units that come and go.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{CoreId, OperatingPoint, Processor, ProcessorClass, Thermal};
+use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_schedule::{Replica, Schedule, Stage};
+use millstream_sim::{
+    ClusterThermal, Conditions, Disturbance, DisturbanceKind, Simulation, SimulationError, Stream, Unit,
+    simulate_streams,
+};
+
+const OPERATORS: usize = 10;
+/// Each operator reads and writes a megabyte, in a millisecond: 2 gigabytes per second.
+/// In elements.
+const MEGABYTE: usize = 250_000;
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MILLISECOND;
+
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("chain");
+    let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([MEGABYTE]))).unwrap();
+    builder.input(value);
+    for index in 0..OPERATORS {
+        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([MEGABYTE]))).unwrap();
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        let work = Work { input_bytes: 4 * MEGABYTE as u64, output_bytes: 4 * MEGABYTE as u64, ..Work::default() };
+        builder.operator(operator.work(work).reads([value]).makes([made])).unwrap();
+        value = made;
+    }
+    builder.output(value);
+    builder.build().unwrap()
+}
+
+fn table(has_power: bool) -> CostTable {
+    let classes = ["B", "s"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let mut table = CostTable::new(OPERATORS, classes);
+    for processor in table.processors() {
+        (0..OPERATORS).for_each(|operator| table.set_time(processor, operator, Nanoseconds(MILLISECOND)));
+        if has_power {
+            let power = ProcessorPower { active_watts: 4.0, idle_watts: 0.5, origin: PowerOrigin::BoardFile };
+            table.set_power(processor, power);
+        }
+    }
+    table
+}
+
+/// One stage for each list of (cluster, core), whose entries are its replicas.
+fn schedule(graph: &Graph, stages: &[&[(&str, u32)]]) -> Schedule {
+    let parts = graph.order().chunks(OPERATORS.div_ceil(stages.len()));
+    let stage = |(replicas, part): (&&[(&str, u32)], &[_])| Stage {
+        replicas: replicas
+            .iter()
+            .map(|&(cluster, core)| Replica::single(Processor::new(cluster, [core]), part.to_vec()))
+            .collect(),
+    };
+    Schedule { stages: stages.iter().zip(parts).map(stage).collect() }
+}
+
+fn period_milliseconds(simulation: &Simulation) -> f64 {
+    (simulation.period_seconds() * 1e9).round() / 1e6
+}
+
+fn at(at: u64, kind: DisturbanceKind) -> Disturbance {
+    Disturbance { at: Nanoseconds(at), kind }
+}
+
+#[test]
+fn conditions_that_hold_nobody_up_change_nothing() {
+    let (graph, table) = (graph(), table(true));
+    let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
+    let stream = Stream::new(&schedule, &graph, &table, 50);
+    let plain = simulate_streams(&[stream], &Conditions::default()).unwrap();
+    let thermal = Thermal {
+        ambient_celsius: 25.0,
+        limit_celsius: 90.0,
+        resume_celsius: 80.0,
+        kelvin_per_watt: 1.0,
+        time_constant_seconds: 1.0,
+    };
+    let points = vec![OperatingPoint { hertz: 1, volts: None }, OperatingPoint { hertz: 2, volts: None }];
+    let cluster = ClusterThermal { cluster: "B".into(), thermal, operating_points: points };
+    let conditions =
+        Conditions { memory_bytes_per_second: Some(1e12), thermals: vec![cluster], ..Conditions::default() };
+    let ample = simulate_streams(&[stream], &conditions).unwrap();
+    assert_eq!(plain[0].frames, ample[0].frames);
+    assert_eq!(plain[0].busy, ample[0].busy);
+    assert!(ample[0].speeds.is_empty());
+}
+
+#[test]
+fn processors_that_stream_at_once_share_the_memory() {
+    let (graph, table) = (graph(), table(false));
+    let schedules = [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("s", 1)]])];
+    let streams = schedules.each_ref().map(|schedule| Stream::new(schedule, &graph, &table, 30));
+    let with = |rate: f64| {
+        let conditions = Conditions { memory_bytes_per_second: Some(rate), ..Conditions::default() };
+        let both = simulate_streams(&streams, &conditions).unwrap();
+        let alone = simulate_streams(&streams[..1], &conditions).unwrap();
+        [period_milliseconds(&both[0]), period_milliseconds(&both[1]), period_milliseconds(&alone[0])]
+    };
+    // 2 gigabytes per second each.
+    assert_eq!(with(4e9), [10.0; 3]);
+    let tight = with(2.5e9);
+    assert!((tight[0] - 16.0).abs() < 0.01 && (tight[1] - 16.0).abs() < 0.01, "{tight:?}");
+    assert_eq!(tight[2], 10.0, "alone there is enough for it");
+}
+
+#[test]
+fn streams_on_cores_of_their_own_do_not_notice_each_other_and_others_take_turns() {
+    let (graph, table) = (graph(), table(false));
+    let schedules =
+        [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("s", 1)]]), schedule(&graph, &[&[("B", 0)]])];
+    let stream = |index: usize| Stream::new(&schedules[index], &graph, &table, 40);
+    let apart = simulate_streams(&[stream(0), stream(1)], &Conditions::default()).unwrap();
+    for (index, together) in apart.iter().enumerate() {
+        let alone = simulate_streams(&[stream(index)], &Conditions::default()).unwrap();
+        assert_eq!(together.frames, alone[0].frames);
+    }
+    let shared = simulate_streams(&[stream(0), stream(2)], &Conditions::default()).unwrap();
+    for simulation in &shared {
+        assert!((period_milliseconds(simulation) - 20.0).abs() < 1.1, "{}", period_milliseconds(simulation));
+    }
+    let end = shared.iter().flat_map(|own| &own.frames).map(|frame| frame.1).max().unwrap();
+    assert_eq!(end, Nanoseconds(2 * 40 * 10 * MILLISECOND), "the core never rests");
+}
+
+#[test]
+fn frames_of_a_camera_wait_for_nobody() {
+    let (graph, table) = (graph(), table(false));
+    let schedule = schedule(&graph, &[&[("B", 0)]]);
+    let every = |milliseconds: u64| {
+        let interval = Some(Nanoseconds(milliseconds * MILLISECOND));
+        let stream = Stream { interval, ..Stream::new(&schedule, &graph, &table, 20) };
+        simulate_streams(&[stream], &Conditions::default()).unwrap().remove(0)
+    };
+    let slow = every(25);
+    assert_eq!(slow.frames.len(), 20);
+    assert_eq!((period_milliseconds(&slow), slow.worst_latency()), (25.0, Nanoseconds(10 * MILLISECOND)));
+    // Too fast for the board: frames queue up.
+    let fast = every(5);
+    assert_eq!(period_milliseconds(&fast), 10.0);
+    assert_eq!(fast.worst_latency(), Nanoseconds(20 * 10 * MILLISECOND - 19 * 5 * MILLISECOND));
+}
+
+#[test]
+fn a_slower_clock_lengthens_what_is_left() {
+    let (graph, table) = (graph(), table(true));
+    let schedule = schedule(&graph, &[&[("B", 0)]]);
+    let half = DisturbanceKind::Speed { label: "B".into(), factor: 0.5 };
+    // In the middle of the 16th operator: half of it takes twice as long, and so does everything after it.
+    let conditions = Conditions {
+        disturbances: vec![at(15 * MILLISECOND + MILLISECOND / 2, half)],
+        keeps_spans: true,
+        ..Conditions::default()
+    };
+    let found = simulate_streams(&[Stream::new(&schedule, &graph, &table, 3)], &conditions).unwrap().remove(0);
+    let expected = 15 * MILLISECOND + MILLISECOND / 2 + MILLISECOND + 14 * 2 * MILLISECOND;
+    assert_eq!(found.frames[2].1, Nanoseconds(expected));
+    assert_eq!(found.spans.len(), 3 * OPERATORS);
+    let longest = found.spans.iter().map(|span| span.end - span.start).max().unwrap();
+    assert_eq!(longest, Nanoseconds(2 * MILLISECOND));
+    // Half the clock at the same voltage: half the power for twice the time.
+    let joules = found.active_joules[0][0][0];
+    assert!((joules - 3.5 * 0.030).abs() < 1e-9, "{joules}");
+    assert_eq!(found.speeds.len(), 1);
+}
+
+#[test]
+fn a_hot_cluster_is_throttled() {
+    let (graph, table) = (graph(), table(true));
+    let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
+    let thermal = Thermal {
+        ambient_celsius: 25.0,
+        limit_celsius: 75.0,
+        resume_celsius: 70.0,
+        kelvin_per_watt: 20.0,
+        time_constant_seconds: 0.5,
+    };
+    let points = [0.6, 0.8, 1.0].map(|volts| OperatingPoint { hertz: (2e9 * volts) as u64, volts: Some(volts) });
+    let cluster = ClusterThermal { cluster: "B".into(), thermal, operating_points: points.to_vec() };
+    let conditions = Conditions { thermals: vec![cluster], ..Conditions::default() };
+    let stream = Stream::new(&schedule, &graph, &table, 800);
+    let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
+    // 4 watts would end at 105 degrees.
+    assert!(!found.speeds.is_empty());
+    assert!(found.speeds.iter().all(|(_, cluster, factor)| cluster == "B" && (0.6..=1.0).contains(factor)));
+    let early = found.frames[30].1 - found.frames[20].1;
+    assert_eq!(early, Nanoseconds(10 * 5 * MILLISECOND), "cold at first");
+    assert!(period_milliseconds(&found) > 5.2, "{}", period_milliseconds(&found));
+    assert_eq!(found.frames.len(), 800);
+    let unknown = self::table(false);
+    let error = simulate_streams(&[Stream::new(&schedule, &graph, &unknown, 5)], &conditions).unwrap_err();
+    assert!(matches!(&error, SimulationError::UnknownPower { cluster } if cluster == "B"), "{error}");
+}
+
+#[test]
+fn what_a_lost_core_worked_on_goes_to_the_other_replica() {
+    let (graph, table) = (graph(), table(false));
+    let schedule = schedule(&graph, &[&[("B", 0), ("B", 2)], &[("s", 1)]]);
+    let lost = DisturbanceKind::Lost(Unit::Core(CoreId(2)));
+    let back = DisturbanceKind::Restored(Unit::Core(CoreId(2)));
+    let conditions =
+        Conditions { disturbances: vec![at(52 * MILLISECOND, lost), at(SECOND, back)], ..Conditions::default() };
+    let found = simulate_streams(&[Stream::new(&schedule, &graph, &table, 400)], &conditions).unwrap().remove(0);
+    assert_eq!((found.frames.len(), found.unfinished), (400, 0));
+    let busy = found.busy[0].iter().map(|replica| replica[0]).collect::<Vec<_>>();
+    assert!(busy[1] < busy[0] && busy[1] > Nanoseconds(SECOND / 4), "it works again later: {busy:?}");
+}
+
+#[test]
+fn without_a_replica_the_rest_waits_or_takes_the_fallback() {
+    let (graph, table) = (graph(), table(false));
+    let schedules = [schedule(&graph, &[&[("B", 0)], &[("s", 1)]]), schedule(&graph, &[&[("s", 1)]])];
+    let lost = DisturbanceKind::Lost(Unit::Core(CoreId(0)));
+    let conditions = Conditions { disturbances: vec![at(100 * MILLISECOND, lost)], ..Conditions::default() };
+    let stream = Stream::new(&schedules[0], &graph, &table, 60);
+    let stalled = simulate_streams(&[stream], &conditions).unwrap().remove(0);
+    assert_eq!(stalled.frames.len() + stalled.unfinished, 60);
+    assert!(stalled.unfinished > 30 && stalled.frames.len() > 10, "{}", stalled.unfinished);
+    let stream = Stream { fallback: Some(&schedules[1]), ..stream };
+    let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
+    assert_eq!((found.frames.len(), found.unfinished), (60, 0));
+    assert_eq!(found.fell_back, Some(Nanoseconds(100 * MILLISECOND)));
+    assert_eq!(period_milliseconds(&found), 10.0, "one core at the end");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_events() {
+    let (graph, table) = (graph(), table(true));
+    let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
+    let with = |seed| {
+        let conditions = Conditions { noise: 0.2, seed, memory_bytes_per_second: Some(3e9), ..Conditions::default() };
+        simulate_streams(&[Stream::new(&schedule, &graph, &table, 100)], &conditions).unwrap()
+    };
+    assert_eq!(with(3), with(3));
+    assert_ne!(with(3)[0].frames, with(4)[0].frames);
+    let wrong = Conditions { memory_bytes_per_second: Some(0.0), ..Conditions::default() };
+    let error = simulate_streams(&[Stream::new(&schedule, &graph, &table, 5)], &wrong).unwrap_err();
+    assert!(error.to_string().contains("bandwidth"), "{error}");
+}
