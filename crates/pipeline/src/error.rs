@@ -4,7 +4,7 @@ use millstream_mapping::MappingError;
 use thiserror::Error;
 
 /// Why there is no pipeline.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PipelineError {
     /// The cost table does not cover the board.
@@ -33,6 +33,22 @@ pub enum PipelineError {
         most: Nanoseconds,
         /// What can be reached, the other constraints being met if that is possible.
         least: Nanoseconds,
+    },
+    /// No pipeline draws so little.
+    #[error("no pipeline draws {most_watts:.2} W or less: the least that can be reached is {least_watts:.2} W")]
+    Power {
+        /// What was asked for.
+        most_watts: f64,
+        /// What can be reached, the other constraints being met if that is possible.
+        least_watts: f64,
+    },
+    /// Energy can't be counted.
+    #[error(
+        "the power of {class} is not known; let the board file say it, with the voltages of the operating points, or profile on a machine with power sensors"
+    )]
+    UnknownPower {
+        /// The processor class.
+        class: ProcessorClass,
     },
     /// Operators could not be mapped on several processors.
     #[error("mapping operators on several processors: {0}")]

@@ -39,6 +39,8 @@
 mod constraints;
 mod cores;
 mod design_space;
+mod energy;
+mod energy_front;
 mod error;
 mod front;
 mod memory;
@@ -57,6 +59,8 @@ mod undominated;
 
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};
+pub use energy::Nanojoules;
+pub use energy_front::energy_front;
 pub use error::PipelineError;
 pub use front::pareto_front;
 pub use objective::{Objective, choose};

@@ -19,6 +19,8 @@ pub enum Objective {
     Latency,
     /// The lowest product of period and latency.
     Balanced,
+    /// The lowest energy of a frame.
+    Energy,
 }
 
 impl fmt::Display for Objective {
@@ -27,6 +29,7 @@ impl fmt::Display for Objective {
             Self::Throughput => "throughput",
             Self::Latency => "latency",
             Self::Balanced => "balanced",
+            Self::Energy => "energy",
         })
     }
 }
@@ -35,14 +38,17 @@ impl FromStr for Objective {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Throughput, Self::Latency, Self::Balanced]
+        Self::ALL
             .into_iter()
             .find(|objective| objective.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is no objective; choose throughput, latency or balanced"))
+            .ok_or_else(|| format!("'{text}' is no objective; choose throughput, latency, balanced or energy"))
     }
 }
 
 impl Objective {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Throughput, Self::Latency, Self::Balanced, Self::Energy];
+
     /// How far a plan is from what the objective asks for: lower is better, and a difference of 0.01 stands for about 1 % of
     /// what counts.
     pub fn score(self, plan: &Plan) -> f64 {
@@ -51,6 +57,10 @@ impl Objective {
             Self::Throughput => period + latency / LATENCY_EXCHANGE,
             Self::Latency => latency + period / LATENCY_EXCHANGE.powi(4),
             Self::Balanced => f64::midpoint(period, latency),
+            Self::Energy => {
+                let joules = plan.energy.map_or(f64::INFINITY, |energy| energy.joules().max(1e-9).ln());
+                joules + (period + latency) / LATENCY_EXCHANGE.powi(4)
+            }
         }
     }
 }

@@ -3,6 +3,7 @@ use std::ops::Range;
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 
+use crate::Nanojoules;
 use crate::undominated::keep_undominated;
 
 /// A pipeline in terms of blocks and processor classes.
@@ -14,6 +15,8 @@ pub struct Plan {
     pub period: Nanoseconds,
     /// Time of one frame through the pipeline.
     pub latency: Nanoseconds,
+    /// Energy of a frame; `None` if the power of some processor is not known.
+    pub energy: Option<Nanojoules>,
 }
 
 /// One stage of a [`Plan`].
@@ -30,6 +33,11 @@ pub struct PlannedStage {
 }
 
 impl Plan {
+    /// Mean power, if the energy is known.
+    pub fn watts(&self) -> Option<f64> {
+        Some(self.energy?.joules() / self.period.seconds().max(1e-12))
+    }
+
     /// Whether two plans have the same stages on the same processors, whatever their times.
     pub fn is_same_pipeline(&self, other: &Self) -> bool {
         let shape = |plan: &Self| -> Vec<(Range<usize>, Vec<ProcessorClass>, bool)> {
@@ -38,7 +46,8 @@ impl Plan {
         shape(self) == shape(other)
     }
 
-    /// The same pipeline with times as they were measured: per stage one per replica, and the period of the whole.
+    /// The same pipeline with times as they were measured: per stage one per replica, and the period of the whole. Its energy stays
+    /// as it was; [`Problem::energy`](crate::Problem::energy) gives that of the new times.
     #[must_use]
     pub fn with_measured(mut self, times: Vec<Vec<Nanoseconds>>, period: Nanoseconds) -> Self {
         for (stage, times) in self.stages.iter_mut().zip(times) {

@@ -9,6 +9,7 @@ use millstream_partition::{Chain, subgraphs};
 use millstream_schedule::{Replica, Schedule, Stage, replicated_period};
 
 use crate::cores::CoreCounts;
+use crate::energy::ClassPower;
 use crate::memory::{MemoryLimits, held};
 use crate::team::{Ground, Team};
 use crate::{PipelineError, Plan, PlannedStage};
@@ -24,6 +25,8 @@ pub struct Problem {
     pub(crate) counts: CoreCounts,
     /// Clusters' classes, cluster by cluster, counts ascending: `classes[offset(cluster) + count - 1]`.
     pub(crate) classes: Vec<ProcessorClass>,
+    /// Power of the classes, where it is known.
+    pub(crate) powers: Vec<Option<ClassPower>>,
     /// Whether a stage may have several replicas.
     pub(crate) has_replicas: bool,
     /// Per class, per end, per start: the stage's time in nanoseconds.
@@ -73,7 +76,9 @@ impl Problem {
         }
         let times = stage_times(graph, chain, table, &processors, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
-        Ok(Self { chain: chain.clone(), clusters, counts, classes, has_replicas: true, times, teams: Vec::new() })
+        let powers = processors.iter().map(|&processor| ClassPower::of(table, processor)).collect();
+        let chain = chain.clone();
+        Ok(Self { chain, clusters, counts, classes, powers, has_replicas: true, times, teams: Vec::new() })
     }
 
     /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on each other
@@ -171,13 +176,18 @@ impl Problem {
     }
 
     /// The team of this number, counted after the classes.
-    fn team(&self, class: usize) -> Option<&Team> {
+    pub(crate) fn team(&self, class: usize) -> Option<&Team> {
         self.teams.get(class.checked_sub(self.classes.len())?).map(|(_, team)| &**team)
+    }
+
+    /// The team of these processors.
+    pub(crate) fn team_of(&self, classes: &[ProcessorClass]) -> Option<&Team> {
+        self.teams.iter().find(|(_, team)| team.classes == classes).map(|(_, team)| &**team)
     }
 
     /// A plan of these stages, with its period and latency.
     pub(crate) fn plan(&self, mut stages: Vec<(Range<usize>, Vec<usize>)>) -> Plan {
-        let mut plan = Plan { stages: Vec::new(), period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO };
+        let mut plan = Plan { stages: Vec::new(), period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, energy: None };
         for (blocks, classes) in &mut stages {
             classes.sort_unstable();
             let times: Vec<Nanoseconds> =
@@ -191,6 +201,7 @@ impl Problem {
             };
             plan.stages.push(PlannedStage { blocks: blocks.clone(), replicas, is_team: team.is_some(), times });
         }
+        plan.energy = self.energy(&plan);
         plan
     }
 
@@ -205,8 +216,8 @@ impl Problem {
         let stages = plan.stages.iter().map(|stage| {
             let processors: Vec<Processor> = stage.replicas.iter().map(&mut processor).collect();
             let single = |processor| Replica::single(processor, self.chain.operators(stage.blocks.clone()));
-            let team = self.teams.iter().find(|(_, team)| stage.is_team && team.classes == stage.replicas);
-            match team.and_then(|(_, team)| team.replica(&stage.blocks, processors.clone())) {
+            let team = Some(&stage.replicas).filter(|_| stage.is_team).and_then(|own| self.team_of(own));
+            match team.and_then(|team| team.replica(&stage.blocks, processors.clone())) {
                 Some(replica) => Stage { replicas: vec![replica] },
                 None => Stage { replicas: processors.into_iter().map(single).collect() },
             }

@@ -152,7 +152,7 @@ impl BoundedOptions<'_> {
 }
 
 /// All multisets of classes that the board has cores for, with their encoded numbers of cores.
-fn configurations(problem: &Problem) -> Vec<(usize, Vec<usize>)> {
+pub(crate) fn configurations(problem: &Problem) -> Vec<(usize, Vec<usize>)> {
     let mut found: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new())];
     let mut stride = 1;
     for cluster in 0..problem.clusters() {

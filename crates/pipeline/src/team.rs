@@ -12,6 +12,7 @@ use millstream_mapping::{Exact, Limits, Mapper, MappingError, entered_problem};
 use millstream_partition::{Chain, Subgraph};
 use millstream_schedule::{Assignment, ChannelSplit, Replica};
 
+use crate::energy::{ClassPower, StagePower};
 use crate::memory::MemoryLimits;
 use crate::problem::UNSUPPORTED;
 
@@ -28,6 +29,8 @@ pub(crate) struct Team {
     pub(crate) classes: Vec<ProcessorClass>,
     /// Per end (from 1), per start, as for single processors.
     times: Vec<u64>,
+    /// As `times`: energy and power of the processors that are used; missing where these are not known or nothing runs.
+    powers: Vec<Option<StagePower>>,
     /// Places where both a block and a subgraph end: the number of blocks and of subgraphs before.
     cuts: Vec<(usize, usize)>,
     solutions: HashMap<Passage, Solution>,
@@ -62,6 +65,7 @@ impl Team {
         let mut team = Self {
             classes,
             times: vec![UNSUPPORTED; blocks * (blocks + 1) / 2],
+            powers: vec![None; blocks * (blocks + 1) / 2],
             cuts: common_cuts(ground),
             solutions: HashMap::new(),
         };
@@ -88,7 +92,8 @@ impl Team {
                 next = past;
                 let shortest = arrived.iter().flatten().copied().min().unwrap_or(UNSUPPORTED);
                 if shortest < UNSUPPORTED {
-                    team.times[(end - 1) * end / 2 + start] = team.evaluated(ground, &(start..end));
+                    let place = (end - 1) * end / 2 + start;
+                    (team.times[place], team.powers[place]) = team.evaluated(ground, &(start..end));
                 }
             }
         }
@@ -99,6 +104,11 @@ impl Team {
     #[inline]
     pub(crate) fn time(&self, start: usize, end: usize) -> u64 {
         self.times[(end - 1) * end / 2 + start]
+    }
+
+    /// Energy and power of that stage; `None` if the power of one of its processors is not known.
+    pub(crate) fn power(&self, start: usize, end: usize) -> Option<StagePower> {
+        self.powers[(end - 1) * end / 2 + start]
     }
 
     /// Multiplies all times.
@@ -164,18 +174,19 @@ impl Team {
         Some(Replica { assignments: assignments.map(assignment).collect(), splits })
     }
 
-    /// What the schedule of these blocks takes: processors that are free early may begin the next subgraph, so this can be less
+    /// What the schedule of these blocks takes, and what it draws: processors that are free early may begin the next subgraph, so this can be less
     /// than the subgraphs one after the other.
-    fn evaluated(&self, ground: &Ground<'_>, blocks: &Range<usize>) -> u64 {
+    fn evaluated(&self, ground: &Ground<'_>, blocks: &Range<usize>) -> (u64, Option<StagePower>) {
         let Some(replica) = self.replica(blocks, self.classes.iter().map(stand_in).collect()) else {
-            return UNSUPPORTED;
+            return (UNSUPPORTED, None);
         };
         if !ground.memory.allow(&replica, ground.graph) {
-            return UNSUPPORTED;
+            return (UNSUPPORTED, None);
         }
         let stage = usize::from(blocks.start > 0);
         let makespan = replica.makespan(stage, ground.graph, ground.table);
-        makespan.map_or(UNSUPPORTED, |time| (time + replica.hand_over(stage, ground.graph, ground.table)).0)
+        let time = makespan.map_or(UNSUPPORTED, |time| (time + replica.hand_over(stage, ground.graph, ground.table)).0);
+        (time, drawn(&replica, stage, ground))
     }
 
     /// The best way found through a subgraph: an exact mapping, then channel splits where they help.
@@ -225,6 +236,18 @@ impl Team {
         let lists = replica.assignments.into_iter().map(|assignment| assignment.operators).collect();
         Ok(Some(Solution { lists, splits: replica.splits, nanoseconds: time.0.saturating_sub(lead).max(1) }))
     }
+}
+
+/// What a replica draws; `None` if the power of one of its processors is not known.
+fn drawn(replica: &Replica, stage: usize, ground: &Ground<'_>) -> Option<StagePower> {
+    let mut total = StagePower::default();
+    let busy = replica.busy(stage, ground.graph, ground.table).ok()?;
+    for (assignment, busy) in replica.assignments.iter().zip(busy) {
+        let power = ClassPower::of(ground.table, ground.table.find(&assignment.processor.class())?)?;
+        total.active_joules += power.more_watts * busy.seconds();
+        total.idle_watts += power.idle_watts;
+    }
+    Some(total)
 }
 
 /// A processor of this class, for computing.

@@ -70,6 +70,8 @@ impl BoardModel {
         match self.objective {
             Objective::Throughput => period,
             Objective::Latency => latency,
+            // Models of energy are not learnt: as many frames as possible in the time that is paid for anyway.
+            Objective::Energy => period,
             Objective::Balanced => Nanoseconds::from_seconds((period.seconds() * latency.seconds()).sqrt()),
         }
     }

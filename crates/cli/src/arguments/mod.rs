@@ -11,7 +11,7 @@ use millstream_pipeline::{Constraints, Objective};
 use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
-use values::{parse_dimension, parse_noise, parse_rate, parse_slow_core};
+use values::{parse_dimension, parse_noise, parse_rate, parse_slow_core, parse_watts};
 
 pub(crate) use tune::{Algorithm, TuneCommand};
 pub(crate) use values::SlowCore;
@@ -175,7 +175,7 @@ pub(crate) struct ScheduleCommand {
     /// Measure anew even if there is a cached profile
     #[arg(long, conflicts_with_all = ["profile", "cost"])]
     pub(crate) fresh: bool,
-    /// What the schedule should be best at: throughput, latency or balanced
+    /// What the schedule should be best at: throughput, latency, balanced or energy
     #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
     pub(crate) objective: Objective,
     /// The longest that a frame may take, such as 40ms
@@ -184,6 +184,9 @@ pub(crate) struct ScheduleCommand {
     /// The fewest frames per second
     #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
     pub(crate) min_throughput: Option<f64>,
+    /// The most that the processors may draw on average
+    #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
+    pub(crate) max_power: Option<f64>,
     /// Where to write the schedule
     #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) output: PathBuf,
@@ -198,6 +201,7 @@ impl ScheduleCommand {
         Constraints {
             max_latency: self.max_latency.map(|budget| Nanoseconds::from(budget.0)),
             max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
+            max_watts: self.max_power,
         }
     }
 }

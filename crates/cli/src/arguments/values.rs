@@ -23,6 +23,11 @@ pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| format!("'{text}' is not a number of frames per second above 0"))
 }
 
+pub(super) fn parse_watts(text: &str) -> Result<f64, String> {
+    let watts: Option<f64> = text.parse().ok().filter(|watts| (1e-6..=1e6).contains(watts));
+    watts.ok_or_else(|| format!("'{text}' is not a number of watts above 0"))
+}
+
 pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
     let percent: Option<f64> = text.parse().ok().filter(|percent| (0.0..=200.0).contains(percent));
     percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))

@@ -89,7 +89,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let objective: Objective = document.objective.parse().unwrap_or(Objective::Throughput);
     let adaptation = costs.as_ref().map(|costs| {
         let goal = match objective {
-            Objective::Throughput => Goal::Throughput,
+            Objective::Throughput | Objective::Energy => Goal::Throughput,
             Objective::Latency => Goal::Latency,
             Objective::Balanced => Goal::Balanced,
         };

@@ -1,0 +1,108 @@
+//! Trade-offs between period, latency and energy against exhaustive enumeration on random small cases.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod random_cases;
+
+use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_partition::Chain;
+use millstream_pipeline::{Constraints, Nanojoules, Objective, PipelineError, Plan, Problem, choose, energy_front};
+use proptest::prelude::*;
+use random_cases::{Case, cases, plans};
+
+/// Energies are rounded to whole nanojoules.
+const ROUNDING: u64 = 2;
+
+fn powered(table: &CostTable, power: &[(f64, f64)]) -> CostTable {
+    let mut table = table.clone();
+    for processor in table.processors() {
+        let count = table.classes()[processor.index()].count as f64;
+        let (idle, more) = power[processor.index() % power.len()];
+        let (idle_watts, active_watts) = (count * idle, count * (idle + more));
+        table.set_power(processor, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
+    }
+    table
+}
+
+/// Times in microseconds, so that nanojoules are small beside energies.
+fn longer(mut case: Case) -> Case {
+    case.times.iter_mut().flatten().flatten().for_each(|time| *time *= 1000);
+    case
+}
+
+fn numbers(plan: &Plan) -> [u64; 3] {
+    [plan.period.0, plan.latency.0, plan.energy.unwrap().0]
+}
+
+fn is_covered(point: &[u64; 3], front: &[Plan], slack: f64) -> bool {
+    let within = |own: u64, other: u64| own as f64 <= other as f64 * slack + ROUNDING as f64;
+    front.iter().any(|plan| numbers(plan).iter().zip(point).all(|(&own, &other)| within(own, other)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_front_is_what_enumeration_leaves(
+        case in cases(),
+        power in prop::collection::vec((0.0..1.0, 0.1..5.0), 4),
+        share in 0.0..1.0,
+    ) {
+        let (graph, board, table) = longer(case).build();
+        let table = powered(&table, &power);
+        let chain = Chain::of(&graph);
+        let Ok(problem) = Problem::new(&graph, &chain, &board, &table) else { return Ok(()) };
+        let found = energy_front(&problem, &Constraints::default(), 0.0);
+        let mut all: Vec<[u64; 3]> = Vec::new();
+        for plan in plans(&problem, &board) {
+            let schedule = problem.schedule(&plan);
+            let Ok(evaluation) = schedule.evaluate(&graph, &table) else { continue };
+            let energy = schedule.energy(&graph, &table).unwrap().unwrap();
+            let joules = Nanojoules::from_joules(energy.joules_per_frame);
+            all.push([evaluation.period.0, evaluation.latency.0, joules.0]);
+        }
+        if all.is_empty() {
+            prop_assert_eq!(found, Err(PipelineError::Infeasible));
+            return Ok(());
+        }
+        let found = found.unwrap();
+        prop_assert!(all.iter().all(|point| is_covered(point, &found, 1.0)), "{found:?} {all:?}");
+        for plan in &found {
+            let energy = problem.schedule(plan).energy(&graph, &table).unwrap().unwrap();
+            let joules = Nanojoules::from_joules(energy.joules_per_frame);
+            prop_assert!(joules.0.abs_diff(plan.energy.unwrap().0) <= ROUNDING, "{joules} {plan:?}");
+            let beaten = found.iter().any(|other| {
+                other != plan && numbers(other).iter().zip(numbers(plan)).all(|(own, other)| *own <= other)
+            });
+            prop_assert!(!beaten, "{plan:?}");
+        }
+        // A tolerance costs no more than it says.
+        let coarse = energy_front(&problem, &Constraints::default(), 0.05).unwrap();
+        prop_assert!(coarse.len() <= found.len());
+        prop_assert!(all.iter().all(|point| is_covered(point, &coarse, 1.05)), "{coarse:?} {all:?}");
+        // The best within a constraint.
+        let [low, high] = [all.iter().map(|own| own[1]).min().unwrap(), all.iter().map(|own| own[1]).max().unwrap()];
+        let max_latency = Nanoseconds(low + ((high - low) as f64 * share) as u64);
+        let constraints = Constraints { max_latency: Some(max_latency), ..Constraints::default() };
+        let kept = energy_front(&problem, &constraints, 0.0).unwrap();
+        let chosen = &kept[choose(&kept, Objective::Energy).unwrap()];
+        let best = all.iter().filter(|own| own[1] <= max_latency.0).map(|own| own[2]).min().unwrap();
+        prop_assert!(chosen.latency <= max_latency && chosen.energy.unwrap().0 <= best + ROUNDING);
+    }
+}
+
+#[test]
+fn energy_needs_power() {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}"#;
+    let board = millstream_board::Board::from_json(text).unwrap();
+    let model = millstream_zoo::build("tiny-darknet").unwrap();
+    let graph = model.graph();
+    let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+    for processor in table.processors() {
+        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
+    }
+    let problem = Problem::new(graph, &Chain::of(graph), &board, &table).unwrap();
+    let error = energy_front(&problem, &Constraints::default(), 0.0).unwrap_err();
+    assert!(error.to_string().starts_with("the power of B1 is not known"), "{error}");
+}

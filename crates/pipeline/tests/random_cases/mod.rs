@@ -1,0 +1,140 @@
+//! Small networks on small boards, and every plan that there is for them.
+
+use std::ops::Range;
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, HandOver, Nanoseconds};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_pipeline::{Plan, PlannedStage, Problem};
+use proptest::prelude::*;
+
+/// A chain of opaque operators, each also reading the value before last.
+fn network(sizes: &[usize]) -> Graph {
+    let mut builder = GraphBuilder::new("chain");
+    let mut values = vec![builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap()];
+    builder.input(values[0]);
+    for (index, &size) in sizes.iter().enumerate() {
+        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([size]))).unwrap();
+        let reads = values.iter().rev().take(2).copied();
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        builder.operator(operator.reads(reads).makes([made])).unwrap();
+        values.push(made);
+    }
+    builder.output(values[sizes.len()]);
+    builder.build().unwrap()
+}
+
+fn board(cores: &[usize]) -> Board {
+    let mut next = 0;
+    let clusters: Vec<String> = cores
+        .iter()
+        .enumerate()
+        .map(|(index, &count)| {
+            let ids: Vec<String> = (next..next + count).map(|id| format!("{{\"id\": {id}}}")).collect();
+            next += count;
+            format!("{{\"label\": \"c{index}\", \"capacity\": {}, \"cores\": [{}]}}", 1000 - index, ids.join(","))
+        })
+        .collect();
+    let clusters = clusters.join(",");
+    Board::from_json(&format!(
+        "{{\"format\": \"millstream-board\", \"version\": 1, \"name\": \"t\", \"clusters\": [{clusters}]}}"
+    ))
+    .unwrap()
+}
+
+#[derive(Debug, Clone)]
+pub struct Case {
+    sizes: Vec<usize>,
+    pub cores: Vec<usize>,
+    /// Per class and operator; `None` is unsupported.
+    pub times: Vec<Vec<Option<u64>>>,
+    pub hand_over: Vec<(f64, f64)>,
+}
+
+impl Case {
+    pub fn build(&self) -> (Graph, Board, CostTable) {
+        let (graph, board) = (network(&self.sizes), board(&self.cores));
+        let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
+        for processor in table.processors() {
+            for operator in 0..self.sizes.len() {
+                if let Some(time) = self.times[processor.index()][operator] {
+                    table.set_time(processor, operator, Nanoseconds(time));
+                }
+            }
+            let (seconds, seconds_per_byte) = self.hand_over[processor.index()];
+            table.set_hand_over(processor, HandOver { seconds, seconds_per_byte });
+        }
+        (graph, board, table)
+    }
+}
+
+/// Up to two clusters of up to two cores, or up to four of one.
+pub fn cases() -> impl Strategy<Value = Case> {
+    let few = (prop::collection::vec(1_usize..3, 1..3), 1_usize..6);
+    let many = (prop::collection::vec(Just(1_usize), 3..5), 1_usize..5);
+    prop_oneof![3 => few, 1 => many].prop_flat_map(|(cores, operators)| {
+        let classes: usize = cores.iter().sum();
+        let time = prop_oneof![1 => Just(None), 12 => (1_u64..2000).prop_map(Some)];
+        (
+            prop::collection::vec(1_usize..100, operators),
+            Just(cores),
+            prop::collection::vec(prop::collection::vec(time, operators), classes),
+            prop::collection::vec((0.0..2e-7, 0.0..1e-9), classes),
+        )
+            .prop_map(|(sizes, cores, times, hand_over)| Case { sizes, cores, times, hand_over })
+    })
+}
+
+/// Every multiset of classes within the free cores.
+fn replica_sets(free: &[usize], classes: &[(usize, ProcessorClass)], from: usize) -> Vec<Vec<usize>> {
+    let mut found = Vec::new();
+    for index in from..classes.len() {
+        let (cluster, class) = &classes[index];
+        if class.count <= free[*cluster] {
+            let mut left = free.to_vec();
+            left[*cluster] -= class.count;
+            found.push(vec![index]);
+            for mut rest in replica_sets(&left, classes, index) {
+                rest.push(index);
+                found.push(rest);
+            }
+        }
+    }
+    found
+}
+
+/// Every plan there is.
+fn enumerate(
+    start: usize,
+    blocks: usize,
+    free: &[usize],
+    classes: &[(usize, ProcessorClass)],
+) -> Vec<Vec<PlannedStage>> {
+    if start == blocks {
+        return vec![Vec::new()];
+    }
+    let mut found = Vec::new();
+    for end in start + 1..=blocks {
+        for set in replica_sets(free, classes, 0) {
+            let mut left = free.to_vec();
+            set.iter().for_each(|&index| left[classes[index].0] -= classes[index].1.count);
+            for rest in enumerate(end, blocks, &left, classes) {
+                let replicas = set.iter().map(|&index| classes[index].1.clone()).collect();
+                let mut stages =
+                    vec![PlannedStage { blocks: Range { start, end }, replicas, is_team: false, times: Vec::new() }];
+                stages.extend(rest);
+                found.push(stages);
+            }
+        }
+    }
+    found
+}
+
+/// Every plan there is, with no times yet.
+pub fn plans(problem: &Problem, board: &Board) -> Vec<Plan> {
+    let free: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
+    let place = |label: &str| board.clusters().iter().position(|cluster| cluster.label == label).unwrap();
+    let classes: Vec<_> = board.processor_classes().map(|class| (place(&class.cluster), class)).collect();
+    let plan = |stages| Plan { stages, period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, energy: None };
+    enumerate(0, problem.blocks(), &free, &classes).into_iter().map(plan).collect()
+}
