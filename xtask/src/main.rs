@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use command::{Failure, cargo, run, run_forwarding};
 
 const FORWARDED: &[&str] =
-    &["board", "profile", "fit", "schedule", "run", "tune", "simulate", "compare", "reproduce", "schemas"];
+    &["board", "profile", "fit", "calibrate", "schedule", "run", "tune", "simulate", "compare", "reproduce", "schemas"];
 
 const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 

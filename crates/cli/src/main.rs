@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Board(command) => commands::board::run(command),
         Command::Profile(command) => commands::profile::run(command),
         Command::Fit(command) => commands::fit::run(command),
+        Command::Calibrate(command) => commands::calibrate::run(command),
         Command::Schedule(command) => commands::schedule::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Tune(command) => commands::tune::run(command),

@@ -112,8 +112,8 @@ pub(crate) fn read(path: &Path) -> Result<Profile> {
 /// Costs of a network from a file of fitted models; errors name it.
 pub(crate) fn predicted_costs(path: &Path, network: &Network, board: &Board) -> Result<CostTable> {
     let text = files::read(path)?;
-    let table =
-        CostModels::from_json(&text).and_then(|models| models.table(board, network.model.graph(), &network.chain));
+    let table = CostModels::from_json(&text)
+        .and_then(|models| models.table(board, network.model.digest(), network.model.graph(), &network.chain));
     table.with_context(|| path.display().to_string())
 }
 

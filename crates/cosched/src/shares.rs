@@ -13,7 +13,8 @@ pub struct Shares {
 /// processors starting at once; `None` if it can't. Costs may be any functions; a processor that makes nothing counts for
 /// nothing. Divisions lie at multiples of `unit` channels. `None` if no division is possible.
 ///
-/// Exact, by dynamic programming over (processors, channels): every number of channels of every processor is looked at.
+/// Exact. Where more channels never take less time, by looking for the shortest time in which all processors together can make them;
+/// otherwise by dynamic programming over (processors, channels), which looks at every number of channels of every processor.
 pub fn exact_shares(
     channels: usize,
     unit: usize,
@@ -25,13 +26,57 @@ pub fn exact_shares(
     if units * unit != channels || processors == 0 {
         return None;
     }
+    let costs: Vec<Vec<Option<u64>>> = (0..processors)
+        .map(|processor| {
+            (0..=units).map(|count| if count == 0 { Some(0) } else { cost(processor, count * unit) }).collect()
+        })
+        .collect();
+    let found = if costs.iter().all(|own| is_monotonic(own)) { by_time(&costs) } else { by_count(&costs) };
+    found.map(|Shares { channels, latest }| Shares {
+        channels: channels.into_iter().map(|units| units * unit).collect(),
+        latest,
+    })
+}
+
+/// Whether more never takes less; what can't be made takes forever.
+fn is_monotonic(costs: &[Option<u64>]) -> bool {
+    costs.windows(2).all(|pair| pair[0].unwrap_or(u64::MAX) <= pair[1].unwrap_or(u64::MAX))
+}
+
+/// In units, for costs that never fall.
+fn by_time(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
+    let units = costs.first()?.len() - 1;
+    let most = |own: &[Option<u64>], time: u64| {
+        own.partition_point(|cost| cost.is_some_and(|cost| cost <= time)).saturating_sub(1)
+    };
+    let is_enough = |time: u64| costs.iter().map(|own| most(own, time)).sum::<usize>() >= units;
+    let longest = costs.iter().flatten().flatten().copied().max()?;
+    if !is_enough(longest) {
+        return None;
+    }
+    let (mut short, mut long) = (0, longest);
+    while short < long {
+        let middle = short + (long - short) / 2;
+        if is_enough(middle) { long = middle } else { short = middle + 1 }
+    }
+    let mut left = units;
+    let take = |own: &Vec<Option<u64>>| {
+        let share = most(own, long).min(left);
+        left -= share;
+        share
+    };
+    Some(Shares { channels: costs.iter().map(take).collect(), latest: long })
+}
+
+/// In units, for any costs.
+fn by_count(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
+    let processors = costs.len();
+    let units = costs.first()?.len() - 1;
     // Latest part of the first processors if they make so many units, and what the last of them makes of these.
     let mut best: Vec<Option<u64>> = vec![None; units + 1];
     best[0] = Some(0);
     let mut choices: Vec<Vec<usize>> = Vec::with_capacity(processors);
-    for processor in 0..processors {
-        let own: Vec<Option<u64>> =
-            (0..=units).map(|count| if count == 0 { Some(0) } else { cost(processor, count * unit) }).collect();
+    for (processor, own) in costs.iter().enumerate() {
         let mut next = vec![None; units + 1];
         let mut choice = vec![0; units + 1];
         // The last processor makes what is left: only the whole matters.
@@ -53,7 +98,7 @@ pub fn exact_shares(
     let mut shares = vec![0; processors];
     let mut left = units;
     for (share, choice) in shares.iter_mut().zip(&choices).rev() {
-        *share = choice[left] * unit;
+        *share = choice[left];
         left -= choice[left];
     }
     Some(Shares { channels: shares, latest })
@@ -85,16 +130,24 @@ mod tests {
             unit in 1_usize..4,
             costs in prop::collection::vec(prop::collection::vec(prop::option::weighted(0.9, 0_u64..50), 20), 1..4),
         ) {
-            let channels = units * unit;
-            let found = exact_shares(channels, unit, costs.len(), |processor, count| costs[processor][count]);
-            prop_assert_eq!(found.as_ref().map(|shares| shares.latest), brute_force(channels, unit, &costs));
-            if let Some(Shares { channels: shares, latest }) = found {
-                prop_assert_eq!(shares.iter().sum::<usize>(), channels);
-                prop_assert!(shares.iter().all(|share| share % unit == 0));
-                let parts = shares.iter().zip(&costs).filter(|(share, _)| **share > 0);
-                prop_assert_eq!(parts.filter_map(|(&share, cost)| cost[share]).max(), Some(latest));
-            }
+            check(units, unit, &costs)?;
+            let mut sorted = costs;
+            sorted.iter_mut().for_each(|own| own.sort_by_key(|cost| cost.unwrap_or(u64::MAX)));
+            check(units, unit, &sorted)?;
         }
+    }
+
+    fn check(units: usize, unit: usize, costs: &[Vec<Option<u64>>]) -> Result<(), TestCaseError> {
+        let channels = units * unit;
+        let found = exact_shares(channels, unit, costs.len(), |processor, count| costs[processor][count]);
+        prop_assert_eq!(found.as_ref().map(|shares| shares.latest), brute_force(channels, unit, costs));
+        if let Some(Shares { channels: shares, latest }) = found {
+            prop_assert_eq!(shares.iter().sum::<usize>(), channels);
+            prop_assert!(shares.iter().all(|share| share % unit == 0));
+            let parts = shares.iter().zip(costs).filter(|(share, _)| **share > 0);
+            prop_assert_eq!(parts.filter_map(|(&share, cost)| cost[share]).max(), Some(latest));
+        }
+        Ok(())
     }
 
     #[test]

@@ -64,5 +64,5 @@ fn table_of_600_operators_on_8_processors(bencher: divan::Bencher<'_, '_>) {
     let models = models(&board);
     let network = network();
     let chain = Chain::of(network.graph());
-    bencher.bench(|| models.table(&board, network.graph(), &chain).unwrap());
+    bencher.bench(|| models.table(&board, network.digest(), network.graph(), &chain).unwrap());
 }

@@ -61,6 +61,20 @@ pub enum CostError {
         /// What is missing.
         detail: String,
     },
+    /// A file of measurements is not readable.
+    #[error("not a file of measurements: {detail}")]
+    MalformedMeasurements {
+        /// What is wrong, with line and column where known.
+        detail: String,
+    },
+    /// A file of measurements says something impossible.
+    #[error("the measurements' {field} {detail}")]
+    InvalidMeasurements {
+        /// The field, as a path into the document.
+        field: String,
+        /// What is wrong with it.
+        detail: String,
+    },
     /// A document of fitted models is not readable.
     #[error("not a file of cost models: {detail}; make a new one with `cargo xtask fit`")]
     MalformedModels {

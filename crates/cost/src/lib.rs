@@ -28,6 +28,7 @@
 //! Invariants: this crate does no I/O and measures nothing; all times in a [`CostTable`] are whole nanoseconds, so that sums
 //! are exact in any order.
 
+mod calibration;
 mod comparison;
 mod context;
 mod error;
@@ -49,6 +50,11 @@ mod table;
 mod threads;
 mod transfer;
 
+pub use calibration::{
+    AcceleratorCostModel, AcceleratorCosts, ActivePower, Calibration, CalibrationRow, CoreScaling, FamilyTerms,
+    GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, MeasuredNetwork, Measurements, NetworkFactor,
+    StatedCosts, StatedTransfer, Statement, Throughput, Unsupported, calibrate,
+};
 pub use comparison::{Comparison, compare};
 pub use error::CostError;
 pub use evaluation::{Evaluation, evaluate};

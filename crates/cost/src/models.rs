@@ -11,8 +11,9 @@ use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::transfer::fit_transfers;
 use crate::{
-    BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, FamilyModel, HandOver, MemoryAccess,
-    OperatorRecord, Origin, Profile, Provenance, TransferModel,
+    AcceleratorCosts, BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, Entry, FamilyModel, HandOver,
+    MemoryAccess, Nanoseconds, NetworkFactor, OperatorRecord, Origin, ProcessorIndex, Profile, Provenance,
+    TransferModel,
 };
 
 /// The `format` of files of fitted models.
@@ -42,6 +43,12 @@ pub struct CostModels {
     pub transfers: Vec<ClusterTransfer>,
     /// What clusters consume, where anything is known about it.
     pub power: Vec<ClusterPower>,
+    /// What operators take on accelerators, where that was published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<AcceleratorCosts>,
+    /// How networks that were measured as a whole differ from the models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkFactor>,
 }
 
 impl CostModels {
@@ -70,6 +77,8 @@ impl CostModels {
             fusions: Fusion::rules(profile),
             transfers: fit_transfers(&profile.transfers)?,
             power: fit_power(&board, &profile.power),
+            accelerators: Vec::new(),
+            networks: Vec::new(),
         })
     }
 
@@ -115,24 +124,30 @@ impl CostModels {
         Ok(())
     }
 
-    /// Costs of a network on all processor classes of a board, all of them predicted.
+    /// Costs of a network on all processor classes of a board, all of them predicted. `digest` is that of the model: networks that
+    /// were measured as a whole take what was measured.
     ///
     /// # Errors
     /// [`CostError::OtherBoard`] if the models are of another board, [`CostError::MissingModel`] if one lacks.
-    pub fn table(&self, board: &Board, graph: &Graph, chain: &Chain) -> Result<CostTable, CostError> {
+    pub fn table(&self, board: &Board, digest: &str, graph: &Graph, chain: &Chain) -> Result<CostTable, CostError> {
         check_board(&self.board.name, &self.board_fingerprint, board)?;
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
         let blocks = records(graph, chain);
         let fusion = Fusion::new(&self.fusions);
         for processor in table.processors() {
             let class = table.classes()[processor.index()].clone();
+            let known = self.networks.iter().find(|own| own.processor == class && own.digest == digest);
+            let factor = known.map_or(1.0, |own| own.factor);
             if board.accelerator(&class.cluster).is_some() {
+                self.fill_accelerator(&mut table, processor, factor, chain, &blocks);
+                set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
                 continue;
             }
             let model = self.processors.iter().find(|model| model.processor == class);
             let predictor = model.ok_or(CostError::MissingModel { class })?.predictor();
             for (block, records) in chain.blocks().iter().zip(&blocks) {
-                let shares = predict_block(&predictor, &fusion, records);
+                let mut shares = predict_block(&predictor, &fusion, records);
+                shares.iter_mut().for_each(|(seconds, _)| *seconds *= factor);
                 fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
             }
             set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
@@ -140,6 +155,25 @@ impl CostModels {
         }
         self.add_board_costs(&mut table, board);
         Ok(table)
+    }
+
+    /// What operators take on an accelerator; nothing runs on one that nothing was published of.
+    fn fill_accelerator(
+        &self,
+        table: &mut CostTable,
+        processor: ProcessorIndex,
+        factor: f64,
+        chain: &Chain,
+        blocks: &[Vec<OperatorRecord>],
+    ) {
+        let label = &table.classes()[processor.index()].cluster;
+        let Some(costs) = self.accelerators.iter().find(|own| own.label == *label) else { return };
+        let ids = chain.blocks().iter().flat_map(|block| &block.operators);
+        for (id, record) in ids.zip(blocks.iter().flatten()) {
+            let Some(seconds) = costs.seconds(record) else { continue };
+            let time = Nanoseconds::from_seconds(seconds * factor);
+            table.set_entry(processor, id.index(), Entry { time, low: time, high: time, origin: Origin::Model });
+        }
     }
 
     /// Adds transfers and power to a table.

@@ -24,6 +24,8 @@ pub enum PowerOrigin {
     Measured,
     /// As the board file says.
     BoardFile,
+    /// From what others measured on such a board.
+    Published,
 }
 
 /// The power model of one cluster or accelerator.

@@ -220,7 +220,7 @@ fn networks_of_the_zoo_are_predicted_from_the_sweep_alone() {
             }));
         }
         // The entries of the table are the predictions, tagged as such.
-        let table = models.table(&board(), model.graph(), &chain).unwrap();
+        let table = models.table(&board(), model.digest(), model.graph(), &chain).unwrap();
         let processor = table.find(&class(2)).unwrap();
         let total: f64 = network.blocks.iter().flatten().map(|operator| truth(operator, 2.0)).sum();
         let entries: Vec<_> = (0..table.operators()).map(|index| table.entry(processor, index).unwrap()).collect();
@@ -257,6 +257,7 @@ fn files_of_models_survive_a_round_trip_and_refuse_damage() {
     let other = r#"{"format": "millstream-board", "version": 1, "name": "other", "clusters": [
         {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}"#;
     let model = millstream_zoo::build("tiny-darknet").unwrap();
-    let table = models.table(&Board::from_json(other).unwrap(), model.graph(), &Chain::of(model.graph()));
+    let table =
+        models.table(&Board::from_json(other).unwrap(), model.digest(), model.graph(), &Chain::of(model.graph()));
     assert!(matches!(table, Err(CostError::OtherBoard { .. })));
 }

@@ -42,6 +42,11 @@ pub(crate) enum Command {
     /// Fit cost models to a profile and show how well they predict
     #[command(after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json")]
     Fit(FitCommand),
+    /// Make cost models of a board that is not here from what others published
+    #[command(
+        after_help = "Example:\n  cargo xtask calibrate --board fixtures/boards/hikey-970.json --measurements fixtures/measurements/hikey-970.json -o cost.json\n  cargo xtask schedule --board fixtures/boards/hikey-970.json --cost cost.json --model zoo:resnet50"
+    )]
+    Calibrate(CalibrateCommand),
     /// Find the best pipeline for a network on this board
     #[command(
         after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json"
@@ -156,6 +161,22 @@ pub(crate) struct FitCommand {
     #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,
     /// Print the models as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateCommand {
+    /// The board file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) board: PathBuf,
+    /// What was published: throughputs of whole networks on single clusters, coefficients, power
+    #[arg(long, value_name = "FILE")]
+    pub(crate) measurements: PathBuf,
+    /// Where to write the cost models
+    #[arg(short, long, value_name = "FILE", default_value = "cost.json")]
+    pub(crate) output: PathBuf,
+    /// Print how well the models fit as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,6 +1,7 @@
 //! One module per command.
 
 pub(crate) mod board;
+pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod fit;
 pub(crate) mod profile;

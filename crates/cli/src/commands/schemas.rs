@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_board::BoardDocument;
-use millstream_cost::{CostModels, Profile};
+use millstream_cost::{CostModels, Measurements, Profile};
 use millstream_schedule::ScheduleDocument;
 
 use crate::arguments::SchemasCommand;
@@ -11,6 +11,7 @@ pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
     let schemas = [
         ("board", schemars::schema_for!(BoardDocument)),
         ("cost", schemars::schema_for!(CostModels)),
+        ("measurements", schemars::schema_for!(Measurements)),
         ("profile", schemars::schema_for!(Profile)),
         ("schedule", schemars::schema_for!(ScheduleDocument)),
     ];

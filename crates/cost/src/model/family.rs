@@ -71,6 +71,12 @@ pub struct FamilyModel {
 }
 
 impl FamilyModel {
+    /// A model that is stated rather than fitted.
+    pub(crate) fn stated(family: Option<Family>, terms: Vec<ModelTerm>) -> Self {
+        let training_range = TrainingRange { macs: [0; 2], bytes: [0; 2] };
+        Self { family, terms, samples: 0, training_range, r_squared: 0.0, cross_validated: None }
+    }
+
     /// Fits the model; `None` without samples.
     pub(crate) fn fit(family: Option<Family>, observations: &[&Observation<'_>], cache_bytes: u64) -> Option<Self> {
         let count = observations.len();

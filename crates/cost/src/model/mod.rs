@@ -9,9 +9,15 @@ mod observation;
 mod processor;
 
 pub use accuracy::{Accuracy, cross_validate};
+pub(crate) use basis::amounts as basis_amounts;
 pub use family::{FamilyModel, ModelTerm, TrainingRange};
 pub(crate) use fusion::Fusion;
 pub use fusion::FusionRule;
 pub(crate) use nonnegative::least_squares;
 pub use observation::Observation;
 pub use processor::{Prediction, Predictor, ProcessorModel};
+
+/// Names of the amounts that models count, in the order of [`basis_amounts`].
+pub(crate) fn amount_names() -> &'static [&'static str] {
+    &basis::NAMES
+}

@@ -44,6 +44,11 @@ pub struct Prediction {
 }
 
 impl ProcessorModel {
+    /// A model that is stated rather than fitted: of caches it knows nothing.
+    pub(crate) fn stated(processor: ProcessorClass, families: Vec<FamilyModel>, pooled: FamilyModel) -> Self {
+        Self { processor, cache_bytes: u64::MAX / 4, families, pooled }
+    }
+
     /// Fits all families to the samples of one processor class.
     ///
     /// # Errors

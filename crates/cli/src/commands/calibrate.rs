@@ -1,0 +1,85 @@
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use millstream_cost::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
+use millstream_report::{Align, Table, milliseconds, percent};
+
+use crate::arguments::{CalibrateCommand, DimensionArguments};
+use crate::model::Network;
+use crate::{files, machine, output, profiling};
+
+pub(crate) fn run(command: &CalibrateCommand) -> Result<()> {
+    files::check_writable(&command.output)?;
+    let board = machine::board(Some(&command.board))?;
+    let named = || command.measurements.display().to_string();
+    let measurements = Measurements::from_json(&files::read(&command.measurements)?).with_context(named)?;
+    let models: BTreeSet<&str> = measurements.throughputs.iter().map(|own| own.model.as_str()).collect();
+    let known: Vec<&str> =
+        models.into_iter().filter(|model| millstream_zoo::names().any(|name| name == *model)).collect();
+    let plain = DimensionArguments { batch: None, dimensions: Vec::new() };
+    let networks: Vec<Network> =
+        known.iter().map(|model| Network::load(&format!("zoo:{model}"), &plain)).collect::<Result<_>>()?;
+    let measured: Vec<MeasuredNetwork<'_>> = known
+        .iter()
+        .zip(&networks)
+        .map(|(&name, network)| MeasuredNetwork {
+            name,
+            digest: network.model.digest(),
+            graph: network.model.graph(),
+            chain: &network.chain,
+        })
+        .collect();
+    let calibration = calibrate(&board, &measurements, &measured, profiling::provenance()).with_context(named)?;
+    files::write(&command.output, &serde_json::to_string_pretty(&calibration.models)?)?;
+    if command.json {
+        output::json(&calibration.rows)?;
+    } else {
+        print(&calibration.rows, &measurements);
+    }
+    output::remark(format!(
+        "wrote {}; schedule on this board with: cargo xtask schedule --board {} --cost {0}",
+        command.output.display(),
+        command.board.display()
+    ));
+    Ok(())
+}
+
+fn print(rows: &[CalibrationRow], measurements: &Measurements) {
+    if !rows.is_empty() {
+        let mut table = Table::new([
+            ("network", Align::Left),
+            ("processor", Align::Left),
+            ("measured ms", Align::Right),
+            ("model ms", Align::Right),
+            ("error", Align::Right),
+            ("of a model without it", Align::Right),
+        ]);
+        for row in rows {
+            let error = |seconds: f64| percent(seconds / row.measured_seconds - 1.0);
+            table.row([
+                row.model.clone(),
+                row.processor.to_string(),
+                milliseconds(row.measured_seconds),
+                milliseconds(row.fitted_seconds),
+                error(row.fitted_seconds),
+                row.unseen_seconds.map_or("-".to_owned(), error),
+            ]);
+        }
+        output::line(table);
+        let errors = |of: fn(&CalibrationRow) -> Option<f64>| {
+            let mut errors: Vec<f64> =
+                rows.iter().filter_map(|row| Some((of(row)? / row.measured_seconds - 1.0).abs())).collect();
+            errors.sort_by(f64::total_cmp);
+            errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN)
+        };
+        output::line(format!(
+            "\nMedian error {:.0} %, of networks that were left out of the fit {:.0} %. Networks that are in the table get a factor of their own \
+             and take what was measured.",
+            100.0 * errors(|row| Some(row.fitted_seconds)),
+            100.0 * errors(|row| row.unseen_seconds)
+        ));
+    }
+    for stated in &measurements.stated {
+        output::line(format!("{}: {}", stated.label, stated.source));
+    }
+}

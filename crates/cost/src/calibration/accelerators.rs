@@ -1,0 +1,83 @@
+use millstream_graph::OperatorKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurements::{GranularityLine, StatedCosts};
+use crate::model::{FamilyModel, basis_amounts};
+use crate::{AcceleratorModel, ConvolutionSize, OperatorRecord};
+
+/// What operators take on an accelerator that is known from publications.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AcceleratorCosts {
+    /// Its label.
+    pub label: String,
+    /// Its speed.
+    pub model: AcceleratorCostModel,
+    /// Types of operators that it does not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsupported: Vec<String>,
+}
+
+/// How an accelerator's speed is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcceleratorCostModel {
+    /// By amounts of work.
+    Terms(FamilyModel),
+    /// Channels in waves of processing elements: convolutions only.
+    ProcessingElements(AcceleratorModel),
+    /// The best granularity of each convolution.
+    Granularity(Vec<GranularityLine>),
+}
+
+impl AcceleratorCostModel {
+    pub(super) fn of(costs: &StatedCosts) -> Option<Self> {
+        match costs {
+            StatedCosts::Terms(families) => {
+                let everything = families.iter().find(|family| family.family.is_none())?;
+                Some(Self::Terms(FamilyModel::stated(None, everything.terms.clone())))
+            }
+            StatedCosts::ProcessingElements(model) => Some(Self::ProcessingElements(*model)),
+            StatedCosts::Granularity(lines) => Some(Self::Granularity(lines.clone())),
+            StatedCosts::Like { .. } => None,
+        }
+    }
+}
+
+impl AcceleratorCosts {
+    /// Time of an operator; `None` if the accelerator does not run it.
+    pub fn seconds(&self, operator: &OperatorRecord) -> Option<f64> {
+        if self.unsupported.contains(&operator.op_type) {
+            return None;
+        }
+        match &self.model {
+            AcceleratorCostModel::Terms(model) => {
+                Some(model.coefficients().seconds(&basis_amounts(operator, 0, u64::MAX / 4), operator))
+            }
+            AcceleratorCostModel::ProcessingElements(model) => {
+                let size = convolution_size(operator)?;
+                Some(model.latency(&size, size.filters).total_seconds)
+            }
+            AcceleratorCostModel::Granularity(lines) => {
+                convolution_size(operator)?;
+                let times = lines.iter().map(|own| own.line.at(operator.work.macs as f64));
+                times.min_by(f64::total_cmp)
+            }
+        }
+    }
+}
+
+/// A convolution without groups in the terms of the co-scheduling paper.
+fn convolution_size(operator: &OperatorRecord) -> Option<ConvolutionSize> {
+    let OperatorKind::Convolution(convolution) = &operator.kind else { return None };
+    let gemm = operator.work.gemm.filter(|_| convolution.groups <= 1)?;
+    let element = size_of::<f32>() as u64;
+    Some(ConvolutionSize {
+        input: operator.work.input_bytes / element,
+        filter: gemm.k,
+        output: gemm.n,
+        normalisation: 0,
+        filters: gemm.m,
+    })
+}
