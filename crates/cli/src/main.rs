@@ -6,6 +6,7 @@ mod adaptive;
 mod arguments;
 mod backends;
 mod busy;
+mod clocks;
 mod commands;
 mod contender;
 mod duration;

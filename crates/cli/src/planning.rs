@@ -5,9 +5,11 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use millstream_backend::Backend;
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Profile, SegmentSample, fit};
+use millstream_cost::{Clocks, CostTable, Profile, SegmentSample, fit};
 use millstream_graph::Graph;
-use millstream_pipeline::{Constraints, Objective, Plan, Problem, best_period, choose, pareto_front, teams_of};
+use millstream_pipeline::{
+    Constraints, Nanojoules, Objective, Plan, Problem, best_period, choose, energy_front, pareto_front, teams_of,
+};
 use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
 
 use crate::model::Network;
@@ -18,6 +20,8 @@ use crate::{interrupt, profiling, trial};
 pub(crate) const PROFILE_BUDGET: std::time::Duration = std::time::Duration::from_secs(20);
 /// Plans that are tried out at the most for one objective.
 const MOST_TRIALS: usize = 8;
+/// How much more energy than necessary a plan may cost.
+pub(crate) const ENERGY_TOLERANCE: f64 = 0.01;
 /// Gains below this, in terms of [`Objective::score`], are not worth a trial.
 const NOISE: f64 = 0.005;
 
@@ -33,10 +37,18 @@ pub(crate) struct Plans {
     pub(crate) lower_bound_seconds: f64,
 }
 
+/// What a search is for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Aim {
+    pub(crate) constraints: Constraints,
+    /// Whether plans are wanted that cost little energy, even if they are neither fast nor quick.
+    pub(crate) wants_energy: bool,
+}
+
 /// What is asked for, and what trials have shown.
 #[derive(Debug, Clone, Default)]
 struct Lessons {
-    constraints: Constraints,
+    aim: Aim,
     /// Plans that were tried, with the numbers that they were seen to have.
     tried: Vec<Plan>,
     /// How many times longer stages of a team take than predicted.
@@ -60,18 +72,13 @@ impl Lessons {
 
 impl Plans {
     /// Searches on the costs that the profile gives. Plans that were tried have the numbers that they were seen to have.
-    pub(crate) fn search(
-        network: &Network,
-        board: &Board,
-        profile: &Profile,
-        constraints: Constraints,
-    ) -> Result<Self> {
-        Self::search_again(network, board, profile, Lessons { constraints, ..Lessons::default() })?.feasible()
+    pub(crate) fn search(network: &Network, board: &Board, profile: &Profile, aim: Aim) -> Result<Self> {
+        Self::search_again(network, board, profile, Lessons { aim, ..Lessons::default() })?.feasible()
     }
 
     /// The same if some plan keeps to the constraints.
     fn feasible(self) -> Result<Self> {
-        self.lessons.constraints.among(&self.front)?;
+        self.lessons.aim.constraints.among(&self.front)?;
         Ok(self)
     }
 
@@ -82,13 +89,8 @@ impl Plans {
     }
 
     /// Searches on given costs.
-    pub(crate) fn search_table(
-        network: &Network,
-        board: &Board,
-        table: &CostTable,
-        constraints: Constraints,
-    ) -> Result<Self> {
-        Self::search_with(network, board, table, Lessons { constraints, ..Lessons::default() })?.feasible()
+    pub(crate) fn search_table(network: &Network, board: &Board, table: &CostTable, aim: Aim) -> Result<Self> {
+        Self::search_with(network, board, table, Lessons { aim, ..Lessons::default() })?.feasible()
     }
 
     fn search_with(network: &Network, board: &Board, table: &CostTable, lessons: Lessons) -> Result<Self> {
@@ -96,10 +98,17 @@ impl Plans {
         let mut problem = Problem::with_teams(graph, &network.chain, board, table, &teams_of(board))?;
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let lower_bound_seconds = best_period(&problem)?.period.seconds();
-        let mut plans = pareto_front(&problem)?;
+        let Aim { constraints, wants_energy } = lessons.aim;
+        let mut plans = match wants_energy {
+            // Later on, what was tried may show that nothing keeps to the constraints.
+            true => energy_front(&problem, &constraints, ENERGY_TOLERANCE)
+                .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
+            false => pareto_front(&problem)?,
+        };
         plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
-        plans.extend_from_slice(&lessons.tried);
-        Ok(Self { front: Plan::undominated(plans), lessons, problem, table: table.clone(), lower_bound_seconds })
+        plans.extend(lessons.tried.iter().map(|plan| Plan { energy: problem.energy(plan), ..plan.clone() }));
+        let front = if wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
+        Ok(Self { front, lessons, problem, table: table.clone(), lower_bound_seconds })
     }
 
     /// As [`Plans::search`], but tries out what it would choose and learns from it, until nothing promises to be better
@@ -110,9 +119,9 @@ impl Plans {
         backend: &Arc<dyn Backend>,
         profile: &mut Profile,
         objectives: &[Objective],
-        constraints: Constraints,
+        aim: Aim,
     ) -> Result<Self> {
-        let mut plans = Self::search(network, board, profile, constraints)?;
+        let mut plans = Self::search(network, board, profile, aim)?;
         let most = MOST_TRIALS * objectives.len();
         let mut steps = Steps::new(format!("trying out schedules of {}", network.name()), most);
         for &objective in objectives {
@@ -157,7 +166,7 @@ impl Plans {
         match choose(&plans, objective).and_then(|index| plans.get(index)) {
             Some(plan) => Ok(plan),
             // What was tried may have turned out not to keep to the constraints.
-            None => match self.lessons.constraints.among(&self.front) {
+            None => match self.lessons.aim.constraints.among(&self.front) {
                 Err(error) => Err(error.into()),
                 Ok(_) => bail!("there is no plan to choose from"),
             },
@@ -172,7 +181,7 @@ impl Plans {
 
     /// The plans that keep to the constraints.
     fn allowed<'a>(&self, plans: &'a [Plan]) -> Vec<&'a Plan> {
-        plans.iter().filter(|plan| self.lessons.constraints.allow(plan)).collect()
+        plans.iter().filter(|plan| self.lessons.aim.constraints.allow(plan)).collect()
     }
 
     /// The schedule file of a plan.
@@ -190,6 +199,8 @@ impl Plans {
             latency_seconds: plan.latency.seconds(),
             lower_bound_period_seconds: self.lower_bound_seconds.min(plan.period.seconds()),
             replica_seconds: replica_seconds.collect(),
+            joules_per_frame: plan.energy.map(Nanojoules::joules),
+            watts: plan.watts(),
         };
         let document = document(&schedule, predicted, "exact", objective, network, board);
         (schedule, document)
@@ -215,6 +226,7 @@ pub(crate) fn document(
         objective: objective.to_string(),
         configuration: schedule.to_string(),
         predicted,
+        clocks: Clocks::new(),
         stages: schedule.to_stages(network.model.graph()),
     }
 }

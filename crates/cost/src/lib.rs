@@ -29,6 +29,7 @@
 //! are exact in any order.
 
 mod calibration;
+mod clocks;
 mod comparison;
 mod context;
 mod error;
@@ -55,6 +56,7 @@ pub use calibration::{
     GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, MeasuredNetwork, Measurements, NetworkFactor,
     StatedCosts, StatedTransfer, Statement, Throughput, Unsupported, calibrate,
 };
+pub use clocks::{Clocks, clock_combinations};
 pub use comparison::{Comparison, compare};
 pub use error::CostError;
 pub use evaluation::{Evaluation, evaluate};

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use millstream_cost::Nanoseconds;
+use millstream_board::Board;
+use millstream_cost::{Clocks, CostTable, Nanoseconds};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
 use millstream_schedule::replicated_period;
 
 use crate::energy::{ClassPower, Nanojoules, StagePower, replicated_power};
@@ -21,25 +24,75 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 /// [`PipelineError::UnknownPower`] if the power of some processor is not known, [`PipelineError::Infeasible`] if no division into
 /// stages can run every operator, and what [`Constraints::among`] says if no plan keeps to the constraints.
 pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64) -> Result<Vec<Plan>, PipelineError> {
-    let unknown = problem.classes.iter().zip(&problem.powers).find(|(_, power)| power.is_none());
-    if let Some((class, _)) = unknown {
-        return Err(PipelineError::UnknownPower { class: class.clone() });
-    }
-    let fast = pareto_front(problem)?;
-    let search = EnergySearch::new(problem, constraints, tolerance, &fast);
-    let mut plans = search.run();
-    plans.extend(fast);
+    check_power(problem)?;
+    let mut plans = pareto_front(problem)?;
+    plans.extend(beyond(problem, constraints, tolerance, &plans));
     let plans = if *constraints == Constraints::default() { plans } else { constraints.among(&plans)? };
-    let numbers = |plan: &Plan| (plan.energy, plan.period, plan.latency);
-    let mut sorted = plans;
-    sorted.sort_by_key(numbers);
-    let mut kept: Vec<Plan> = Vec::new();
-    for plan in sorted {
-        if !kept.iter().any(|other| other.period <= plan.period && other.latency <= plan.latency) {
-            kept.push(plan);
-        }
+    Ok(Plan::undominated_with_energy(plans))
+}
+
+/// What [`energy_front`] finds that is better than some plans in something.
+fn beyond(problem: &Problem, constraints: &Constraints, tolerance: f64, known: &[Plan]) -> Vec<Plan> {
+    EnergySearch::new(problem, constraints, tolerance, known).run()
+}
+
+/// A plan with clusters at some operating points.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClockedPlan {
+    /// Clocks of clusters that have several operating points.
+    pub clocks: Clocks,
+    /// The plan, with its numbers at these clocks.
+    pub plan: Plan,
+}
+
+/// As [`energy_front`], over all combinations of some clocks as well. Stages of several processors that work together are left out.
+///
+/// # Errors
+/// As [`energy_front`], and as [`Problem::new`].
+pub fn clocked_front(
+    ground: (&Graph, &Chain, &Board, &CostTable),
+    combinations: &[Clocks],
+    constraints: &Constraints,
+    tolerance: f64,
+) -> Result<Vec<ClockedPlan>, PipelineError> {
+    let (graph, chain, board, table) = ground;
+    let mut found: Vec<ClockedPlan> = Vec::new();
+    for clocks in combinations {
+        let problem = Problem::new(graph, chain, board, &table.at_clocks(board, clocks))?;
+        check_power(&problem)?;
+        let mut known: Vec<Plan> = found.iter().map(|own| own.plan.clone()).collect();
+        let fast = pareto_front(&problem)?;
+        known.extend_from_slice(&fast);
+        let own = fast.into_iter().chain(beyond(&problem, constraints, tolerance, &known));
+        found.extend(own.map(|plan| ClockedPlan { clocks: clocks.clone(), plan }));
+        keep_undominated_with_energy(&mut found, |own| &own.plan);
     }
-    Ok(kept)
+    let plans: Vec<Plan> = found.iter().map(|own| own.plan.clone()).collect();
+    constraints.among(&plans)?;
+    found.retain(|own| constraints.allow(&own.plan));
+    Ok(found)
+}
+
+fn check_power(problem: &Problem) -> Result<(), PipelineError> {
+    let unknown = problem.classes.iter().zip(&problem.powers).find(|(_, power)| power.is_none());
+    unknown.map_or(Ok(()), |(class, _)| Err(PipelineError::UnknownPower { class: class.clone() }))
+}
+
+/// Keeps only what nothing else beats in energy, period or latency without losing in another; from the lowest energy on.
+pub(crate) fn keep_undominated_with_energy<T>(items: &mut Vec<T>, plan: impl Fn(&T) -> &Plan) {
+    items.sort_by_key(|item| {
+        let plan = plan(item);
+        (plan.energy.is_none(), plan.energy, plan.period, plan.latency)
+    });
+    let mut kept: Vec<(Nanoseconds, Nanoseconds)> = Vec::new();
+    items.retain(|item| {
+        let Plan { period, latency, .. } = *plan(item);
+        let is_beaten = kept.iter().any(|other| other.0 <= period && other.1 <= latency);
+        if !is_beaten {
+            kept.push((period, latency));
+        }
+        !is_beaten
+    });
 }
 
 /// A way to run a stage on so many cores.

@@ -60,7 +60,7 @@ mod undominated;
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};
 pub use energy::Nanojoules;
-pub use energy_front::energy_front;
+pub use energy_front::{ClockedPlan, clocked_front, energy_front};
 pub use error::PipelineError;
 pub use front::pareto_front;
 pub use objective::{Objective, choose};

@@ -4,6 +4,7 @@ use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 
 use crate::Nanojoules;
+use crate::energy_front::keep_undominated_with_energy;
 use crate::undominated::keep_undominated;
 
 /// A pipeline in terms of blocks and processor classes.
@@ -33,6 +34,19 @@ pub struct PlannedStage {
 }
 
 impl Plan {
+    /// Its stages in short, such as `B4-(s2|s2)`.
+    pub fn configuration(&self) -> String {
+        let stage = |stage: &PlannedStage| {
+            let names: Vec<String> = stage.replicas.iter().map(ToString::to_string).collect();
+            match (stage.is_team, names.as_slice()) {
+                (_, [single]) => single.clone(),
+                (true, _) => names.join("+"),
+                (false, _) => format!("({})", names.join("|")),
+            }
+        };
+        self.stages.iter().map(stage).collect::<Vec<_>>().join("-")
+    }
+
     /// Mean power, if the energy is known.
     pub fn watts(&self) -> Option<f64> {
         Some(self.energy?.joules() / self.period.seconds().max(1e-12))
@@ -56,6 +70,13 @@ impl Plan {
         self.latency = self.stages.iter().filter_map(|stage| stage.times.iter().max()).copied().sum();
         self.period = period;
         self
+    }
+
+    /// Only the plans that no other plan beats in one of energy, period and latency without losing in another, from the lowest
+    /// energy on. Plans whose energy is not known come last.
+    pub fn undominated_with_energy(mut plans: Vec<Self>) -> Vec<Self> {
+        keep_undominated_with_energy(&mut plans, |plan| plan);
+        plans
     }
 
     /// Only the plans that no other plan beats in period without losing in latency, from the lowest latency to the

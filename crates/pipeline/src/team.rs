@@ -39,12 +39,30 @@ pub(crate) struct Team {
 /// A subgraph, the processor where what it reads was made (none at the start of a stage), and the one where it ends.
 type Passage = (usize, Option<usize>, usize);
 
+/// The processor where what a subgraph reads was made, and the one where it ends.
+type Ends = (Option<usize>, usize);
+
 #[derive(Debug, Clone)]
 struct Solution {
     /// Operators of each processor.
     lists: Vec<Vec<OperatorId>>,
     splits: Vec<ChannelSplit>,
     nanoseconds: u64,
+}
+
+impl Solution {
+    /// The same with every processor in another's place.
+    fn exchanged(&self, places: &[usize]) -> Self {
+        let mut lists = self.lists.clone();
+        let mut splits = self.splits.clone();
+        for (place, &to) in places.iter().enumerate() {
+            lists[to].clone_from(&self.lists[place]);
+            for (split, own) in splits.iter_mut().zip(&self.splits) {
+                split.channels[to] = own.channels[place];
+            }
+        }
+        Self { lists, splits, nanoseconds: self.nanoseconds }
+    }
 }
 
 /// What all teams of a problem are made from.
@@ -75,7 +93,12 @@ impl Team {
             let entrances = std::iter::once(None).filter(|_| starts.contains(&index)).chain(sources);
             for source in entrances {
                 for end in 0..processors.len() {
-                    if let Some(solution) = team.solve(ground, &processors, (index, source, end))? {
+                    let alike = team.alike((source, end));
+                    let solution = match team.solutions.get(&(index, alike.0, alike.1)) {
+                        _ if alike == (source, end) => team.solve(ground, &processors, (index, source, end))?,
+                        known => known.map(|known| known.exchanged(&team.exchange(alike, (source, end)))),
+                    };
+                    if let Some(solution) = solution {
                         team.solutions.insert((index, source, end), solution);
                     }
                 }
@@ -98,6 +121,34 @@ impl Team {
             }
         }
         Ok(Some(team))
+    }
+
+    /// The first places that look the same: processors of one class are interchangeable.
+    fn alike(&self, (source, end): Ends) -> Ends {
+        let first = |place: usize, except: Option<usize>| {
+            let mut alike = (0..self.classes.len()).filter(|&other| self.classes[other] == self.classes[place]);
+            alike.find(|&other| Some(other) != except).unwrap_or(place)
+        };
+        let own = source.map(|source| first(source, None));
+        let end = own.filter(|_| source == Some(end)).unwrap_or_else(|| first(end, own));
+        (own, end)
+    }
+
+    /// Where each processor goes if one pair of places becomes another that looks the same.
+    fn exchange(&self, from: Ends, to: Ends) -> Vec<usize> {
+        let mut places: Vec<Option<usize>> = vec![None; self.classes.len()];
+        if let (Some(from), Some(to)) = (from.0, to.0) {
+            places[from] = Some(to);
+        }
+        places[from.1] = Some(to.1);
+        for place in 0..places.len() {
+            if places[place].is_none() {
+                let is_free =
+                    |other: &usize| self.classes[*other] == self.classes[place] && !places.contains(&Some(*other));
+                places[place] = (0..places.len()).find(is_free);
+            }
+        }
+        places.into_iter().enumerate().map(|(place, to)| to.unwrap_or(place)).collect()
     }
 
     /// Time of the stage of blocks `start..end`; at least [`UNSUPPORTED`] if the team can't run it.

@@ -12,6 +12,8 @@ pub struct FrontRow {
     pub period_seconds: f64,
     /// Time of one frame through the pipeline.
     pub latency_seconds: f64,
+    /// Energy of a frame, if it is known.
+    pub joules_per_frame: Option<f64>,
     /// What this point is chosen for, if it is.
     pub chosen_for: Vec<String>,
 }
@@ -19,13 +21,18 @@ pub struct FrontRow {
 /// The front from the lowest latency to the highest throughput. Of a long front, chosen points and an even selection of
 /// the others are shown, and the second value is how many rows were left out.
 pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
-    let mut table = Table::new([
+    let has_energy = rows.iter().any(|row| row.joules_per_frame.is_some());
+    let mut columns = vec![
         ("stages", Align::Left),
         ("frames/s", Align::Right),
         ("period ms", Align::Right),
         ("latency ms", Align::Right),
-        ("best for", Align::Left),
-    ]);
+    ];
+    if has_energy {
+        columns.extend([("J/frame", Align::Right), ("frames/J", Align::Right)]);
+    }
+    columns.push(("best for", Align::Left));
+    let mut table = Table::new(columns);
     let step = rows.len().div_ceil(SHOWN).max(1);
     let mut left_out = 0;
     for (index, row) in rows.iter().enumerate() {
@@ -34,13 +41,19 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
             left_out += 1;
             continue;
         }
-        table.row([
+        let mut cells = vec![
             row.configuration.clone(),
             format!("{:.1}", 1.0 / row.period_seconds),
             milliseconds(row.period_seconds),
             milliseconds(row.latency_seconds),
-            row.chosen_for.join(", "),
-        ]);
+        ];
+        if has_energy {
+            let text = |joules: f64, digits: usize| format!("{joules:.digits$}");
+            cells.push(row.joules_per_frame.map_or("-".to_owned(), |joules| text(joules, 3)));
+            cells.push(row.joules_per_frame.map_or("-".to_owned(), |joules| text(1.0 / joules, 2)));
+        }
+        cells.push(row.chosen_for.join(", "));
+        table.row(cells);
     }
     (table, left_out)
 }

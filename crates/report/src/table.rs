@@ -20,7 +20,8 @@ pub struct Table {
 
 impl Table {
     /// An empty table with these columns.
-    pub fn new<const N: usize>(columns: [(&str, Align); N]) -> Self {
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
+        let columns: Vec<_> = columns.into_iter().collect();
         let mut inner = comfy_table::Table::new();
         inner.load_style(ASCII_MARKDOWN);
         inner.set_header(columns.iter().map(|(title, align)| Cell::new(title).set_alignment(alignment(*align))));
@@ -31,7 +32,7 @@ impl Table {
     }
 
     /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.inner.add_row(cells);
     }
 }

@@ -1,10 +1,10 @@
 use millstream_board::{Board, Processor};
-use millstream_cost::Provenance;
+use millstream_cost::{Clocks, Provenance};
 use millstream_graph::{Graph, OperatorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Assignment, ChannelSplit, Evaluation, Replica, Schedule, ScheduleError, Stage};
+use crate::{Assignment, ChannelSplit, Energy, Evaluation, Replica, Schedule, ScheduleError, Stage};
 
 /// The `format` of schedule files.
 pub const SCHEDULE_FORMAT: &str = "millstream-schedule";
@@ -27,12 +27,15 @@ pub struct ScheduleDocument {
     pub board: BoardReference,
     /// The search that found it.
     pub algorithm: String,
-    /// What it was chosen for: `throughput`, `latency` or `balanced`.
+    /// What it was chosen for: `throughput`, `latency`, `balanced` or `energy`.
     pub objective: String,
     /// Its stages in short, such as `B4-s2-s2`.
     pub configuration: String,
     /// What it should achieve.
     pub predicted: Prediction,
+    /// Clock frequencies in hertz that clusters should have, by their labels; the highest for those that are not named.
+    #[serde(default, skip_serializing_if = "Clocks::is_empty")]
+    pub clocks: Clocks,
     /// The stages.
     pub stages: Vec<StageDocument>,
 }
@@ -76,6 +79,12 @@ pub struct Prediction {
     pub lower_bound_period_seconds: f64,
     /// Per stage, the time of each replica for a frame.
     pub replica_seconds: Vec<Vec<f64>>,
+    /// Energy of a frame, if the power of all its processors is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules_per_frame: Option<f64>,
+    /// Mean power of its processors, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watts: Option<f64>,
 }
 
 /// One stage: per replica, per processor, the operators by name.
@@ -126,6 +135,18 @@ impl Prediction {
             latency_seconds: evaluation.latency.seconds(),
             lower_bound_period_seconds,
             replica_seconds: evaluation.stages.iter().map(seconds).collect(),
+            joules_per_frame: None,
+            watts: None,
+        }
+    }
+
+    /// The same with what frames cost in energy, where that is known.
+    #[must_use]
+    pub fn with_energy(self, energy: Option<Energy>) -> Self {
+        Self {
+            joules_per_frame: energy.map(|energy| energy.joules_per_frame),
+            watts: energy.map(|energy| energy.watts),
+            ..self
         }
     }
 }

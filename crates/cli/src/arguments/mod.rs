@@ -11,6 +11,7 @@ use millstream_pipeline::{Constraints, Objective};
 use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
+use crate::planning::Aim;
 use values::{parse_dimension, parse_noise, parse_rate, parse_slow_core, parse_watts};
 
 pub(crate) use tune::{Algorithm, TuneCommand};
@@ -208,6 +209,9 @@ pub(crate) struct ScheduleCommand {
     /// The most that the processors may draw on average
     #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
     pub(crate) max_power: Option<f64>,
+    /// Choose the clocks of clusters as well, among the operating points that the board file has
+    #[arg(long)]
+    pub(crate) clocks: bool,
     /// Where to write the schedule
     #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) output: PathBuf,
@@ -217,12 +221,16 @@ pub(crate) struct ScheduleCommand {
 }
 
 impl ScheduleCommand {
-    /// What the schedule must keep to.
-    pub(crate) fn constraints(&self) -> Constraints {
-        Constraints {
+    /// What the schedule is for.
+    pub(crate) fn aim(&self) -> Aim {
+        let constraints = Constraints {
             max_latency: self.max_latency.map(|budget| Nanoseconds::from(budget.0)),
             max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
             max_watts: self.max_power,
+        };
+        Aim {
+            constraints,
+            wants_energy: self.objective == Objective::Energy || self.max_power.is_some() || self.clocks,
         }
     }
 }

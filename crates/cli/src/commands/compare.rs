@@ -6,7 +6,7 @@ use millstream_backend::Backend;
 use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, Spinning};
 use millstream_board::{Board, CoreId};
 use millstream_cost::Statistics;
-use millstream_pipeline::{Constraints, Objective};
+use millstream_pipeline::Objective;
 use millstream_profile::sample_frame;
 use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::backends::Backends;
 use crate::busy::BusyLoops;
 use crate::contender::{Contender, Measurement};
 use crate::model::{Network, sources};
-use crate::planning::Plans;
+use crate::planning::{Aim, Plans};
 use crate::progress::Steps;
 use crate::{interrupt, machine, output, profiling};
 
@@ -121,7 +121,7 @@ fn compare(
         rival.measure(&frame, TURN / 4)?;
     }
     let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
-    let plans = Plans::refine(network, board, &backend, &mut profile, &objectives, Constraints::default())?;
+    let plans = Plans::refine(network, board, &backend, &mut profile, &objectives, Aim::default())?;
     profiling::cache(&profile, network, board);
     let mut contenders: Vec<Contender> = Vec::new();
     for objective in objectives {

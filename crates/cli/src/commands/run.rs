@@ -7,6 +7,7 @@ use millstream_backend::Backend;
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, Statistics};
 use millstream_pipeline::Objective;
+use millstream_profile::PowerSensors;
 use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult, Goal, TuningEvent, TuningEventKind, TuningPolicy};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
@@ -20,7 +21,10 @@ use crate::model::Network;
 use crate::reference::Reference;
 use crate::run_trace::trace;
 use crate::scheduled::Scheduled;
-use crate::{files, interrupt, machine, output, planning, profiling, steady};
+use crate::{clocks, files, interrupt, machine, output, planning, profiling, steady};
+
+/// Between two looks at the power sensors.
+const POWER_WINDOW: Duration = Duration::from_millis(200);
 
 #[derive(Serialize)]
 struct Report {
@@ -31,6 +35,11 @@ struct Report {
     predicted_latency_seconds: f64,
     measured_latency_seconds: f64,
     latency_with_queues_seconds: f64,
+    /// By the machine's power sensors, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_joules_per_frame: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_joules_per_frame: Option<f64>,
     largest_difference: f32,
     checked_frames: usize,
     stages: Vec<StageReport>,
@@ -84,6 +93,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         ),
         costs => costs,
     };
+    clocks::check(&document.clocks, &board);
     let reference = Reference::new(&network, &backend, &board)?;
     let engine = start(&network, &board, &schedule, &backend, &options)?;
     let objective: Objective = document.objective.parse().unwrap_or(Objective::Throughput);
@@ -123,6 +133,8 @@ struct Stream {
     metrics: Vec<millstream_runtime::StageMetrics>,
     events: Vec<TuningEvent>,
     warnings: Vec<String>,
+    /// Mean power of the machine's processors, where it has sensors.
+    watts: Option<f64>,
 }
 
 /// Starts the engine; if the schedule needs accelerators, with the fastest cores ready to go on should one get lost.
@@ -168,7 +180,13 @@ fn stream(
                 engine.tune(&mut planner, &policy, &is_over, &mut tell)
             })
         });
-        let streamed = frames(engine, reference, command, warm_up);
+        let is_measured = AtomicBool::new(false);
+        let (streamed, watts) = std::thread::scope(|scope| {
+            let power = scope.spawn(|| mean_power(&is_measured));
+            let streamed = frames(engine, reference, command, warm_up);
+            is_measured.store(true, Ordering::Relaxed);
+            (streamed, power.join().ok().flatten())
+        });
         is_over.store(true, Ordering::Relaxed);
         let events = match adapting {
             Some(thread) => thread.join().map_err(|_| anyhow::anyhow!("the tuner panicked"))??,
@@ -176,8 +194,18 @@ fn stream(
         };
         let (results, largest_difference) = streamed?;
         let warnings = engine.warnings();
-        Ok(Stream { results, largest_difference, metrics: engine.metrics(), events, warnings })
+        Ok(Stream { results, largest_difference, metrics: engine.metrics(), events, warnings, watts })
     })
+}
+
+/// What the machine's sensors show until somebody says that it is over; `None` without sensors.
+fn mean_power(is_over: &AtomicBool) -> Option<f64> {
+    let sensors = PowerSensors::detect()?;
+    let mut readings = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        readings.push(sensors.watts(POWER_WINDOW)?);
+    }
+    Some(readings.iter().sum::<f64>() / readings.len().max(1) as f64).filter(|watts| *watts > 0.0)
 }
 
 /// Submits and receives. Returns the results, and the largest difference from sequential inference.
@@ -220,13 +248,9 @@ fn adapted(
     objective: Objective,
 ) -> Result<ScheduleDocument> {
     let evaluation = schedule.evaluate(network.model.graph(), costs)?;
-    let seconds = |times: &Vec<millstream_cost::Nanoseconds>| times.iter().map(|time| time.seconds()).collect();
-    let predicted = Prediction {
-        period_seconds: evaluation.period.seconds(),
-        latency_seconds: evaluation.latency.seconds(),
-        lower_bound_period_seconds: document.predicted.lower_bound_period_seconds.min(evaluation.period.seconds()),
-        replica_seconds: evaluation.stages.iter().map(|stage| seconds(&stage.replica_times)).collect(),
-    };
+    let lower_bound = document.predicted.lower_bound_period_seconds.min(evaluation.period.seconds());
+    let energy = schedule.energy(network.model.graph(), costs)?;
+    let predicted = Prediction::new(&evaluation, lower_bound).with_energy(energy);
     Ok(planning::document(schedule, predicted, "adaptive", objective, network, board))
 }
 
@@ -243,11 +267,14 @@ fn report(document: &ScheduleDocument, schedule: &Schedule, network: &Network, s
         utilisation: metrics.utilisation(),
     });
     let times: Vec<f64> = stream.results.iter().map(|result| result.latency().as_secs_f64()).collect();
+    let measured_period_seconds = measured_period(&stream.results, schedule.processors().count());
     Report {
+        measured_joules_per_frame: stream.watts.zip(measured_period_seconds).map(|(watts, period)| watts * period),
+        predicted_joules_per_frame: document.predicted.joules_per_frame,
         configuration: document.configuration.clone(),
         frames: stream.results.len(),
         predicted_period_seconds: document.predicted.period_seconds,
-        measured_period_seconds: measured_period(&stream.results, schedule.processors().count()),
+        measured_period_seconds,
         predicted_latency_seconds: document.predicted.latency_seconds,
         measured_latency_seconds: stream.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
         latency_with_queues_seconds: Statistics::of(&times).map_or(0.0, |statistics| statistics.median_seconds),
@@ -310,6 +337,17 @@ fn print(document: &ScheduleDocument, schedule: &Schedule, network: &Network, re
         percent(report.predicted_latency_seconds / report.measured_latency_seconds - 1.0),
         milliseconds(report.latency_with_queues_seconds)
     ));
+    let energy = |joules: f64| format!("{joules:.3} J per frame ({:.2} frames/J)", 1.0 / joules);
+    match (report.measured_joules_per_frame, report.predicted_joules_per_frame) {
+        (Some(measured), Some(predicted)) => {
+            output::line(format!("Energy:     {} measured, {predicted:.3} J predicted", energy(measured)));
+        }
+        (Some(measured), None) => output::line(format!("Energy:     {} measured", energy(measured))),
+        (None, Some(predicted)) => {
+            output::line(format!("Energy:     {} predicted; this machine has no power sensors", energy(predicted)));
+        }
+        (None, None) => {}
+    }
     output::line(format!(
         "Results:    {} frames checked against sequential inference, largest difference {:.1e} of the largest element",
         report.checked_frames, report.largest_difference

@@ -1,18 +1,17 @@
 use anyhow::{Context, Result};
 use millstream_board::Board;
-use millstream_cost::CostTable;
-use millstream_pipeline::{Objective, Plan};
+use millstream_cost::{Clocks, CostTable};
+use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument};
 use serde::Serialize;
 
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
 use crate::backends::Backends;
+use crate::clocks::choose_clocks;
 use crate::model::Network;
 use crate::planning::{PROFILE_BUDGET, Plans};
-use crate::{files, machine, output, profiling, sharing};
-
-const OBJECTIVES: [Objective; 3] = [Objective::Latency, Objective::Balanced, Objective::Throughput];
+use crate::{clocks, files, machine, output, profiling, sharing};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -25,6 +24,8 @@ struct Point {
     configuration: String,
     period_seconds: f64,
     latency_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_frame: Option<f64>,
     best_for: Vec<String>,
 }
 
@@ -32,26 +33,38 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     let board = machine::board(command.board.board.as_deref())?;
     let network = Network::load(command.model.model.as_deref().unwrap_or(DEFAULT_MODEL), &command.model.dimensions)?;
-    let plans = match (&command.cost, &command.profile) {
-        (Some(path), _) => {
-            let table = profiling::predicted_costs(path, &network, &board)?;
-            Plans::search_table(&network, &board, &table, command.constraints())?
+    let mut clocks = Clocks::new();
+    let plans = if command.clocks {
+        let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?;
+        let (chosen, front) = choose_clocks(&network, &board, &table, command.objective, command.aim())?;
+        if !command.json {
+            print_clocks(&network, &board, &front);
         }
-        (None, Some(path)) => {
-            let profile = profiling::read(path)?;
-            Plans::search(&network, &board, &profile, command.constraints())
-                .with_context(|| path.display().to_string())?
+        clocks = chosen;
+        Plans::search_table(&network, &board, &table.at_clocks(&board, &clocks), command.aim())?
+    } else {
+        match (&command.cost, &command.profile) {
+            (Some(path), _) => {
+                let table = profiling::predicted_costs(path, &network, &board)?;
+                Plans::search_table(&network, &board, &table, command.aim())?
+            }
+            (None, Some(path)) => {
+                let profile = profiling::read(path)?;
+                Plans::search(&network, &board, &profile, command.aim()).with_context(|| path.display().to_string())?
+            }
+            (None, None) => measured_plans(&network, &board, command)?,
         }
-        (None, None) => measured_plans(&network, &board, command)?,
     };
     let plan = plans.chosen(command.objective)?;
     let (schedule, document) = plans.document(plan, command.objective, &network, &board);
+    let document = ScheduleDocument { clocks, ..document };
     files::write(&command.output, &serde_json::to_string_pretty(&document)?)?;
     if command.json {
         let front = front_rows(&plans, plan, command.objective).into_iter().map(|row| Point {
             configuration: row.configuration,
             period_seconds: row.period_seconds,
             latency_seconds: row.latency_seconds,
+            joules_per_frame: row.joules_per_frame,
             best_for: row.chosen_for,
         });
         output::json(&Report { front: front.collect(), schedule: &document })?;
@@ -76,8 +89,7 @@ fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -
         None => profiling::make(network, board, &backends, PROFILE_BUDGET)?,
     };
     backends.choose_threads(network, board, &profile)?;
-    let plans =
-        Plans::refine(network, board, &backends.all, &mut profile, &[command.objective], command.constraints())?;
+    let plans = Plans::refine(network, board, &backends.all, &mut profile, &[command.objective], command.aim())?;
     profiling::cache(&profile, network, board);
     Ok(plans)
 }
@@ -90,7 +102,9 @@ fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRo
         shown.push(chosen);
     }
     shown.sort_by_key(|plan| (plan.latency, std::cmp::Reverse(plan.period)));
-    let others = OBJECTIVES.into_iter().filter(|&other| other != objective);
+    let has_energy = shown.iter().all(|plan| plan.energy.is_some());
+    let others = Objective::ALL.into_iter().filter(|&other| other != objective);
+    let others = others.filter(|&other| other != Objective::Energy || has_energy);
     let mut best_for: Vec<(&Plan, Objective)> =
         others.filter_map(|other| Some((plans.best_on_front(other)?, other))).collect();
     best_for.push((chosen, objective));
@@ -110,6 +124,7 @@ fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
         configuration: plans.problem.schedule(plan).to_string(),
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
+        joules_per_frame: plan.energy.map(Nanojoules::joules),
         chosen_for: Vec::new(),
     }
 }
@@ -139,6 +154,9 @@ fn print(
     }
     let predicted = &document.predicted;
     output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
+    if !document.clocks.is_empty() {
+        output::line(format!("Clocks: {}\n", clocks::text(&document.clocks)));
+    }
     output::line(stage_table(&stage_rows(schedule, document, network)));
     if let Some(table) = sharing::table(schedule, graph, costs) {
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
@@ -151,14 +169,27 @@ fn print(
         milliseconds(predicted.latency_seconds),
         milliseconds(predicted.lower_bound_period_seconds)
     ));
-    if let Ok(Some(energy)) = schedule.energy(graph, costs) {
+    if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         output::line(format!(
-            "Energy:    {:.3} J per frame, {:.2} frames/J, {:.2} W on average, by the power of the board's processors.",
-            energy.joules_per_frame,
-            energy.frames_per_joule(),
-            energy.watts
+            "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
+            1.0 / joules
         ));
     }
+}
+
+/// The front over all clocks.
+fn print_clocks(network: &Network, board: &Board, front: &[ClockedPlan]) {
+    output::line(format!("{} on {}: energy, period and latency over all clocks\n", network.name(), board.name()));
+    let row = |own: &ClockedPlan| FrontRow {
+        configuration: format!("{} at {}", own.plan.configuration(), clocks::text(&own.clocks)),
+        period_seconds: own.plan.period.seconds(),
+        latency_seconds: own.plan.latency.seconds(),
+        joules_per_frame: own.plan.energy.map(Nanojoules::joules),
+        chosen_for: Vec::new(),
+    };
+    let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());
+    output::line(table);
+    output::line(format!("and {left_out} points between them\n"));
 }
 
 /// One row per replica, without measurements.

@@ -103,7 +103,10 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
         latency_seconds: replica_seconds.iter().map(|times| times.iter().copied().fold(0.0, f64::max)).sum(),
         lower_bound_period_seconds: exact.period.seconds().min(trial.period.seconds()),
         replica_seconds,
-    };
+        joules_per_frame: None,
+        watts: None,
+    }
+    .with_energy(best.energy(graph, &table)?);
     let algorithm = command.algorithm_name();
     let made = document(best, prediction, &algorithm, Objective::Throughput, &network, &board);
     files::write(&command.output, &serde_json::to_string_pretty(&made)?)?;
