@@ -50,6 +50,24 @@ pub enum PipelineError {
         /// The processor class.
         class: ProcessorClass,
     },
+    /// A network that shares the board is too slow for its deadline.
+    #[error(
+        "the deadlines can't all be met: '{network}' takes {least} at least where it may take {deadline}; with stages {configuration}, the longest is {bottleneck} with {takes}"
+    )]
+    Deadline {
+        /// The network.
+        network: String,
+        /// What was asked for.
+        deadline: Nanoseconds,
+        /// Its latency where the worst miss of all networks is least.
+        least: Nanoseconds,
+        /// The stages that have this latency.
+        configuration: String,
+        /// The longest of these.
+        bottleneck: String,
+        /// How long that is.
+        takes: Nanoseconds,
+    },
     /// Operators could not be mapped on several processors.
     #[error("mapping operators on several processors: {0}")]
     Mapping(#[from] MappingError),

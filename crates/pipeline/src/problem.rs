@@ -205,10 +205,41 @@ impl Problem {
         plan
     }
 
+    /// The same with at most so many cores of each cluster, as an encoded number.
+    pub(crate) fn within(&self, size: usize) -> Self {
+        let counts = self.counts.decode(size);
+        let mut within = self.clone();
+        for (cluster, &count) in within.clusters.iter_mut().zip(&counts) {
+            cluster.count = count;
+            cluster.cores.truncate(count);
+        }
+        within.counts = CoreCounts::new(counts);
+        within.teams.retain_mut(|(size, _)| match within.counts.encode(&self.counts.decode(*size)) {
+            Some(encoded) => {
+                *size = encoded;
+                true
+            }
+            None => false,
+        });
+        within
+    }
+
     /// Gives the plan's stages cores of their own, lowest numbers first.
     pub fn schedule(&self, plan: &Plan) -> Schedule {
-        let mut free: HashMap<&str, std::slice::Iter<'_, CoreId>> =
-            self.clusters.iter().map(|cluster| (cluster.label.as_str(), cluster.cores.iter())).collect();
+        self.schedule_after(plan, &mut vec![0; self.clusters.len()])
+    }
+
+    /// The same without the first cores of each cluster, which are given away already; counts those that this plan takes.
+    pub(crate) fn schedule_after(&self, plan: &Plan, given: &mut [usize]) -> Schedule {
+        let mut free: HashMap<&str, std::slice::Iter<'_, CoreId>> = HashMap::new();
+        for (cluster, &given) in self.clusters.iter().zip(given.iter()) {
+            free.insert(&cluster.label, cluster.cores.get(given..).unwrap_or_default().iter());
+        }
+        for class in plan.stages.iter().flat_map(|stage| &stage.replicas) {
+            if let Some(place) = self.clusters.iter().position(|cluster| cluster.label == class.cluster) {
+                given[place] += class.count;
+            }
+        }
         let mut processor = |class: &ProcessorClass| {
             let cores = free.get_mut(class.cluster.as_str()).into_iter().flatten().take(class.count).copied();
             Processor { cluster: class.cluster.clone(), cores: cores.collect() }

@@ -11,6 +11,16 @@ pub enum ScheduleError {
         /// What is wrong, with line and column where known.
         detail: String,
     },
+    /// Two networks were given the same core or accelerator.
+    #[error(
+        "the schedule of '{network}' uses {unit}, which another network of the file uses as well; schedule them together again"
+    )]
+    SharedProcessor {
+        /// The later of the two networks.
+        network: String,
+        /// What both use.
+        unit: String,
+    },
     /// The schedule belongs to another model.
     #[error(
         "the schedule is for the model '{schedule}' (digest {schedule_digest:.12}), not for '{model}' (digest {model_digest:.12}); schedule this model with `cargo xtask schedule --model`"

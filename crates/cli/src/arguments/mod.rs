@@ -12,7 +12,7 @@ use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
 use crate::planning::Aim;
-use values::{parse_dimension, parse_noise, parse_rate, parse_slow_core, parse_watts};
+use values::{parse_deadline, parse_dimension, parse_noise, parse_rate, parse_slow_core, parse_watts, parse_weight};
 
 pub(crate) use tune::{Algorithm, TuneCommand};
 pub(crate) use values::SlowCore;
@@ -184,8 +184,11 @@ pub(crate) struct CalibrateCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ScheduleCommand {
+    /// An ONNX file, or zoo:NAME for a built-in network; several share the board [default: zoo:squeezenet]
+    #[arg(long = "model", value_name = "FILE|zoo:NAME")]
+    pub(crate) models: Vec<String>,
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
     /// A profile of the board; without it, a cached one is used or a new one is made
@@ -212,6 +215,12 @@ pub(crate) struct ScheduleCommand {
     /// Choose the clocks of clusters as well, among the operating points that the board file has
     #[arg(long)]
     pub(crate) clocks: bool,
+    /// Of several networks: frames of this one for each frame of a network with weight 1; may be repeated
+    #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = parse_weight)]
+    pub(crate) weights: Vec<(String, f64)>,
+    /// Of several networks: the longest that a frame of this one may take; may be repeated
+    #[arg(long = "deadline", value_name = "NAME=TIME", value_parser = parse_deadline)]
+    pub(crate) deadlines: Vec<(String, Budget)>,
     /// Where to write the schedule
     #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) output: PathBuf,

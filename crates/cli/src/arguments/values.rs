@@ -2,6 +2,8 @@
 
 use millstream_board::CoreId;
 
+use crate::duration::Budget;
+
 /// A core and how many times slower it should be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SlowCore {
@@ -21,6 +23,19 @@ pub(super) fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
 pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     let rate: Option<f64> = text.parse().ok().filter(|rate| (1e-6..=1e9).contains(rate));
     rate.ok_or_else(|| format!("'{text}' is not a number of frames per second above 0"))
+}
+
+pub(super) fn parse_weight(text: &str) -> Result<(String, f64), String> {
+    let expected = || format!("'{text}' is not NAME=NUMBER, such as resnet50=2, with a number above 0");
+    let (name, weight) = text.split_once('=').ok_or_else(expected)?;
+    let weight: Option<f64> = weight.parse().ok().filter(|weight| (1e-6..=1e6).contains(weight));
+    Ok((name.to_owned(), weight.filter(|_| !name.is_empty()).ok_or_else(expected)?))
+}
+
+pub(super) fn parse_deadline(text: &str) -> Result<(String, Budget), String> {
+    let (name, time) =
+        text.split_once('=').ok_or_else(|| format!("'{text}' is not NAME=TIME, such as resnet50=40ms"))?;
+    Ok((name.to_owned(), time.parse()?))
 }
 
 pub(super) fn parse_watts(text: &str) -> Result<f64, String> {

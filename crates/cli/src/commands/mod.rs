@@ -9,5 +9,6 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod schemas;
+pub(crate) mod several;
 pub(crate) mod simulate;
 pub(crate) mod tune;

@@ -10,13 +10,14 @@ use millstream_pipeline::Objective;
 use millstream_profile::PowerSensors;
 use millstream_report::{MeasuredStage, StageRow, milliseconds, percent, stage_table};
 use millstream_runtime::{Engine, EngineOptions, FrameResult, Goal, TuningEvent, TuningEventKind, TuningPolicy};
-use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
+use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, ScheduleSetDocument, Stage};
 use serde::Serialize;
 
 use crate::adaptive::ModelPlanner;
 use crate::arguments::RunCommand;
 use crate::backends::Backends;
 use crate::commands::schedule::stage_rows;
+use crate::commands::several;
 use crate::model::Network;
 use crate::reference::Reference;
 use crate::run_trace::trace;
@@ -71,6 +72,9 @@ struct StageReport {
 pub(crate) fn run(command: &RunCommand) -> Result<()> {
     if let Some(path) = &command.trace {
         files::check_writable(path)?;
+    }
+    if ScheduleSetDocument::is_one(&files::read(&command.scheduled.schedule)?) {
+        return several::run(command);
     }
     let Scheduled { document, network, board, schedule } = Scheduled::load(&command.scheduled)?;
     machine::check_usable(&board)?;
@@ -138,7 +142,7 @@ struct Stream {
 }
 
 /// Starts the engine; if the schedule needs accelerators, with the fastest cores ready to go on should one get lost.
-fn start(
+pub(crate) fn start(
     network: &Network,
     board: &Board,
     schedule: &Schedule,
@@ -165,12 +169,7 @@ fn stream(
     command: &RunCommand,
     adaptation: Option<(ModelPlanner, TuningPolicy)>,
 ) -> Result<Stream> {
-    // Fills every worker's caches and memory pools.
-    let warm_up = 2 * engine.schedule()?.processors().count() as u64 + 2;
-    for result in engine.run((0..warm_up).map(|number| reference.frame(number))) {
-        reference.check(result.sequence, result.outcome)?;
-    }
-    engine.reset_metrics();
+    let warm_up = warm_up(engine, reference)?;
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let adapting = adaptation.map(|(mut planner, policy)| {
@@ -183,7 +182,12 @@ fn stream(
         let is_measured = AtomicBool::new(false);
         let (streamed, watts) = std::thread::scope(|scope| {
             let power = scope.spawn(|| mean_power(&is_measured));
-            let streamed = frames(engine, reference, command, warm_up);
+            let begin = Instant::now();
+            let is_enough = |count: u64| match command.duration {
+                Some(duration) => begin.elapsed() >= duration.0,
+                None => count >= command.frames,
+            };
+            let streamed = frames(engine, reference, is_enough, warm_up);
             is_measured.store(true, Ordering::Relaxed);
             (streamed, power.join().ok().flatten())
         });
@@ -198,6 +202,16 @@ fn stream(
     })
 }
 
+/// Fills every worker's caches and memory pools. Returns how many frames that took.
+pub(crate) fn warm_up(engine: &Engine, reference: &Reference) -> Result<u64> {
+    let frames = 2 * engine.schedule()?.processors().count() as u64 + 2;
+    for result in engine.run((0..frames).map(|number| reference.frame(number))) {
+        reference.check(result.sequence, result.outcome)?;
+    }
+    engine.reset_metrics();
+    Ok(frames)
+}
+
 /// What the machine's sensors show until somebody says that it is over; `None` without sensors.
 fn mean_power(is_over: &AtomicBool) -> Option<f64> {
     let sensors = PowerSensors::detect()?;
@@ -208,13 +222,13 @@ fn mean_power(is_over: &AtomicBool) -> Option<f64> {
     Some(readings.iter().sum::<f64>() / readings.len().max(1) as f64).filter(|watts| *watts > 0.0)
 }
 
-/// Submits and receives. Returns the results, and the largest difference from sequential inference.
-fn frames(engine: &Engine, reference: &Reference, command: &RunCommand, first: u64) -> Result<(Vec<FrameResult>, f32)> {
-    let begin = Instant::now();
-    let is_enough = |count: u64| match command.duration {
-        Some(duration) => begin.elapsed() >= duration.0,
-        None => count >= command.frames,
-    };
+/// Submits and receives until there are enough. Returns the results, and the largest difference from sequential inference.
+pub(crate) fn frames(
+    engine: &Engine,
+    reference: &Reference,
+    is_enough: impl Fn(u64) -> bool,
+    first: u64,
+) -> Result<(Vec<FrameResult>, f32)> {
     let mut count = 0;
     let supply = std::iter::from_fn(|| {
         let is_over = is_enough(count) || interrupt::requested();
@@ -304,7 +318,7 @@ fn adaptation(event: &TuningEvent) -> AdaptationReport {
 }
 
 /// Mean time between the ends of frames while they flow.
-fn measured_period(results: &[FrameResult], workers: usize) -> Option<f64> {
+pub(crate) fn measured_period(results: &[FrameResult], workers: usize) -> Option<f64> {
     let ends = results.iter().filter_map(|result| result.spans.last()).map(|span| span.end).collect();
     let stop = results.last()?.submitted;
     steady::interval(ends, workers, stop).map(|time| time.as_secs_f64())

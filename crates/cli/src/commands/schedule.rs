@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
 use crate::backends::Backends;
 use crate::clocks::choose_clocks;
+use crate::commands::several;
 use crate::model::Network;
 use crate::planning::{PROFILE_BUDGET, Plans};
 use crate::{clocks, files, machine, output, profiling, sharing};
@@ -32,7 +33,11 @@ struct Point {
 pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     let board = machine::board(command.board.board.as_deref())?;
-    let network = Network::load(command.model.model.as_deref().unwrap_or(DEFAULT_MODEL), &command.model.dimensions)?;
+    if command.models.len() > 1 {
+        return several::schedule(command, &board);
+    }
+    let model = command.models.first().map_or(DEFAULT_MODEL, String::as_str);
+    let network = Network::load(model, &command.dimensions)?;
     let mut clocks = Clocks::new();
     let plans = if command.clocks {
         let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?;

@@ -1,7 +1,7 @@
 use anyhow::{Context, Result};
 use millstream_board::BoardDocument;
 use millstream_cost::{CostModels, Measurements, Profile};
-use millstream_schedule::ScheduleDocument;
+use millstream_schedule::{ScheduleDocument, ScheduleSetDocument};
 
 use crate::arguments::SchemasCommand;
 use crate::files;
@@ -14,6 +14,7 @@ pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
         ("measurements", schemars::schema_for!(Measurements)),
         ("profile", schemars::schema_for!(Profile)),
         ("schedule", schemars::schema_for!(ScheduleDocument)),
+        ("schedule-set", schemars::schema_for!(ScheduleSetDocument)),
     ];
     for (name, schema) in schemas {
         let text = format!("{}\n", serde_json::to_string_pretty(&schema)?);

@@ -43,16 +43,16 @@ fn board(cores: &[usize]) -> Board {
 }
 
 #[derive(Debug, Clone)]
-pub struct Case {
+pub(crate) struct Case {
     sizes: Vec<usize>,
-    pub cores: Vec<usize>,
+    pub(crate) cores: Vec<usize>,
     /// Per class and operator; `None` is unsupported.
-    pub times: Vec<Vec<Option<u64>>>,
-    pub hand_over: Vec<(f64, f64)>,
+    pub(crate) times: Vec<Vec<Option<u64>>>,
+    pub(crate) hand_over: Vec<(f64, f64)>,
 }
 
 impl Case {
-    pub fn build(&self) -> (Graph, Board, CostTable) {
+    pub(crate) fn build(&self) -> (Graph, Board, CostTable) {
         let (graph, board) = (network(&self.sizes), board(&self.cores));
         let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
         for processor in table.processors() {
@@ -69,7 +69,7 @@ impl Case {
 }
 
 /// Up to two clusters of up to two cores, or up to four of one.
-pub fn cases() -> impl Strategy<Value = Case> {
+pub(crate) fn cases() -> impl Strategy<Value = Case> {
     let few = (prop::collection::vec(1_usize..3, 1..3), 1_usize..6);
     let many = (prop::collection::vec(Just(1_usize), 3..5), 1_usize..5);
     prop_oneof![3 => few, 1 => many].prop_flat_map(|(cores, operators)| {
@@ -131,7 +131,7 @@ fn enumerate(
 }
 
 /// Every plan there is, with no times yet.
-pub fn plans(problem: &Problem, board: &Board) -> Vec<Plan> {
+pub(crate) fn plans(problem: &Problem, board: &Board) -> Vec<Plan> {
     let free: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
     let place = |label: &str| board.clusters().iter().position(|cluster| cluster.label == label).unwrap();
     let classes: Vec<_> = board.processor_classes().map(|class| (place(&class.cluster), class)).collect();

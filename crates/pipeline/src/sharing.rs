@@ -1,0 +1,148 @@
+//! Several networks on one board.
+
+use millstream_cost::Nanoseconds;
+use millstream_schedule::Schedule;
+
+use crate::{PipelineError, Plan, Problem, best_period, pareto_front};
+
+/// A network that shares a board with others.
+#[derive(Debug, Clone, Copy)]
+pub struct Tenant<'a> {
+    /// What it is called in messages.
+    pub name: &'a str,
+    /// Its stage times on the whole board; all tenants' problems are of the same board.
+    pub problem: &'a Problem,
+    /// How many of its frames there are for each frame of a network with weight 1.
+    pub weight: f64,
+    /// The longest time of a frame through its pipeline.
+    pub deadline: Option<Nanoseconds>,
+}
+
+/// How networks share a board.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sharing {
+    /// A plan for each network, on processors of its own.
+    pub plans: Vec<Plan>,
+    /// The plans as schedules; no two use the same core or accelerator.
+    pub schedules: Vec<Schedule>,
+    /// How often a second all of them can pass as many frames as their weights say.
+    pub rounds_per_second: f64,
+}
+
+impl Sharing {
+    /// How often a second the rounds of frames would pass if one network after the other had the whole board.
+    pub fn rounds_in_turn(tenants: &[Tenant<'_>], plans: &[Plan]) -> f64 {
+        let seconds = tenants.iter().zip(plans).map(|(tenant, plan)| tenant.weight * plan.period.seconds());
+        1.0 / seconds.sum::<f64>().max(1e-12)
+    }
+}
+
+/// Divides the board's processors among networks so that rounds of frames, as many of each as its weight says, pass as often as possible
+/// and every network keeps to its deadline.
+///
+/// Exact among divisions that give every core and accelerator to one network: the best pipeline of each network for every set of
+/// processors is found by the exact searches, and dynamic programming over (networks, processors given away) finds the division.
+///
+/// # Errors
+/// [`PipelineError::Deadline`] if deadlines can't be met, with the network and the stage that stand in the way;
+/// [`PipelineError::Infeasible`] if the networks can't run beside each other at all.
+pub fn share(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
+    let Some(first) = tenants.first() else { return Err(PipelineError::Infeasible) };
+    let counts = &first.problem.counts;
+    let choices: Vec<Vec<Option<Plan>>> = tenants
+        .iter()
+        .map(|tenant| (0..counts.len()).map(|size| best_within(tenant, size)).collect::<Result<_, _>>())
+        .collect::<Result<_, _>>()?;
+    let value = |tenant: usize, plan: &Plan| 1.0 / (plan.period.seconds().max(1e-12) * tenants[tenant].weight);
+    let sizes = divide(first.problem, &choices, value);
+    let Some(sizes) = sizes else { return Err(obstacle(tenants)) };
+    let plans: Vec<Plan> =
+        choices.iter().zip(sizes).filter_map(|(own, size)| own.get(size).cloned().flatten()).collect();
+    let mut given = vec![0; first.problem.clusters()];
+    let schedules = tenants.iter().zip(&plans).map(|(tenant, plan)| tenant.problem.schedule_after(plan, &mut given));
+    let schedules = schedules.collect();
+    let rounds = plans.iter().enumerate().map(|(tenant, plan)| value(tenant, plan));
+    Ok(Sharing { rounds_per_second: rounds.fold(f64::INFINITY, f64::min), schedules, plans })
+}
+
+/// The plan with the shortest period on at most these processors that keeps to the deadline.
+fn best_within(tenant: &Tenant<'_>, size: usize) -> Result<Option<Plan>, PipelineError> {
+    if size == 0 {
+        return Ok(None);
+    }
+    let problem = tenant.problem.within(size);
+    let found = match tenant.deadline {
+        None => best_period(&problem).map(Some),
+        // From the lowest latency to the shortest period.
+        Some(deadline) => {
+            pareto_front(&problem).map(|front| front.into_iter().take_while(|plan| plan.latency <= deadline).last())
+        }
+    };
+    match found {
+        Err(PipelineError::Infeasible) => Ok(None),
+        other => other,
+    }
+}
+
+/// How many processors each gets so that the least value is as high as possible.
+fn divide(problem: &Problem, choices: &[Vec<Option<Plan>>], value: impl Fn(usize, &Plan) -> f64) -> Option<Vec<usize>> {
+    let counts = &problem.counts;
+    let mut best: Vec<Option<(f64, f64)>> = vec![Some((f64::INFINITY, 0.0)); counts.len()];
+    let mut chosen: Vec<Vec<usize>> = Vec::new();
+    for (tenant, plans) in choices.iter().enumerate() {
+        let mut next: Vec<Option<(f64, f64)>> = vec![None; counts.len()];
+        let mut choice = vec![0; counts.len()];
+        for (size, plan) in plans.iter().enumerate() {
+            let Some(own) = plan.as_ref().map(|plan| value(tenant, plan)) else { continue };
+            for used in counts.with_room_for(size) {
+                let Some((least, sum)) = best[used] else { continue };
+                let candidate = (least.min(own), sum + own);
+                if next[used + size].is_none_or(|known| candidate > known) {
+                    (next[used + size], choice[used + size]) = (Some(candidate), size);
+                }
+            }
+        }
+        best = next;
+        chosen.push(choice);
+    }
+    let last = (0..counts.len()).filter_map(|used| Some((best[used]?, used)));
+    let (_, mut used) = last.max_by(|one, other| one.0.0.total_cmp(&other.0.0).then(one.0.1.total_cmp(&other.0.1)))?;
+    let mut sizes = Vec::with_capacity(choices.len());
+    for choice in chosen.iter().rev() {
+        sizes.push(choice[used]);
+        used -= choice[used];
+    }
+    sizes.reverse();
+    Some(sizes)
+}
+
+/// Why there is no division: the network that misses its deadline by most where the worst miss is least.
+fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
+    let Some(first) = tenants.first() else { return PipelineError::Infeasible };
+    let quickest = |tenant: &Tenant<'_>, size: usize| {
+        let found = if size == 0 { None } else { pareto_front(&tenant.problem.within(size)).ok() };
+        found.and_then(|front| front.into_iter().next())
+    };
+    let choices: Vec<Vec<Option<Plan>>> = tenants
+        .iter()
+        .map(|tenant| (0..first.problem.counts.len()).map(|size| quickest(tenant, size)).collect())
+        .collect();
+    let slack = |tenant: usize, plan: &Plan| match tenants[tenant].deadline {
+        Some(deadline) => deadline.seconds() / plan.latency.seconds().max(1e-12),
+        None => f64::MAX,
+    };
+    let Some(sizes) = divide(first.problem, &choices, slack) else { return PipelineError::Infeasible };
+    let plans = choices.iter().zip(sizes).filter_map(|(own, size)| own.get(size).cloned().flatten());
+    let worst = plans.enumerate().min_by(|one, other| slack(one.0, &one.1).total_cmp(&slack(other.0, &other.1)));
+    let Some((tenant, plan)) = worst else { return PipelineError::Infeasible };
+    let longest = plan.stages.iter().max_by_key(|stage| stage.times.iter().max().copied());
+    let (Some(stage), Some(deadline)) = (longest, tenants[tenant].deadline) else { return PipelineError::Infeasible };
+    PipelineError::Deadline {
+        network: tenants[tenant].name.to_owned(),
+        deadline,
+        least: plan.latency,
+        configuration: plan.configuration(),
+        bottleneck: Plan { stages: vec![stage.clone()], ..plan.clone() }.configuration(),
+        takes: stage.times.iter().max().copied().unwrap_or_default(),
+    }
+}

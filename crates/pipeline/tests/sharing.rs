@@ -1,0 +1,80 @@
+//! Dividing a board among networks, against every division there is.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod random_cases;
+
+use std::collections::HashSet;
+
+use millstream_board::Board;
+use millstream_cost::Nanoseconds;
+use millstream_partition::Chain;
+use millstream_pipeline::{PipelineError, Plan, Problem, Sharing, Tenant, share};
+use proptest::prelude::*;
+use random_cases::{Case, cases, plans};
+
+/// Period and latency of every plan, with the cores of each cluster that it uses.
+fn all(case: &Case, problem: &Problem) -> Vec<(Vec<usize>, Nanoseconds, Nanoseconds)> {
+    let (graph, board, table) = case.build();
+    let used = |board: &Board, plan: &Plan| -> Vec<usize> {
+        let classes = || plan.stages.iter().flat_map(|stage| &stage.replicas);
+        let of = |label: &str| classes().filter(|class| class.cluster == label).map(|class| class.count).sum();
+        board.clusters().iter().map(|cluster| of(&cluster.label)).collect()
+    };
+    let evaluated = plans(problem, &board).into_iter().filter_map(|plan| {
+        let evaluation = problem.schedule(&plan).evaluate(&graph, &table).ok()?;
+        Some((used(&board, &plan), evaluation.period, evaluation.latency))
+    });
+    evaluated.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn no_division_is_better(case in cases(), scale in 1_u64..6, weight in 0.25..4.0, share_of in 0.0..2.0) {
+        let mut other = case.clone();
+        other.times.iter_mut().flatten().flatten().for_each(|time| *time = *time * scale % 3000 + 1);
+        let (graph, board, table) = case.build();
+        let (other_graph, _, other_table) = other.build();
+        let one = Problem::new(&graph, &Chain::of(&graph), &board, &table);
+        let two = Problem::new(&other_graph, &Chain::of(&other_graph), &board, &other_table);
+        let (Ok(one), Ok(two)) = (one, two) else { return Ok(()) };
+        let (mine, theirs) = (all(&case, &one), all(&other, &two));
+        let mean = mine.iter().map(|plan| plan.2.0).sum::<u64>() / mine.len().max(1) as u64;
+        let deadline = Some(Nanoseconds((mean as f64 * share_of) as u64)).filter(|_| share_of < 1.5);
+        let limits: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
+        let mut best: Option<f64> = None;
+        for (used, period, latency) in &mine {
+            for (taken, other_period, _) in &theirs {
+                let fits = used.iter().zip(taken).zip(&limits).all(|((used, taken), limit)| used + taken <= *limit);
+                if fits && deadline.is_none_or(|deadline| *latency <= deadline) {
+                    let rate = (1.0 / period.seconds()).min(1.0 / (other_period.seconds() * weight));
+                    best = Some(best.map_or(rate, |best| best.max(rate)));
+                }
+            }
+        }
+        let tenants = [
+            Tenant { name: "one", problem: &one, weight: 1.0, deadline },
+            Tenant { name: "two", problem: &two, weight, deadline: None },
+        ];
+        match (share(&tenants), best) {
+            (Ok(Sharing { plans, schedules, rounds_per_second }), Some(best)) => {
+                prop_assert!((rounds_per_second / best - 1.0).abs() < 1e-9, "{rounds_per_second} {best}");
+                prop_assert!(deadline.is_none_or(|deadline| plans[0].latency <= deadline));
+                let cores: Vec<_> = schedules.iter().flat_map(|own| own.processors()).flat_map(|own| &own.cores).collect();
+                prop_assert_eq!(cores.iter().collect::<HashSet<_>>().len(), cores.len(), "{:?}", schedules);
+                for (schedule, (graph, table)) in schedules.iter().zip([(&graph, &table), (&other_graph, &other_table)]) {
+                    prop_assert!(schedule.validate(graph, &board).is_ok());
+                    prop_assert!(schedule.evaluate(graph, table).is_ok());
+                }
+            }
+            (Err(PipelineError::Deadline { network, deadline: limit, least, .. }), None) => {
+                prop_assert_eq!((network.as_str(), Some(limit)), ("one", deadline));
+                prop_assert!(least > limit);
+            }
+            (Err(PipelineError::Infeasible), None) => {}
+            (found, best) => prop_assert!(false, "{found:?} {best:?}"),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ScheduleDocument, ScheduleError};
+
+/// The `format` of files with the schedules of several networks.
+pub const SCHEDULE_SET_FORMAT: &str = "millstream-schedule-set";
+/// The `version` of such files that is written and read.
+pub const SCHEDULE_SET_VERSION: u32 = 1;
+
+/// Schedules of several networks that share a board, as they stand in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleSetDocument {
+    /// Always `millstream-schedule-set`.
+    pub format: String,
+    /// Version of the format.
+    pub version: u32,
+    /// How often a second as many frames of each network can pass as its weight says.
+    pub rounds_per_second: f64,
+    /// The same if one network after the other had the whole board, each with its best pipeline.
+    pub rounds_per_second_in_turn: f64,
+    /// One entry per network.
+    pub networks: Vec<SharedSchedule>,
+}
+
+/// One of several networks that share a board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SharedSchedule {
+    /// Frames for each frame of a network with weight 1.
+    pub weight: f64,
+    /// The longest time of a frame through the pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<f64>,
+    /// Its schedule, on processors that no other network uses.
+    pub schedule: ScheduleDocument,
+}
+
+impl ScheduleSetDocument {
+    /// Whether a file says that it is one.
+    pub fn is_one(text: &str) -> bool {
+        /// The only field that matters.
+        #[derive(Deserialize)]
+        struct Format {
+            format: String,
+        }
+        serde_json::from_str(text).is_ok_and(|own: Format| own.format == SCHEDULE_SET_FORMAT)
+    }
+
+    /// Reads a file with the schedules of several networks.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Malformed`] if it is not one, [`ScheduleError::SharedProcessor`] if two networks use the same core or
+    /// accelerator.
+    pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
+        let malformed = |detail: String| ScheduleError::Malformed { detail };
+        let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        if document.format != SCHEDULE_SET_FORMAT {
+            return Err(malformed(format!("format is '{}', must be '{SCHEDULE_SET_FORMAT}'", document.format)));
+        }
+        if document.version != SCHEDULE_SET_VERSION {
+            let detail = format!("version is {}, this tool reads {SCHEDULE_SET_VERSION}", document.version);
+            return Err(malformed(detail));
+        }
+        document.check_processors()?;
+        Ok(document)
+    }
+
+    fn check_processors(&self) -> Result<(), ScheduleError> {
+        let mut taken = Vec::new();
+        for network in &self.networks {
+            let mut own = Vec::new();
+            let stages = network.schedule.stages.iter().flat_map(|stage| &stage.replicas);
+            for processor in stages.flat_map(|replica| &replica.assignments).map(|own| &own.processor) {
+                let names = match processor.is_accelerator() {
+                    true => vec![processor.cluster.clone()],
+                    false => processor.cores.iter().map(|core| format!("core {core}")).collect(),
+                };
+                if let Some(unit) = names.iter().find(|unit| taken.contains(*unit)) {
+                    let network = network.schedule.model.name.clone();
+                    return Err(ScheduleError::SharedProcessor { network, unit: unit.clone() });
+                }
+                own.extend(names);
+            }
+            taken.extend(own);
+        }
+        Ok(())
+    }
+}
