@@ -9,10 +9,14 @@ use clap::{Args, Parser, Subcommand};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Constraints, Objective};
 use millstream_reproduce::Paper;
+use millstream_sim::Disturbance;
 
 use crate::duration::Budget;
 use crate::planning::Aim;
-use values::{parse_deadline, parse_dimension, parse_noise, parse_rate, parse_slow_core, parse_watts, parse_weight};
+use values::{
+    parse_deadline, parse_dimension, parse_loss, parse_noise, parse_rate, parse_restoration, parse_slow_core,
+    parse_speed, parse_watts, parse_weight,
+};
 
 pub(crate) use tune::{Algorithm, TuneCommand};
 pub(crate) use values::SlowCore;
@@ -303,6 +307,27 @@ pub(crate) struct SimulateCommand {
     /// Seed of the noise
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Frames per second that arrive, as from a camera, instead of always another one
+    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
+    pub(crate) frame_rate: Option<f64>,
+    /// Let processors compete for the memory bandwidth that the board file states
+    #[arg(long)]
+    pub(crate) memory: bool,
+    /// Let clusters heat up as the board file states, and lower their clocks
+    #[arg(long)]
+    pub(crate) heat: bool,
+    /// From some time on, run a cluster or accelerator at a part of its speed, such as 2s:B:0.5; may be repeated
+    #[arg(long = "speed", value_name = "TIME:LABEL:FACTOR", value_parser = parse_speed)]
+    pub(crate) speeds: Vec<Disturbance>,
+    /// Take a core or an accelerator away at some time, such as 2s:4 or 2s:G; may be repeated
+    #[arg(long = "lose", value_name = "TIME:CORE|LABEL", value_parser = parse_loss)]
+    pub(crate) losses: Vec<Disturbance>,
+    /// Give it back at some time; may be repeated
+    #[arg(long = "restore", value_name = "TIME:CORE|LABEL", value_parser = parse_restoration)]
+    pub(crate) restorations: Vec<Disturbance>,
+    /// A schedule for the frames that are left when a stage has lost all its replicas
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fallback: Option<PathBuf>,
     /// Write a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,

@@ -1,6 +1,8 @@
 //! Values of flags, and how they are written.
 
 use millstream_board::CoreId;
+use millstream_cost::Nanoseconds;
+use millstream_sim::{Disturbance, DisturbanceKind, Unit};
 
 use crate::duration::Budget;
 
@@ -36,6 +38,40 @@ pub(super) fn parse_deadline(text: &str) -> Result<(String, Budget), String> {
     let (name, time) =
         text.split_once('=').ok_or_else(|| format!("'{text}' is not NAME=TIME, such as resnet50=40ms"))?;
     Ok((name.to_owned(), time.parse()?))
+}
+
+pub(super) fn parse_speed(text: &str) -> Result<Disturbance, String> {
+    let expected = || format!("'{text}' is not TIME:LABEL:FACTOR, such as 2s:B:0.5, with a factor above 0");
+    let (at, rest) = text.split_once(':').ok_or_else(expected)?;
+    let (label, factor) = rest.split_once(':').ok_or_else(expected)?;
+    let factor: Option<f64> = factor.parse().ok().filter(|factor| (1e-3..=1e3).contains(factor));
+    let kind = DisturbanceKind::Speed { label: label.to_owned(), factor: factor.ok_or_else(expected)? };
+    Ok(Disturbance { at: moment(at)?, kind })
+}
+
+pub(super) fn parse_loss(text: &str) -> Result<Disturbance, String> {
+    let (at, unit) = unit_at(text)?;
+    Ok(Disturbance { at, kind: DisturbanceKind::Lost(unit) })
+}
+
+pub(super) fn parse_restoration(text: &str) -> Result<Disturbance, String> {
+    let (at, unit) = unit_at(text)?;
+    Ok(Disturbance { at, kind: DisturbanceKind::Restored(unit) })
+}
+
+fn unit_at(text: &str) -> Result<(Nanoseconds, Unit), String> {
+    let expected = || format!("'{text}' is not TIME:CORE or TIME:LABEL, such as 2s:4 or 2s:G");
+    let (at, unit) = text.split_once(':').ok_or_else(expected)?;
+    let unit = match unit.parse() {
+        Ok(core) => Unit::Core(CoreId(core)),
+        Err(_) if unit.chars().next().is_some_and(char::is_alphabetic) => Unit::Accelerator(unit.to_owned()),
+        Err(_) => return Err(expected()),
+    };
+    Ok((moment(at)?, unit))
+}
+
+fn moment(text: &str) -> Result<Nanoseconds, String> {
+    text.parse().map(|Budget(time)| Nanoseconds::from(time))
 }
 
 pub(super) fn parse_watts(text: &str) -> Result<f64, String> {

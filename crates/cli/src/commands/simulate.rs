@@ -1,18 +1,29 @@
-use anyhow::{Context, Result};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
-use millstream_schedule::{Evaluation, Schedule};
-use millstream_sim::{Settings, Simulation, simulate};
+use millstream_schedule::{Evaluation, Schedule, ScheduleDocument, ScheduleSetDocument};
+use millstream_sim::{Conditions, DisturbanceKind, Simulation, Span, Stream, Unit, simulate_streams};
 use serde::Serialize;
 
 use crate::arguments::SimulateCommand;
+use crate::commands::several::{self, Loaded};
 use crate::model::Network;
 use crate::scheduled::Scheduled;
 use crate::{files, output, profiling};
 
+/// Changes of speed that are shown.
+const MOST_SPEEDS: usize = 8;
+
 #[derive(Serialize)]
 struct Report {
+    network: String,
     configuration: String,
     frames: usize,
+    /// Frames that never got through.
+    unfinished: usize,
     predicted_period_seconds: f64,
     simulated_period_seconds: f64,
     predicted_latency_seconds: f64,
@@ -27,41 +38,145 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     if let Some(trace) = &command.trace {
         files::check_writable(trace)?;
     }
-    let Scheduled { network, board, schedule, .. } = Scheduled::load(&command.scheduled)?;
-    let graph = network.model.graph();
-    let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?;
+    let (board, loaded) = load(command)?;
+    let mut tables = Vec::new();
+    for own in &loaded {
+        let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &own.network, &board)?;
+        tables.push(table.at_clocks(&board, &own.document.clocks));
+    }
+    let fallback = command.fallback.as_ref().map(|path| fallback(path, &loaded, &board)).transpose()?;
     let context = || command.scheduled.schedule.display().to_string();
-    let evaluation = schedule.evaluate(graph, &table).with_context(context)?;
-    let settings = Settings {
-        frames: command.frames as usize,
-        queue: command.queue as usize,
-        noise: command.noise / 100.0,
-        seed: command.seed,
-        keeps_spans: command.trace.is_some(),
-    };
-    let simulation = simulate(&schedule, graph, &table, &settings)?;
+    let streams: Vec<Stream<'_>> = loaded
+        .iter()
+        .zip(&tables)
+        .map(|(own, table)| Stream {
+            schedule: &own.schedule,
+            graph: own.network.model.graph(),
+            table,
+            frames: command.frames as usize,
+            queue: command.queue as usize,
+            interval: command.frame_rate.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
+            fallback: fallback.as_ref(),
+        })
+        .collect();
+    let simulations = simulate_streams(&streams, &conditions(command, &board)?).with_context(context)?;
     if let Some(path) = &command.trace {
-        files::write(path, &trace(&schedule, &network, &simulation))?;
+        files::write(path, &trace(&loaded, &simulations))?;
         output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
     }
-    if command.json {
-        return output::json(&Report {
-            configuration: schedule.to_string(),
+    let mut reports = Vec::new();
+    for ((own, table), simulation) in loaded.iter().zip(&tables).zip(&simulations) {
+        let evaluation = own.schedule.evaluate(own.network.model.graph(), table)?;
+        if !command.json {
+            if !reports.is_empty() {
+                output::line("");
+            }
+            print(&own.network, &own.schedule, &evaluation, simulation);
+            print_energy(own, table, simulation)?;
+        }
+        reports.push(Report {
+            network: own.network.name().to_owned(),
+            configuration: own.schedule.to_string(),
             frames: simulation.frames.len(),
+            unfinished: simulation.unfinished,
             predicted_period_seconds: evaluation.period.seconds(),
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
             worst_latency_seconds: simulation.worst_latency().seconds(),
-            joules_per_frame: simulation.joules_per_frame(&schedule, &table),
+            joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
             events: simulation.events,
         });
     }
-    print(&network, &schedule, &evaluation, &simulation);
-    if let Some(joules) = simulation.joules_per_frame(&schedule, &table) {
-        let predicted = schedule.energy(graph, &table)?.map_or(f64::NAN, |energy| energy.joules_per_frame);
+    if command.json {
+        return match reports.as_slice() {
+            [single] => output::json(single),
+            several => output::json(&several),
+        };
+    }
+    if let Some(first) = simulations.first() {
+        for (at, label, factor) in first.speeds.iter().take(MOST_SPEEDS) {
+            output::line(format!("After {:.2} s: {label} at {:.0} % of its speed", at.seconds(), 100.0 * factor));
+        }
+        if first.speeds.len() > MOST_SPEEDS {
+            output::line(format!("and {} more changes of speed", first.speeds.len() - MOST_SPEEDS));
+        }
+    }
+    Ok(())
+}
+
+/// The networks of a schedule file, whether it has one or several.
+fn load(command: &SimulateCommand) -> Result<(Board, Vec<Loaded>)> {
+    if ScheduleSetDocument::is_one(&files::read(&command.scheduled.schedule)?) {
+        return several::load(&command.scheduled);
+    }
+    let Scheduled { network, board, schedule, document } = Scheduled::load(&command.scheduled)?;
+    Ok((board, vec![Loaded { network, schedule, document, weight: 1.0, deadline_seconds: None }]))
+}
+
+fn fallback(path: &Path, loaded: &[Loaded], board: &Board) -> Result<Schedule> {
+    let [single] = loaded else { bail!("several networks have no common fallback") };
+    let context = || path.display().to_string();
+    let document = ScheduleDocument::from_json(&files::read(path)?).with_context(context)?;
+    let model = &single.network.model;
+    document.resolve(model.graph(), model.digest(), board).with_context(context)
+}
+
+/// What the flags ask for, and what the board file says of it.
+fn conditions(command: &SimulateCommand, board: &Board) -> Result<Conditions> {
+    let known = Conditions::of(board);
+    if command.memory && known.memory_bytes_per_second.is_none() {
+        bail!(
+            "board '{}' does not say what its memory moves: give its file a 'memory' with 'bytes_per_second'",
+            board.name()
+        );
+    }
+    if command.heat && known.thermals.is_empty() {
+        bail!("board '{}' does not say how its clusters heat up: give one in its file a 'thermal'", board.name());
+    }
+    let disturbances = command.speeds.iter().chain(&command.losses).chain(&command.restorations);
+    for disturbance in disturbances.clone() {
+        check(&disturbance.kind, board)?;
+    }
+    Ok(Conditions {
+        noise: command.noise / 100.0,
+        seed: command.seed,
+        keeps_spans: command.trace.is_some(),
+        memory_bytes_per_second: known.memory_bytes_per_second.filter(|_| command.memory),
+        thermals: if command.heat { known.thermals } else { Vec::new() },
+        disturbances: disturbances.cloned().collect(),
+    })
+}
+
+fn check(kind: &DisturbanceKind, board: &Board) -> Result<()> {
+    let is_label = |label: &str| board.cluster(label).is_ok() || board.accelerator(label).is_some();
+    let (what, is_known) = match kind {
+        DisturbanceKind::Speed { label, .. } => (label.clone(), is_label(label)),
+        DisturbanceKind::Lost(Unit::Core(core)) | DisturbanceKind::Restored(Unit::Core(core)) => {
+            (format!("core {core}"), board.cores().any(|own| own.id == *core))
+        }
+        DisturbanceKind::Lost(Unit::Accelerator(label)) | DisturbanceKind::Restored(Unit::Accelerator(label)) => {
+            (format!("accelerator {label}"), board.accelerator(label).is_some())
+        }
+    };
+    if is_known { Ok(()) } else { bail!("board '{}' has no {what}", board.name()) }
+}
+
+fn print_energy(own: &Loaded, table: &CostTable, simulation: &Simulation) -> Result<()> {
+    if let Some(joules) = simulation.joules_per_frame(&own.schedule, table) {
+        let predicted = own.schedule.energy(own.network.model.graph(), table)?;
+        let predicted = predicted.map_or(f64::NAN, |energy| energy.joules_per_frame);
         output::line(format!(
             "Energy:     {joules:.3} J per frame simulated, {predicted:.3} by the analytic evaluation ({:.2} frames/J)",
             1.0 / joules
+        ));
+    }
+    if let Some(at) = simulation.fell_back {
+        output::line(format!("Fallback:   after {:.3} s, because a stage had lost all its replicas", at.seconds()));
+    }
+    if simulation.unfinished > 0 {
+        output::line(format!(
+            "Unfinished: {} frames, because a stage has lost all its replicas; --fallback names another schedule for them",
+            simulation.unfinished
         ));
     }
     Ok(())
@@ -106,24 +221,34 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
     ));
 }
 
-fn trace(schedule: &Schedule, network: &Network, simulation: &Simulation) -> String {
+/// The networks' tracks one after the other.
+fn trace(loaded: &[Loaded], simulations: &[Simulation]) -> String {
     let mut tracks = Vec::new();
-    let mut first_track = Vec::new();
-    for (index, stage) in schedule.stages.iter().enumerate() {
-        let mut of_stage = Vec::new();
-        for replica in &stage.replicas {
-            of_stage.push(tracks.len());
-            let names = replica.assignments.iter();
-            tracks.extend(names.map(|assignment| format!("stage {} {}", index + 1, assignment.processor)));
+    let mut events = Vec::new();
+    for (own, simulation) in loaded.iter().zip(simulations) {
+        let prefix = if loaded.len() > 1 { format!("{} ", own.network.name()) } else { String::new() };
+        let mut first_track = Vec::new();
+        for (index, stage) in own.schedule.stages.iter().enumerate() {
+            let mut of_stage = Vec::new();
+            for replica in &stage.replicas {
+                of_stage.push(tracks.len());
+                let names = replica.assignments.iter();
+                tracks.extend(names.map(|assignment| format!("{prefix}stage {} {}", index + 1, assignment.processor)));
+            }
+            first_track.push(of_stage);
         }
-        first_track.push(of_stage);
+        let graph = own.network.model.graph();
+        let event = |span: &Span| {
+            Some(TraceEvent {
+                name: format!("frame {} {}", span.frame, graph.operator(span.operator).name),
+                track: first_track.get(span.stage)?.get(span.replica)? + span.processor,
+                start_microseconds: span.start.seconds() * 1e6,
+                duration_microseconds: (span.end - span.start).seconds() * 1e6,
+            })
+        };
+        // A fallback has other stages: its spans belong to no track.
+        let is_of_schedule = |span: &&Span| simulation.fell_back.is_none_or(|at| span.start < at);
+        events.extend(simulation.spans.iter().filter(is_of_schedule).filter_map(event));
     }
-    let graph = network.model.graph();
-    let event = |span: &millstream_sim::Span| TraceEvent {
-        name: format!("frame {} {}", span.frame, graph.operator(span.operator).name),
-        track: first_track[span.stage][span.replica] + span.processor,
-        start_microseconds: span.start.seconds() * 1e6,
-        duration_microseconds: (span.end - span.start).seconds() * 1e6,
-    };
-    chrome_trace(&tracks, &simulation.spans.iter().map(event).collect::<Vec<_>>())
+    chrome_trace(&tracks, &events)
 }
