@@ -1,9 +1,12 @@
-//! Co-scheduling: tables 3 to 5 and figure 10 from the coefficients of table 2.
+//! Co-scheduling: tables 2 to 6 and figures 10 and 11, from the coefficients of table 2.
 
 mod accuracy;
 mod data;
+mod energy;
+mod tiny_darknet;
 
 use millstream_cosched::{Split, exact_split, published_split};
+use millstream_cost::ConvolutionSize;
 use millstream_report::{Align, BarChart, Table, milliseconds, percent};
 
 use crate::{Claim, Figure, Kind, ReproduceError, Reproduction, Section};
@@ -24,10 +27,13 @@ struct Outcome {
 
 impl Outcome {
     fn of(platform: &Platform, processing_elements: u64, layer: Layer) -> Self {
-        let size = layer.convolution();
+        Self::of_size(platform, processing_elements, &layer.convolution())
+    }
+
+    fn of_size(platform: &Platform, processing_elements: u64, size: &ConvolutionSize) -> Self {
         let (model, cpu_model) = (platform.accelerator(processing_elements), platform.cpu());
-        let accelerator = |channels: u64| model.latency(&size, channels).total_seconds;
-        let cpu = |channels: u64| cpu_model.seconds(&size, channels);
+        let accelerator = |channels: u64| model.latency(size, channels).total_seconds;
+        let cpu = |channels: u64| cpu_model.seconds(size, channels);
         let (accelerator_seconds, cpu_seconds) = (accelerator(size.filters), cpu(size.filters));
         let split = published_split(size.filters, accelerator_seconds, cpu_seconds);
         let exact = exact_split(size.filters, accelerator, cpu);
@@ -53,11 +59,20 @@ impl Outcome {
 
 pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
     let (section, figure) = speedups()?;
+    let (energy, energy_figure) = energy::section()?;
     Ok(Reproduction {
         paper: "Kim et al., CPU-Accelerator Co-Scheduling for CNN Acceleration at the Edge (IEEE Access 2020)"
             .to_owned(),
-        sections: vec![layers(), accuracy::section()?, idle_times(), section],
-        figures: vec![figure],
+        sections: vec![
+            accuracy::coefficients()?,
+            layers(),
+            accuracy::section()?,
+            idle_times(),
+            tiny_darknet::section(),
+            section,
+            energy,
+        ],
+        figures: vec![figure, energy_figure],
     })
 }
 

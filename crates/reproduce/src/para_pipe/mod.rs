@@ -1,5 +1,6 @@
 //! Para-Pipe: subgraphs of its networks, and mapping them on an NPU and two DSPs.
 
+mod amlogic;
 mod strategies;
 
 use std::time::{Duration, Instant};
@@ -64,10 +65,15 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
         sections.push(solving()?);
     }
     let mut figures = Vec::new();
-    if selection == Selection::default() || selection.figure == Some(11) {
-        let (section, figure) = strategies::strategies()?;
-        sections.push(section);
+    if selection.wants_table(2) || selection.figure == Some(11) {
+        let (found, figure) = strategies::strategies()?;
+        sections.extend(found);
         figures.push(figure);
+    }
+    if selection == Selection::default() || matches!(selection.figure, Some(10 | 12 | 13)) {
+        let (found, drawn) = amlogic::figures()?;
+        sections.extend(found);
+        figures.extend(drawn);
     }
     Ok(Reproduction {
         paper:

@@ -1,19 +1,12 @@
 //! Pipe-it's board, with costs calibrated to what its clusters reach alone.
 
 use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::{CoreScaling, CostTable, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::Problem;
 
 use crate::ReproduceError;
-
-/// Frames per second of one cluster with so many cores: columns of tables IV and VII.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) cores: usize,
-    pub(super) frames_per_second: f64,
-}
 
 /// What is known of a network on the board.
 #[derive(Debug, Clone, Copy)]
@@ -39,30 +32,6 @@ const fn network(name: &'static str, model: &'static str, big: [f64; 2], small: 
     Network { name, model, big, small }
 }
 
-/// Time of a whole network by number of cores: a part that more cores do not shorten, and one that they share.
-///
-/// The line goes through both measurements. Where they say that threads gain more than linearly, all of the time is shared and only the
-/// first one, of the cluster as a whole, is met.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scaling {
-    alone: f64,
-    shared: f64,
-}
-
-impl Scaling {
-    pub(super) fn through(whole: Measured, part: Measured) -> Self {
-        let [long, short] = [part, whole].map(|measured| 1.0 / measured.frames_per_second);
-        let inverse = |measured: Measured| 1.0 / measured.cores as f64;
-        let shared = (long - short) / (inverse(part) - inverse(whole));
-        let alone = short - shared * inverse(whole);
-        if alone < 0.0 { Self { alone: 0.0, shared: short * whole.cores as f64 } } else { Self { alone, shared } }
-    }
-
-    pub(super) fn seconds(self, cores: usize) -> f64 {
-        self.alone + self.shared / cores as f64
-    }
-}
-
 /// The board with so many big and small cores.
 pub(super) struct HiKey {
     board: Board,
@@ -83,21 +52,16 @@ impl HiKey {
     }
 
     /// Where the scaling of a network's clusters is anchored: at the measurement of as many cores as the board has.
-    pub(super) fn scaling(&self, network: &Network) -> [Scaling; 2] {
-        let measured = |cores: usize, frames_per_second: f64| Measured { cores, frames_per_second };
-        let big = [measured(4, network.big[0]), measured(3, network.big[1])];
-        let small = [measured(4, network.small[0]), measured(2, network.small[1])];
-        let anchored = |[four, fewer]: [Measured; 2], has_all: bool| {
-            let scaling = Scaling::through(four, fewer);
-            if has_all {
-                return scaling;
-            }
+    pub(super) fn scaling(&self, network: &Network) -> [CoreScaling; 2] {
+        let anchored = |[four, fewer]: [(usize, f64); 2]| {
+            let seconds = [four, fewer].map(|(cores, frames_per_second)| (cores, 1.0 / frames_per_second));
+            let [_, (cores, part)] = seconds;
+            let Some(scaling) = CoreScaling::through(&seconds) else { unreachable!("there are two measurements") };
             // The smaller board is met exactly, and keeps the shape of the line.
-            let factor = 1.0 / fewer.frames_per_second / scaling.seconds(fewer.cores);
-            Scaling { alone: factor * scaling.alone, shared: factor * scaling.shared }
+            if self.big == 4 { scaling } else { scaling.scaled(part / scaling.seconds(cores)) }
         };
-        let has_all = self.big == 4;
-        [anchored(big, has_all), anchored(small, has_all)]
+        let [big, small] = [network.big, network.small];
+        [anchored([(4, big[0]), (3, big[1])]), anchored([(4, small[0]), (2, small[1])])]
     }
 
     /// The network as a chain of its layers, each taking its share of the multiply-accumulates of the whole network's time.
@@ -134,19 +98,4 @@ fn chain(layers: usize) -> Graph {
         builder.build()
     };
     build().unwrap_or_else(|error| unreachable!("a chain is a graph: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_go_through_the_measurements() {
-        let measured = |cores, frames_per_second| Measured { cores, frames_per_second };
-        let line = Scaling::through(measured(4, 1.5), measured(2, 1.0));
-        assert!((line.seconds(4) - 1.0 / 1.5).abs() < 1e-12 && (line.seconds(2) - 1.0).abs() < 1e-12);
-        // More than twice as fast with twice the cores.
-        let linear = Scaling::through(measured(4, 1.5), measured(2, 0.7));
-        assert!((linear.seconds(4) - 1.0 / 1.5).abs() < 1e-12 && (linear.seconds(2) - 2.0 / 1.5).abs() < 1e-12);
-    }
 }

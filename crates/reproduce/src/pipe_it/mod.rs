@@ -1,7 +1,9 @@
 //! Pipe-it: how many layers the networks have, how many ways there are to run them, and how fast the best are.
 
 mod hikey;
+mod power;
 mod throughput;
+mod together;
 
 use millstream_graph::{Graph, OperatorKind};
 use millstream_pipeline::{design_points, pipelines};
@@ -35,6 +37,8 @@ pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
             throughput::searches(4, 4)?,
             throughput::printed_pipelines()?,
             throughput::searches(3, 2)?,
+            power::section()?,
+            together::section()?,
         ],
         figures: Vec::new(),
     })

@@ -8,9 +8,9 @@ use super::hikey::{HiKey, NETWORKS, Network};
 use crate::{Claim, Kind, ReproduceError, Section};
 
 /// A printed pipeline: cluster, cores and last layer of each stage; and its throughput in frames per second.
-struct Printed {
-    stages: &'static [(char, usize, usize)],
-    frames_per_second: f64,
+pub(super) struct Printed {
+    pub(super) stages: &'static [(char, usize, usize)],
+    pub(super) frames_per_second: f64,
 }
 
 const fn printed(stages: &'static [(char, usize, usize)], frames_per_second: f64) -> Printed {
@@ -18,7 +18,7 @@ const fn printed(stages: &'static [(char, usize, usize)], frames_per_second: f64
 }
 
 /// Table V with the fourth column of table IV: searched with predicted layer times.
-const PREDICTED: [Printed; 5] = [
+pub(super) const PREDICTED: [Printed; 5] = [
     printed(&[('B', 4, 9), ('s', 4, 11)], 8.9),
     printed(&[('B', 4, 29), ('s', 2, 41), ('s', 1, 45), ('s', 1, 58)], 11.3),
     printed(&[('B', 2, 11), ('B', 2, 21), ('s', 3, 26), ('s', 1, 28)], 23.5),
@@ -55,16 +55,21 @@ pub(super) fn layers(graph: &Graph) -> Vec<u64> {
     graph.order().iter().flat_map(nodes).collect()
 }
 
-/// Frames per second of a printed pipeline under the calibrated costs.
-fn ours(printed: &Printed, board: &HiKey, network: &Network, shares: &[f64]) -> f64 {
+/// What each stage of a printed pipeline takes under the calibrated costs.
+pub(super) fn stage_seconds(printed: &Printed, board: &HiKey, network: &Network, shares: &[f64]) -> Vec<f64> {
     let [big, small] = board.scaling(network);
     let mut start = 0;
-    let slowest = printed.stages.iter().map(|&(cluster, cores, end)| {
+    let seconds = printed.stages.iter().map(|&(cluster, cores, end)| {
         let share: f64 = shares[start..end].iter().sum();
         start = end;
         share * if cluster == 'B' { big } else { small }.seconds(cores)
     });
-    1.0 / slowest.fold(0.0, f64::max)
+    seconds.collect()
+}
+
+/// Frames per second of a printed pipeline under the calibrated costs.
+fn ours(printed: &Printed, board: &HiKey, network: &Network, shares: &[f64]) -> f64 {
+    1.0 / stage_seconds(printed, board, network, shares).into_iter().fold(0.0, f64::max)
 }
 
 fn configuration(printed: &Printed) -> String {

@@ -1,5 +1,7 @@
 //! Thread granularity: the fitted lines, where they cross, and what they choose.
 
+mod networks;
+
 use millstream_cost::{Granularity, GranularityModel, Line};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
@@ -54,9 +56,11 @@ pub(crate) fn model() -> GranularityModel {
 
 pub(crate) fn reproduce() -> Result<Reproduction, ReproduceError> {
     let model = model();
+    let mut sections = vec![crossovers(&model), layers(&model), frequencies(&model)];
+    sections.extend(networks::tables(&model)?);
     Ok(Reproduction {
         paper: "Motamedi et al., Machine Intelligence on Resource-Constrained IoT Devices (TECS 2017)".to_owned(),
-        sections: vec![crossovers(&model), layers(&model), frequencies(&model)],
+        sections,
         figures: vec![figure(&model)?],
     })
 }

@@ -1,0 +1,71 @@
+//! Two networks on one board, which the paper does not have: beside each other, or one after the other with its schedules.
+
+use millstream_pipeline::{Exact, PipeIt, Plan, Problem, Search, Sharing, Tenant, share};
+use millstream_report::{Align, Table};
+
+use super::hikey::{HiKey, NETWORKS, Network};
+use super::throughput::{PREDICTED, layers};
+use crate::{Claim, Kind, ReproduceError, Section};
+
+const TOGETHER: [&str; 2] = ["MobileNet", "ResNet50"];
+/// More than this is not to be had from the same processors.
+const MOST: f64 = 4.0;
+
+pub(super) fn section() -> Result<Section, ReproduceError> {
+    let board = HiKey::new(4, 4)?;
+    let chosen: Vec<(usize, &Network)> =
+        NETWORKS.iter().enumerate().filter(|(_, network)| TOGETHER.contains(&network.name)).collect();
+    let problem = |(_, network): &(usize, &Network)| -> Result<Problem, ReproduceError> {
+        Ok(board.problem(network, &layers(millstream_zoo::build(network.model)?.graph()))?.0)
+    };
+    let problems: Vec<Problem> = chosen.iter().map(problem).collect::<Result<_, _>>()?;
+    let tenants: Vec<Tenant<'_>> = chosen
+        .iter()
+        .zip(&problems)
+        .map(|((_, network), problem)| Tenant { name: network.name, problem, weight: 1.0, deadline: None })
+        .collect();
+    let sharing = share(&tenants)?;
+    let alone = |search: &dyn Search| -> Result<Vec<Plan>, ReproduceError> {
+        Ok(problems.iter().map(|problem| search.search(problem)).collect::<Result<_, _>>()?)
+    };
+    let (heuristic, exact) = (alone(&PipeIt)?, alone(&Exact)?);
+    let printed: f64 = chosen.iter().map(|(index, _)| 1.0 / PREDICTED[*index].frames_per_second).sum();
+    let mut table = Table::new([
+        ("how", Align::Left),
+        ("MobileNet", Align::Left),
+        ("frames/s", Align::Right),
+        ("ResNet50", Align::Left),
+        ("frames/s", Align::Right),
+        ("pairs/s", Align::Right),
+        ("ours / this", Align::Right),
+    ]);
+    let rate = |plan: &Plan| format!("{:.1}", 1.0 / plan.period.seconds());
+    let mut row = |how: &str, plans: &[Plan], pairs: f64| {
+        let [one, two] = plans else { return };
+        let ratio = format!("{:.2}", sharing.rounds_per_second / pairs);
+        let how = how.to_owned();
+        table.row([how, one.configuration(), rate(one), two.configuration(), rate(two), format!("{pairs:.2}"), ratio]);
+    };
+    row("beside each other, exact", &sharing.plans, sharing.rounds_per_second);
+    let in_turn = Sharing::rounds_in_turn(&tenants, &heuristic);
+    row("one after the other, Pipe-it here", &heuristic, in_turn);
+    row("one after the other, exact", &exact, Sharing::rounds_in_turn(&tenants, &exact));
+    let claim = |what: &str, pairs: f64| Claim {
+        what: format!("pairs of frames beside each other over those one after the other, {what}"),
+        ours: sharing.rounds_per_second / pairs,
+        paper: [1.0, MOST],
+        tolerance: 0.0,
+    };
+    Ok(Section {
+        title: "Two networks: MobileNet and ResNet50 on 4 big and 4 small cores (not in the paper)".to_owned(),
+        kind: Kind::Calibrated,
+        table,
+        notes: vec![format!(
+            "As many frames of one as of the other. With the printed throughputs of Pipe-it's pipelines, one after the other would give {:.2} pairs/s: \
+             beside each other {:.2} times as many pass.",
+            1.0 / printed,
+            sharing.rounds_per_second * printed
+        )],
+        claims: vec![claim("Pipe-it here", in_turn), claim("Pipe-it as printed", 1.0 / printed)],
+    })
+}
