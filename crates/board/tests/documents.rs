@@ -34,6 +34,23 @@ fn impossible_documents_name_the_field() {
             r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "operating_points": [{"hertz": 0}]}]"#,
             "operating_points.hertz",
         ),
+        (
+            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "operating_points": [{"hertz": -1000}]}]"#,
+            "clusters[0].operating_points[0].hertz: invalid value: integer `-1000`",
+        ),
+        (
+            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "operating_points": [{"hertz": 2}, {"hertz": 1}]}]"#,
+            "clusters[0].operating_points.hertz: must grow",
+        ),
+        (
+            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "operating_points": [{"hertz": 2, "volts": -1}]}]"#,
+            "clusters[0].operating_points.volts: must be a positive number",
+        ),
+        (
+            r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "thermal": {"ambient_celsius": 25, "limit_celsius": 20,
+                "resume_celsius": 18, "kelvin_per_watt": 1, "time_constant_seconds": 1}}]"#,
+            "clusters[0].thermal: must have ambient_celsius < resume_celsius < limit_celsius",
+        ),
         (r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0}], "colour": "red"}]"#, "colour"),
         (r#"[{"label": "B", "capacity": 1, "cores": [{"id": 0, "emulated_slowdown": -1.0}]}]"#, "emulated_slowdown"),
     ];
@@ -44,6 +61,24 @@ fn impossible_documents_name_the_field() {
     let newer = document(TWO).replace("\"version\": 1", "\"version\": 9");
     assert!(Board::from_json(&newer).unwrap_err().to_string().contains("version: is 9"));
     assert!(matches!(Board::from_json("{"), Err(BoardError::Malformed { .. })));
+}
+
+#[test]
+fn links_memory_and_accelerators_are_checked_as_well() {
+    let with = |more: &str| {
+        let text = document(TWO);
+        let text = format!("{}, {more}}}", text.trim_end_matches('}'));
+        Board::from_json(&text.replace("}]}]}]", "}]}]")).unwrap_err().to_string()
+    };
+    let link = |more: &str| format!(r#""links": [{{"from": "B", "to": "G", {more}}}]"#);
+    let message = with(&link(r#""bytes_per_second": 1e9, "latency_seconds": 0.0"#));
+    assert!(message.contains("links[0].to: is 'G', which is neither a cluster nor an accelerator"), "{message}");
+    let message = with(r#""memory": {"bytes_per_second": 0}"#);
+    assert!(message.contains("memory.bytes_per_second: must be a positive number"), "{message}");
+    let message = with(r#""accelerators": [{"label": "G", "kind": "gpu", "volts": -1.0}]"#);
+    assert!(message.contains("accelerators[0].volts: must be a positive number"), "{message}");
+    let message = with(r#""accelerators": [{"label": "G", "kind": "gpu", "hertz": -5}]"#);
+    assert!(message.contains("accelerators[0].hertz"), "{message}");
 }
 
 #[test]

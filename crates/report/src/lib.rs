@@ -13,6 +13,7 @@
 mod bars;
 mod board;
 mod duration;
+mod page;
 mod plan;
 mod plot;
 mod stages;
@@ -22,6 +23,7 @@ mod trace;
 pub use bars::BarChart;
 pub use board::board_table;
 pub use duration::{milliseconds, percent};
+pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, front_table};
 pub use plot::{Axis, Marks, Plot, PlotError, Series};
 pub use stages::{MeasuredStage, StageRow, stage_table};

@@ -16,6 +16,8 @@ pub enum Align {
 #[derive(Debug)]
 pub struct Table {
     inner: comfy_table::Table,
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
 }
 
 impl Table {
@@ -25,15 +27,28 @@ impl Table {
         let mut inner = comfy_table::Table::new();
         inner.load_style(ASCII_MARKDOWN);
         inner.set_header(columns.iter().map(|(title, align)| Cell::new(title).set_alignment(alignment(*align))));
-        for (column, (_, align)) in inner.column_iter_mut().zip(columns) {
-            column.set_cell_alignment(alignment(align));
+        for (column, (_, align)) in inner.column_iter_mut().zip(&columns) {
+            column.set_cell_alignment(alignment(*align));
         }
-        Self { inner }
+        let columns = columns.into_iter().map(|(title, align)| (title.to_owned(), align)).collect();
+        Self { inner, columns, rows: Vec::new() }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.inner.add_row(cells);
+        let cells: Vec<String> = cells.into_iter().collect();
+        self.inner.add_row(&cells);
+        self.rows.push(cells);
+    }
+
+    /// Titles of the columns, and how each is aligned.
+    pub fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    /// The cells, row by row.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
     }
 }
 

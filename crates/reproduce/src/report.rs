@@ -9,7 +9,7 @@ pub enum Kind {
     Counted,
     /// Fitted to data that was drawn from the paper's model.
     Fitted,
-    /// Computed from costs that are calibrated to some numbers that the paper measured; others are compared.
+    /// Computed from costs that are calibrated to some measurements that the paper or others published; other numbers are compared.
     Calibrated,
     /// Computed here from speeds that we assume, because the paper prints none.
     Assumed,
@@ -46,7 +46,7 @@ impl Kind {
             Self::Computed => "computed from what the paper prints",
             Self::Counted => "counted in our own networks",
             Self::Fitted => "fitted to samples drawn from the paper's model",
-            Self::Calibrated => "computed from costs calibrated to the paper's measurements",
+            Self::Calibrated => "computed from costs calibrated to published measurements",
             Self::Assumed => "computed from speeds that are assumed",
         }
     }

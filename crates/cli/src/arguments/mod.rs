@@ -74,7 +74,9 @@ pub(crate) enum Command {
     )]
     Compare(CompareCommand),
     /// Compute a paper's tables and figures beside the printed numbers
-    #[command(after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures")]
+    #[command(
+        after_help = "Examples:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
+    )]
     Reproduce(ReproduceCommand),
     /// Write the JSON Schemas of all file formats into a folder
     #[command(hide = true)]
@@ -362,7 +364,11 @@ pub(crate) struct CompareCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceCommand {
     /// Which paper: co-scheduling, granularity, para-pipe, pipe-it, pipe-search or shisha
-    pub(crate) paper: Paper,
+    #[arg(required_unless_present = "all")]
+    pub(crate) paper: Option<Paper>,
+    /// Everything of all papers, which takes some minutes
+    #[arg(long, conflicts_with_all = ["paper", "table", "figure"])]
+    pub(crate) all: bool,
     /// Only the table of this number
     #[arg(long, value_name = "NUMBER")]
     pub(crate) table: Option<u32>,
@@ -372,6 +378,9 @@ pub(crate) struct ReproduceCommand {
     /// A folder to draw the figures into, as SVG
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
+    /// Where to write a page for browsers with all tables, notes and figures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print the numbers that are held to the paper's as JSON
     #[arg(long)]
     pub(crate) json: bool,
