@@ -46,13 +46,28 @@ fn quick(
     clock: &Clock<'_>,
 ) -> Result<(Found, u64), MappingError> {
     let mut lower = bounds.critical;
-    let mut found = start(problem, limits)?;
-    found = improve(problem, &found, lower, FIRST_MOVES_PER_NODE * problem.len(), 0, clock);
-    if clock.reason(found.makespan, lower).is_none()
-        && branch_and_bound::search(problem, &mut found, FIRST_STEPS, clock)
-    {
-        lower = found.makespan;
+    // The coarse program takes longer than all the rest: it has its turn where the others do not come to an end without it.
+    let mut best: Option<Found> = None;
+    for mappers in [&LISTS[..], &[&CoarseIlp]] {
+        let Some(start) = best_of(mappers, problem, limits) else { continue };
+        if best.as_ref().is_some_and(|best| best.makespan <= start.makespan) {
+            continue;
+        }
+        let mut found = improve(problem, &start, lower, FIRST_MOVES_PER_NODE * problem.len(), 0, clock);
+        if clock.reason(found.makespan, lower).is_none()
+            && branch_and_bound::search(problem, &mut found, FIRST_STEPS, clock)
+        {
+            lower = found.makespan;
+        }
+        let is_settled = clock.reason(found.makespan, lower).is_some();
+        if best.as_ref().is_none_or(|best| found.makespan < best.makespan) {
+            best = Some(found);
+        }
+        if is_settled {
+            break;
+        }
     }
+    let found = best.ok_or_else(nothing_found)?;
     Ok((found, lower))
 }
 
@@ -84,20 +99,24 @@ impl Mapper for Exact {
     }
 }
 
+/// The simple methods.
+const LISTS: [&dyn Mapper; 4] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
+
 /// The best of what the simple methods find.
 pub(crate) fn start(problem: &Problem, limits: &Limits<'_>) -> Result<Found, MappingError> {
-    let mappers: [&dyn Mapper; 5] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor, &CoarseIlp];
-    let mut best: Option<Mapping> = None;
-    for mapper in mappers {
-        // A single processor need not support everything.
-        if let Ok(mapping) = mapper.map(problem, limits)
-            && best.as_ref().is_none_or(|best| mapping.makespan < best.makespan)
-        {
-            best = Some(mapping);
-        }
-    }
-    let best = best.ok_or_else(|| MappingError::Shape { detail: "no mapping was found".to_owned() })?;
-    Ok(Found { makespan: best.makespan.0, order: best.order })
+    let found = LISTS.into_iter().chain([&CoarseIlp as &dyn Mapper]).collect::<Vec<_>>();
+    best_of(&found, problem, limits).ok_or_else(nothing_found)
+}
+
+fn best_of(mappers: &[&dyn Mapper], problem: &Problem, limits: &Limits<'_>) -> Option<Found> {
+    // A single processor need not support everything.
+    let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
+    let best = mappings.min_by_key(|mapping| mapping.makespan)?;
+    Some(Found { makespan: best.makespan.0, order: best.order })
+}
+
+fn nothing_found() -> MappingError {
+    MappingError::Shape { detail: "no mapping was found".to_owned() }
 }
 
 pub(crate) fn finish(problem: &Problem, found: Found, lower: u64, outcome: Outcome) -> Mapping {

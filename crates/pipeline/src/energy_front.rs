@@ -31,10 +31,16 @@ pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64
     Ok(Plan::undominated_with_energy(plans))
 }
 
-/// What [`energy_front`] finds that is better than some plans in something.
+/// What [`energy_front`] finds that is better than some plans in something. Of many plans some are enough to compare with: the others
+/// only make the search find again what is known.
 fn beyond(problem: &Problem, constraints: &Constraints, tolerance: f64, known: &[Plan]) -> Vec<Plan> {
-    EnergySearch::new(problem, constraints, tolerance, known).run()
+    let step = known.len().div_ceil(MOST_KNOWN).max(1);
+    let some: Vec<Plan> = known.iter().step_by(step).cloned().collect();
+    EnergySearch::new(problem, constraints, tolerance, &some).run()
 }
+
+/// Plans that every prefix is compared with.
+const MOST_KNOWN: usize = 150;
 
 /// A plan with clusters at some operating points.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,11 +247,11 @@ impl<'a> EnergySearch<'a> {
         labels[0][0].push(Label { period: 0, latency: 0, power, start: 0, before: (0, 0), configuration: 0 });
         for end in 1..=blocks {
             let mut found: Vec<Vec<Label>> = vec![Vec::new(); states];
-            for start in 0..end {
+            for (start, reached) in labels[..end].iter().enumerate() {
                 for (size, options) in self.options(start, end).iter().enumerate().filter(|(_, own)| !own.is_empty()) {
                     for used in self.problem.counts.with_room_for(size) {
                         let left = states - 1 - used - size;
-                        for (index, before) in labels[start][used].iter().enumerate() {
+                        for (index, before) in reached[used].iter().enumerate() {
                             let extended = options.iter().map(|option| extend(before, option, start, (used, index)));
                             let is_worth_it = |label: &Label| {
                                 self.outlook(label, end, left).is_some_and(|outlook| {

@@ -172,6 +172,7 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     let schedule = pipeline(&graph);
     let evaluation = schedule.evaluate(&graph, &table(&graph)).unwrap();
     let document = ScheduleDocument {
+        clocks: [("B".to_owned(), 1_000_000_000)].into(),
         format: SCHEDULE_FORMAT.into(),
         version: SCHEDULE_VERSION,
         provenance: Provenance { tool_version: "0.1.0".into(), created: "2026-01-01T00:00:00Z".into() },

@@ -23,6 +23,17 @@ fn operators_that_share_the_memory(bencher: divan::Bencher<'_, '_>) {
         .bench(|| simulate_streams(&streams, &conditions).unwrap());
 }
 
+/// Long streams cost no more per operator.
+#[divan::bench(sample_count = 5)]
+fn ten_thousand_frames(bencher: divan::Bencher<'_, '_>) {
+    let Case { model, schedule, table } = Case::new();
+    let graph = model.graph();
+    let settings = Settings { frames: 10_000, ..Settings::default() };
+    bencher
+        .counter(divan::counter::ItemsCount::new(10_000 * graph.order().len()))
+        .bench(|| simulate(&schedule, graph, &table, &settings).unwrap());
+}
+
 /// 200 frames of the largest network in four stages: the item counter shows operators per second.
 #[divan::bench]
 fn operators_of_inception_resnet_v2(bencher: divan::Bencher<'_, '_>) {

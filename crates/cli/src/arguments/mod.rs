@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Compare(CompareCommand),
     /// Compute a paper's tables and figures beside the printed numbers
     #[command(
-        after_help = "Examples:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
+        after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
     )]
     Reproduce(ReproduceCommand),
     /// Write the JSON Schemas of all file formats into a folder

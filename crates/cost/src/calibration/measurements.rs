@@ -202,7 +202,8 @@ impl Measurements {
             }
         }
         for (index, own) in self.transfers.iter().enumerate() {
-            if !is_positive(own.bytes_per_second) || !(own.latency_seconds.is_finite() && own.latency_seconds >= 0.0) {
+            let has_latency = own.latency_seconds.is_finite() && own.latency_seconds >= 0.0;
+            if !(is_positive(own.bytes_per_second) && has_latency) {
                 return invalid(format!("transfers[{index}]"), "must have a bandwidth above 0 and a latency from 0");
             }
         }
