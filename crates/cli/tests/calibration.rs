@@ -119,6 +119,10 @@ fn several_networks_are_scheduled_and_simulated_together() {
     let both = ["schedule", "--model", "zoo:mobilenet-v1", "--model", "zoo:resnet50"];
     let shown = workplace.succeed(&with_board(&both, &hikey));
     assert!(shown.contains("rounds of frames a second"), "{shown}");
+    assert_eq!(read(&workplace.path("schedule.json"))["takes_turns"], true);
+    workplace.succeed(&with_board(&["simulate", "--frames", "20"], &hikey));
+    // A deadline that is easy to meet: processors are divided.
+    workplace.succeed(&with_board(&[&both[..], &["--deadline", "resnet50=900ms"]].concat(), &hikey));
     let set = read(&workplace.path("schedule.json"));
     assert_eq!(set["format"], "millstream-schedule-set");
     assert_eq!(set["networks"].as_array().unwrap().len(), 2);

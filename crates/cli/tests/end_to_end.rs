@@ -101,6 +101,38 @@ fn compare_shows_every_contender() {
 }
 
 #[test]
+fn two_networks_run_at_once() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    workplace.succeed(&["profile", "--no-sweep", "--model", "small.onnx", "--budget", "200ms"]);
+    let both = ["schedule", "--model", "small.onnx", "--model", "small.onnx", "--profile", "profile.json"];
+    // In turn on all processors, or each on its own: with a deadline always the latter.
+    for more in [&[][..], &["--deadline", "small.onnx=10s"]] {
+        workplace.succeed(&[&both[..], more].concat());
+        let set = json(&text(&workplace.path("schedule.json")));
+        assert_eq!(set["networks"].as_array().unwrap().len(), 2);
+        assert!(more.is_empty() || set["takes_turns"] == false);
+        let reports = json(&workplace.succeed(&["run", "--frames", "25", "--json"]));
+        for report in reports.as_array().unwrap() {
+            assert!(report["frames"].as_u64().unwrap() >= 25, "{report}");
+            assert!(report["largest_difference"].as_f64().unwrap() <= 1e-4, "{report}");
+        }
+    }
+    let shown = workplace.succeed(&["run", "--frames", "10"]);
+    assert!(shown.contains("Rounds:") && shown.contains("checked against sequential inference"), "{shown}");
+    // Two networks that claim the same core.
+    let set = text(&workplace.path("schedule.json"));
+    let core =
+        json(&set)["networks"][0]["schedule"]["stages"][0]["replicas"][0]["assignments"][0]["processor"]["cores"][0]
+            .clone();
+    let mut stolen = json(&set);
+    stolen["networks"][1]["schedule"]["stages"][0]["replicas"][0]["assignments"][0]["processor"]["cores"][0] = core;
+    workplace.write("schedule.json", stolen.to_string());
+    assert!(workplace.fail(&["run"]).contains("which another network of the file uses as well"));
+    assert!(workplace.fail(&["run", "--model", "small.onnx"]).contains("leave --model out"));
+}
+
+#[test]
 fn the_published_schemas_are_up_to_date() {
     let workplace = Workplace::new();
     workplace.succeed(&["schemas", "schemas"]);

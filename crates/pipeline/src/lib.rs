@@ -72,5 +72,5 @@ pub use placement::{PlacedStage, best_placement};
 pub use plan::{Plan, PlannedStage};
 pub use problem::Problem;
 pub use search::{Exact, Search};
-pub use sharing::{Sharing, Tenant, share};
+pub use sharing::{Sharing, Tenant, divide_processors, share, take_turns};
 pub use teams_of::teams_of;

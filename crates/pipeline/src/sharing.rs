@@ -21,10 +21,12 @@ pub struct Tenant<'a> {
 /// How networks share a board.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sharing {
-    /// A plan for each network, on processors of its own.
+    /// A plan for each network.
     pub plans: Vec<Plan>,
-    /// The plans as schedules; no two use the same core or accelerator.
+    /// The plans as schedules.
     pub schedules: Vec<Schedule>,
+    /// Whether the networks take turns on the same processors; if not, no two use the same core or accelerator.
+    pub takes_turns: bool,
     /// How often a second all of them can pass as many frames as their weights say.
     pub rounds_per_second: f64,
 }
@@ -37,6 +39,33 @@ impl Sharing {
     }
 }
 
+/// The better of dividing the processors among the networks ([`divide_processors`]) and of taking turns on all of them
+/// ([`take_turns`]), by how often rounds of frames pass. With deadlines, only the former: who takes turns waits for others.
+///
+/// # Errors
+/// As [`divide_processors`], if taking turns is not possible either.
+pub fn share(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
+    let divided = divide_processors(tenants);
+    if tenants.iter().any(|tenant| tenant.deadline.is_some()) {
+        return divided;
+    }
+    match (divided, take_turns(tenants)) {
+        (Ok(divided), Ok(turns)) if turns.rounds_per_second > divided.rounds_per_second => Ok(turns),
+        (Err(_), Ok(turns)) => Ok(turns),
+        (divided, _) => divided,
+    }
+}
+
+/// Gives every network the whole board in turn, with its best pipeline there.
+///
+/// # Errors
+/// As [`best_period`].
+pub fn take_turns(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
+    let plans: Vec<Plan> = tenants.iter().map(|tenant| best_period(tenant.problem)).collect::<Result<_, _>>()?;
+    let schedules = tenants.iter().zip(&plans).map(|(tenant, plan)| tenant.problem.schedule(plan)).collect();
+    Ok(Sharing { rounds_per_second: Sharing::rounds_in_turn(tenants, &plans), takes_turns: true, schedules, plans })
+}
+
 /// Divides the board's processors among networks so that rounds of frames, as many of each as its weight says, pass as often as possible
 /// and every network keeps to its deadline.
 ///
@@ -46,7 +75,7 @@ impl Sharing {
 /// # Errors
 /// [`PipelineError::Deadline`] if deadlines can't be met, with the network and the stage that stand in the way;
 /// [`PipelineError::Infeasible`] if the networks can't run beside each other at all.
-pub fn share(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
+pub fn divide_processors(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
     let Some(first) = tenants.first() else { return Err(PipelineError::Infeasible) };
     let counts = &first.problem.counts;
     let choices: Vec<Vec<Option<Plan>>> = tenants
@@ -62,7 +91,8 @@ pub fn share(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
     let schedules = tenants.iter().zip(&plans).map(|(tenant, plan)| tenant.problem.schedule_after(plan, &mut given));
     let schedules = schedules.collect();
     let rounds = plans.iter().enumerate().map(|(tenant, plan)| value(tenant, plan));
-    Ok(Sharing { rounds_per_second: rounds.fold(f64::INFINITY, f64::min), schedules, plans })
+    let rounds_per_second = rounds.fold(f64::INFINITY, f64::min);
+    Ok(Sharing { rounds_per_second, takes_turns: false, schedules, plans })
 }
 
 /// The plan with the shortest period on at most these processors that keeps to the deadline.

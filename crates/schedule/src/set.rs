@@ -18,8 +18,9 @@ pub struct ScheduleSetDocument {
     pub version: u32,
     /// How often a second as many frames of each network can pass as its weight says.
     pub rounds_per_second: f64,
-    /// The same if one network after the other had the whole board, each with its best pipeline.
-    pub rounds_per_second_in_turn: f64,
+    /// Whether the networks take turns on the same processors; if not, each has processors of its own.
+    #[serde(default)]
+    pub takes_turns: bool,
     /// One entry per network.
     pub networks: Vec<SharedSchedule>,
 }
@@ -33,7 +34,7 @@ pub struct SharedSchedule {
     /// The longest time of a frame through the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
-    /// Its schedule, on processors that no other network uses.
+    /// Its schedule.
     pub schedule: ScheduleDocument,
 }
 
@@ -63,7 +64,9 @@ impl ScheduleSetDocument {
             let detail = format!("version is {}, this tool reads {SCHEDULE_SET_VERSION}", document.version);
             return Err(malformed(detail));
         }
-        document.check_processors()?;
+        if !document.takes_turns {
+            document.check_processors()?;
+        }
         Ok(document)
     }
 

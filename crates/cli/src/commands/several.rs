@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_pipeline::{Objective, Problem, Sharing, Tenant, best_period, share};
+use millstream_pipeline::{Objective, Problem, Tenant, best_period, divide_processors, share, take_turns};
 use millstream_report::{Align, Table, milliseconds, percent};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{
@@ -23,6 +23,10 @@ use crate::model::Network;
 use crate::planning::PROFILE_BUDGET;
 use crate::reference::Reference;
 use crate::{files, interrupt, machine, output, planning, profiling};
+
+/// Rounds that a network may be ahead of the others that take turns with it, and how often it looks whether it is.
+const MOST_AHEAD: f64 = 1.0;
+const TURN: Duration = Duration::from_micros(200);
 
 /// Divides the board among the networks of a command.
 pub(crate) fn schedule(command: &ScheduleCommand, board: &Board) -> Result<()> {
@@ -57,6 +61,8 @@ pub(crate) fn schedule(command: &ScheduleCommand, board: &Board) -> Result<()> {
         .collect();
     let sharing = share(&tenants)?;
     let alone = problems.iter().map(best_period).collect::<Result<Vec<_>, _>>()?;
+    let other = if sharing.takes_turns { divide_processors(&tenants) } else { take_turns(&tenants) };
+    let other = other.ok().map(|other| other.rounds_per_second);
     let mut shared = Vec::new();
     for (index, network) in networks.iter().enumerate() {
         let (plan, schedule, table) = (&sharing.plans[index], &sharing.schedules[index], &tables[index]);
@@ -76,14 +82,14 @@ pub(crate) fn schedule(command: &ScheduleCommand, board: &Board) -> Result<()> {
         format: SCHEDULE_SET_FORMAT.to_owned(),
         version: SCHEDULE_SET_VERSION,
         rounds_per_second: sharing.rounds_per_second,
-        rounds_per_second_in_turn: Sharing::rounds_in_turn(&tenants, &alone),
+        takes_turns: sharing.takes_turns,
         networks: shared,
     };
     files::write(&command.output, &serde_json::to_string_pretty(&document)?)?;
     if command.json {
         output::json(&document)?;
     } else {
-        print_shared(&document, board);
+        print_shared(&document, board, other);
     }
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())
@@ -119,14 +125,15 @@ fn costs(command: &ScheduleCommand, network: &Network, board: &Board) -> Result<
     backends.choose_threads(network, board, &profile)
 }
 
-fn print_shared(document: &ScheduleSetDocument, board: &Board) {
-    output::line(format!("{} networks on {}, each on processors of its own\n", document.networks.len(), board.name()));
+fn print_shared(document: &ScheduleSetDocument, board: &Board, other: Option<f64>) {
+    let how = if document.takes_turns { "in turn on the same processors" } else { "each on processors of its own" };
+    output::line(format!("{} networks on {}, {how}\n", document.networks.len(), board.name()));
     let mut table = Table::new([
         ("network", Align::Left),
         ("stages", Align::Left),
         ("weight", Align::Right),
         ("frames/s", Align::Right),
-        ("latency ms", Align::Right),
+        ("latency ms alone", Align::Right),
         ("deadline ms", Align::Right),
     ]);
     for own in &document.networks {
@@ -135,20 +142,24 @@ fn print_shared(document: &ScheduleSetDocument, board: &Board) {
             own.schedule.model.name.clone(),
             own.schedule.configuration.clone(),
             own.weight.to_string(),
-            format!("{:.1}", 1.0 / predicted.period_seconds),
+            format!(
+                "{:.1}",
+                if document.takes_turns {
+                    own.weight * document.rounds_per_second
+                } else {
+                    1.0 / predicted.period_seconds
+                }
+            ),
             milliseconds(predicted.latency_seconds),
             own.deadline_seconds.map_or("-".to_owned(), milliseconds),
         ]);
     }
     output::line(table);
-    let (together, in_turn) = (document.rounds_per_second, document.rounds_per_second_in_turn);
-    output::line(format!(
-        "\nPredicted: {together:.2} rounds of frames a second, {in_turn:.2} if one network after the other had the whole board with its best \
-         pipeline ({:.2} times as many).",
-        together / in_turn
-    ));
-    if together < in_turn {
-        output::line("One after the other would be faster: no division of the processors fits these weights well.");
+    let rounds = document.rounds_per_second;
+    output::line(format!("\nPredicted: {rounds:.2} rounds of frames a second."));
+    if let Some(other) = other {
+        let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
+        output::line(format!("{how} there would be {other:.2}: this is {:.2} times as many.", rounds / other));
     }
 }
 
@@ -159,6 +170,19 @@ pub(crate) struct Loaded {
     pub(crate) document: ScheduleDocument,
     pub(crate) weight: f64,
     pub(crate) deadline_seconds: Option<f64>,
+    /// Whether others use the same processors.
+    pub(crate) takes_turns: bool,
+    /// Time between two frames beside all others.
+    expected_period_seconds: f64,
+}
+
+impl Loaded {
+    /// A network that has the board for itself.
+    pub(crate) fn alone(network: Network, schedule: Schedule, document: ScheduleDocument) -> Self {
+        let expected_period_seconds = document.predicted.period_seconds;
+        let (weight, deadline_seconds, takes_turns) = (1.0, None, false);
+        Self { network, schedule, document, weight, deadline_seconds, takes_turns, expected_period_seconds }
+    }
 }
 
 /// Reads the schedules of several networks and loads what they were made for.
@@ -170,12 +194,16 @@ pub(crate) fn load(arguments: &ScheduledArguments) -> Result<(Board, Vec<Loaded>
     }
     let set = ScheduleSetDocument::from_json(&files::read(path)?).with_context(context)?;
     let board = machine::board(arguments.board.board.as_deref())?;
+    let (takes_turns, rounds_per_second) = (set.takes_turns, set.rounds_per_second);
     let load = |own: SharedSchedule| {
         let network = Network::of_schedule(&own.schedule.model)?;
         let schedule =
             own.schedule.resolve(network.model.graph(), network.model.digest(), &board).with_context(context)?;
         let SharedSchedule { weight, deadline_seconds, schedule: document } = own;
-        Ok(Loaded { network, schedule, document, weight, deadline_seconds })
+        let loaded = Loaded::alone(network, schedule, document);
+        // Who takes turns passes frames as often as all rounds allow.
+        let expected = if takes_turns { 1.0 / (rounds_per_second * weight) } else { loaded.expected_period_seconds };
+        Ok(Loaded { weight, deadline_seconds, takes_turns, expected_period_seconds: expected, ..loaded })
     };
     let loaded = set.networks.into_iter().map(load).collect::<Result<Vec<_>>>()?;
     Ok((board, loaded))
@@ -225,12 +253,24 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         let stream = |index: usize| {
             let (engine, reference, first) = &running[index];
             let counts = &counts;
+            let loaded = &loaded;
             let is_enough = move |count: u64| {
                 counts[index].store(count, Ordering::Relaxed);
-                match command.duration {
+                let is_over = || match command.duration {
                     Some(duration) => begin.elapsed() >= duration.0,
                     None => counts.iter().all(|own| own.load(Ordering::Relaxed) >= command.frames),
+                };
+                // Who takes turns lets the others keep up, so that frames pass as the weights say.
+                let rounds = |(own, count): (&Loaded, &AtomicU64)| count.load(Ordering::Relaxed) as f64 / own.weight;
+                let own_rounds = count as f64 / loaded[index].weight;
+                let is_ahead = || {
+                    let least = loaded.iter().zip(counts).map(rounds).fold(f64::INFINITY, f64::min);
+                    own_rounds > least + MOST_AHEAD
+                };
+                while loaded[index].takes_turns && is_ahead() && !is_over() && !interrupt::requested() {
+                    std::thread::sleep(TURN);
                 }
+                is_over()
             };
             scope.spawn(move || frames(engine, reference, is_enough, *first))
         };
@@ -247,7 +287,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
             network: own.network.name().to_owned(),
             configuration: own.document.configuration.clone(),
             frames: results.len(),
-            predicted_period_seconds: predicted.period_seconds,
+            predicted_period_seconds: own.expected_period_seconds,
             measured_period_seconds: measured_period(results, own.schedule.processors().count()),
             predicted_latency_seconds: predicted.latency_seconds,
             measured_latency_seconds: engine.metrics().iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
@@ -271,7 +311,7 @@ fn print_run(reports: &[NetworkReport], loaded: &[Loaded]) {
         ("predicted", Align::Right),
         ("error", Align::Right),
         ("latency ms", Align::Right),
-        ("predicted", Align::Right),
+        ("alone, predicted", Align::Right),
         ("deadline ms", Align::Right),
     ]);
     for report in reports {

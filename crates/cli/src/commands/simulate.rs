@@ -53,7 +53,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             schedule: &own.schedule,
             graph: own.network.model.graph(),
             table,
-            frames: command.frames as usize,
+            frames: (f64::from(command.frames) * own.weight).round().max(1.0) as usize,
             queue: command.queue as usize,
             interval: command.frame_rate.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
             fallback: fallback.as_ref(),
@@ -110,7 +110,7 @@ fn load(command: &SimulateCommand) -> Result<(Board, Vec<Loaded>)> {
         return several::load(&command.scheduled);
     }
     let Scheduled { network, board, schedule, document } = Scheduled::load(&command.scheduled)?;
-    Ok((board, vec![Loaded { network, schedule, document, weight: 1.0, deadline_seconds: None }]))
+    Ok((board, vec![Loaded::alone(network, schedule, document)]))
 }
 
 fn fallback(path: &Path, loaded: &[Loaded], board: &Board) -> Result<Schedule> {
