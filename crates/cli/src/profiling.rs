@@ -13,6 +13,7 @@ use millstream_profile::{
 
 use crate::backends::Backends;
 use crate::model::Network;
+use crate::planning::PROFILE_BUDGET;
 use crate::progress::Steps;
 use crate::{files, interrupt};
 
@@ -139,6 +140,21 @@ pub(crate) fn costs(
         },
     };
     fit(&profile, board, network.model.digest(), network.model.graph(), &network.chain).with_context(|| name)
+}
+
+/// Costs from the cached profile or a new one, and what runs operators. `is_fresh`: from a new one in any case.
+pub(crate) fn measured_costs(network: &Network, board: &Board, is_fresh: bool) -> Result<(CostTable, Backends)> {
+    let known = if is_fresh { None } else { cached(network, board) };
+    let backends = Backends::open(board, &network.model, known.as_ref())?;
+    let profile = match known {
+        Some(profile) => profile,
+        None => {
+            let profile = make(network, board, &backends, PROFILE_BUDGET)?;
+            cache(&profile, network, board);
+            profile
+        }
+    };
+    Ok((backends.choose_threads(network, board, &profile)?, backends))
 }
 
 /// Where the profile of a network on a board is cached; `None` on systems without a place for caches.

@@ -41,6 +41,7 @@ mod cores;
 mod design_space;
 mod energy;
 mod energy_front;
+mod energy_search;
 mod error;
 mod front;
 mod memory;

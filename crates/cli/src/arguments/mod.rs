@@ -1,23 +1,20 @@
 //! Every command, flag and help text.
 
+mod schedule;
+mod simulate;
 mod tune;
 mod values;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Constraints, Objective};
 use millstream_reproduce::Paper;
-use millstream_sim::Disturbance;
 
 use crate::duration::Budget;
-use crate::planning::Aim;
-use values::{
-    parse_deadline, parse_dimension, parse_loss, parse_noise, parse_rate, parse_restoration, parse_slow_core,
-    parse_speed, parse_watts, parse_weight,
-};
+use values::{parse_dimension, parse_slow_core};
 
+pub(crate) use schedule::ScheduleCommand;
+pub(crate) use simulate::SimulateCommand;
 pub(crate) use tune::{Algorithm, TuneCommand};
 pub(crate) use values::SlowCore;
 
@@ -188,68 +185,6 @@ pub(crate) struct CalibrateCommand {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct ScheduleCommand {
-    /// An ONNX file, or zoo:NAME for a built-in network; several share the board [default: zoo:squeezenet]
-    #[arg(long = "model", value_name = "FILE|zoo:NAME")]
-    pub(crate) models: Vec<String>,
-    #[command(flatten)]
-    pub(crate) dimensions: DimensionArguments,
-    #[command(flatten)]
-    pub(crate) board: BoardArguments,
-    /// A profile of the board; without it, a cached one is used or a new one is made
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profile: Option<PathBuf>,
-    /// Cost models of the board, as `fit` writes them: predict the network instead of measuring it
-    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
-    pub(crate) cost: Option<PathBuf>,
-    /// Measure anew even if there is a cached profile
-    #[arg(long, conflicts_with_all = ["profile", "cost"])]
-    pub(crate) fresh: bool,
-    /// What the schedule should be best at: throughput, latency, balanced or energy
-    #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
-    pub(crate) objective: Objective,
-    /// The longest that a frame may take, such as 40ms
-    #[arg(long, value_name = "TIME")]
-    pub(crate) max_latency: Option<Budget>,
-    /// The fewest frames per second
-    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
-    pub(crate) min_throughput: Option<f64>,
-    /// The most that the processors may draw on average
-    #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
-    pub(crate) max_power: Option<f64>,
-    /// Choose the clocks of clusters as well, among the operating points that the board file has
-    #[arg(long)]
-    pub(crate) clocks: bool,
-    /// Of several networks: frames of this one for each frame of a network with weight 1; may be repeated
-    #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = parse_weight)]
-    pub(crate) weights: Vec<(String, f64)>,
-    /// Of several networks: the longest that a frame of this one may take; may be repeated
-    #[arg(long = "deadline", value_name = "NAME=TIME", value_parser = parse_deadline)]
-    pub(crate) deadlines: Vec<(String, Budget)>,
-    /// Where to write the schedule
-    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
-    pub(crate) output: PathBuf,
-    /// Print the front and the schedule as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl ScheduleCommand {
-    /// What the schedule is for.
-    pub(crate) fn aim(&self) -> Aim {
-        let constraints = Constraints {
-            max_latency: self.max_latency.map(|budget| Nanoseconds::from(budget.0)),
-            max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
-            max_watts: self.max_power,
-        };
-        Aim {
-            constraints,
-            wants_energy: self.objective == Objective::Energy || self.max_power.is_some() || self.clocks,
-        }
-    }
-}
-
 /// Which schedule, and what it is for.
 #[derive(Debug, Args)]
 pub(crate) struct ScheduledArguments {
@@ -283,57 +218,6 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Print the measurements as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimulateCommand {
-    #[command(flatten)]
-    pub(crate) scheduled: ScheduledArguments,
-    /// A profile of the board that has the network; without it, the cached one is used
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profile: Option<PathBuf>,
-    /// Cost models of the board, as `fit` writes them, instead of a profile
-    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
-    pub(crate) cost: Option<PathBuf>,
-    /// Frames to simulate
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) frames: u32,
-    /// Frames that fit into the queue before each stage
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) queue: u32,
-    /// Noise on the times of operators: standard deviation in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]
-    pub(crate) noise: f64,
-    /// Seed of the noise
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Frames per second that arrive, as from a camera, instead of always another one
-    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
-    pub(crate) frame_rate: Option<f64>,
-    /// Let processors compete for the memory bandwidth that the board file states
-    #[arg(long)]
-    pub(crate) memory: bool,
-    /// Let clusters heat up as the board file states, and lower their clocks
-    #[arg(long)]
-    pub(crate) heat: bool,
-    /// From some time on, run a cluster or accelerator at a part of its speed, such as 2s:B:0.5; may be repeated
-    #[arg(long = "speed", value_name = "TIME:LABEL:FACTOR", value_parser = parse_speed)]
-    pub(crate) speeds: Vec<Disturbance>,
-    /// Take a core or an accelerator away at some time, such as 2s:4 or 2s:G; may be repeated
-    #[arg(long = "lose", value_name = "TIME:CORE|LABEL", value_parser = parse_loss)]
-    pub(crate) losses: Vec<Disturbance>,
-    /// Give it back at some time; may be repeated
-    #[arg(long = "restore", value_name = "TIME:CORE|LABEL", value_parser = parse_restoration)]
-    pub(crate) restorations: Vec<Disturbance>,
-    /// A schedule for the frames that are left when a stage has lost all its replicas
-    #[arg(long, value_name = "FILE")]
-    pub(crate) fallback: Option<PathBuf>,
-    /// Write a trace for Perfetto or chrome://tracing
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

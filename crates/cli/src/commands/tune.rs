@@ -15,10 +15,9 @@ use serde::Serialize;
 
 use crate::adaptive::{LiveOracle, Recorded};
 use crate::arguments::{Algorithm, DEFAULT_MODEL, TuneCommand};
-use crate::backends::Backends;
 use crate::model::Network;
 use crate::places::{PlacedOracle, Places};
-use crate::planning::{PROFILE_BUDGET, document};
+use crate::planning::document;
 use crate::reference::Reference;
 use crate::scheduled::Scheduled;
 use crate::simulated::SimulatedOracle;
@@ -71,7 +70,7 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
         (profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?, None)
     } else {
         machine::check_usable(&board)?;
-        let (table, backends) = measured(&network, &board)?;
+        let (table, backends) = profiling::measured_costs(&network, &board, false)?;
         (table, Some(backends))
     };
     let problem = Problem::new(graph, &network.chain, &board, &table)?;
@@ -113,22 +112,6 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
     report(command, &network, &trials, best, trial, exact.period.seconds())?;
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())
-}
-
-/// Costs from the cached profile or a new one, and what runs operators.
-fn measured(network: &Network, board: &Board) -> Result<(CostTable, Backends)> {
-    let known = profiling::cached(network, board);
-    let backends = Backends::open(board, &network.model, known.as_ref())?;
-    let profile = match known {
-        Some(profile) => profile,
-        None => {
-            let profile = profiling::make(network, board, &backends, PROFILE_BUDGET)?;
-            profiling::cache(&profile, network, board);
-            profile
-        }
-    };
-    let table = backends.choose_threads(network, board, &profile)?;
-    Ok((table, backends))
 }
 
 /// What a search needs.

@@ -1,6 +1,7 @@
 //! Cost models of boards that are not here, from what others published.
 
 mod accelerators;
+mod fitted;
 mod measurements;
 mod scaling;
 
@@ -9,16 +10,17 @@ use std::collections::BTreeMap;
 use millstream_board::{Board, ProcessorClass};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use nalgebra::{DMatrix, DVector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ModelTerm, ProcessorModel, amount_names, basis_amounts, least_squares};
+use crate::model::{ModelTerm, ProcessorModel};
 use crate::profile::records;
 use crate::{
     COST_FORMAT, COST_VERSION, ClusterPower, ClusterTransfer, CostError, CostModels, FamilyModel, OperatorRecord,
     PowerModel, PowerOrigin, Provenance, TransferModel,
 };
+
+use fitted::{Fitted, Row, amounts};
 
 pub use accelerators::{AcceleratorCostModel, AcceleratorCosts};
 pub use measurements::{
@@ -26,9 +28,6 @@ pub use measurements::{
     StatedTransfer, Statement, Throughput, Unsupported,
 };
 pub use scaling::CoreScaling;
-
-/// What whole networks are taken apart into. Few, because there are few measurements; all of them grow with the work.
-const AMOUNTS: [&str; 4] = ["macs", "macs of 1x1 kernels", "weight bytes", "output bytes"];
 
 /// A network that measurements name.
 #[derive(Debug, Clone, Copy)]
@@ -79,15 +78,6 @@ pub struct CalibrationRow {
     pub fitted_seconds: f64,
     /// By models that were fitted to the other networks; `None` if there are none.
     pub unseen_seconds: Option<f64>,
-}
-
-/// A measurement in terms of work.
-struct Row<'a> {
-    model: &'a str,
-    label: &'a str,
-    cores: usize,
-    seconds: f64,
-    amounts: Vec<f64>,
 }
 
 /// Cost models from published measurements:
@@ -203,57 +193,6 @@ fn clock(board: &Board, label: &str) -> Option<u64> {
     match board.accelerator(label) {
         Some(accelerator) => accelerator.hertz,
         None => board.cluster(label).ok()?.operating_points.last().map(|point| point.hertz),
-    }
-}
-
-/// What a whole network amounts to.
-fn amounts(operators: &[OperatorRecord]) -> Vec<f64> {
-    let names = amount_names();
-    let places = AMOUNTS.map(|amount| names.iter().position(|name| *name == amount));
-    let mut sums = vec![0.0; AMOUNTS.len()];
-    for operator in operators {
-        let own = basis_amounts(operator, 0, u64::MAX / 4);
-        for (sum, place) in sums.iter_mut().zip(places) {
-            *sum += place.map_or(0.0, |place| own[place]);
-        }
-    }
-    sums
-}
-
-/// Seconds for each of the amounts: what cores share, and what they do not.
-struct Fitted {
-    shared: Vec<f64>,
-    alone: Vec<f64>,
-}
-
-impl Fitted {
-    fn to(rows: &[&Row<'_>]) -> Self {
-        let width = AMOUNTS.len();
-        let has_several = rows.iter().any(|row| rows.iter().any(|other| other.cores != row.cores));
-        let columns = if has_several { 2 * width } else { width };
-        let entry = |row: usize, column: usize| {
-            let Row { seconds, amounts, cores, .. } = rows[row];
-            let share = if column < width { 1.0 / *cores as f64 } else { 1.0 };
-            amounts[column % width] * share / seconds
-        };
-        let solution =
-            least_squares(&DMatrix::from_fn(rows.len(), columns, entry), &DVector::from_element(rows.len(), 1.0));
-        let part = |from: usize| (0..width).map(|index| solution.get(from + index).copied().unwrap_or(0.0)).collect();
-        Self { shared: part(0), alone: part(width) }
-    }
-
-    /// Seconds for one of each amount on so many cores.
-    fn coefficients(&self, cores: usize) -> impl Iterator<Item = f64> {
-        self.shared.iter().zip(&self.alone).map(move |(shared, alone)| shared / cores as f64 + alone)
-    }
-
-    fn seconds(&self, row: &Row<'_>) -> f64 {
-        self.coefficients(row.cores).zip(&row.amounts).map(|(coefficient, amount)| coefficient * amount).sum()
-    }
-
-    fn terms(&self, cores: usize) -> Vec<ModelTerm> {
-        let named = self.coefficients(cores).zip(AMOUNTS).filter(|(seconds, _)| *seconds > 0.0);
-        named.map(|(seconds, name)| ModelTerm { name: name.into(), seconds, standard_error_seconds: None }).collect()
     }
 }
 

@@ -1,0 +1,72 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::{Constraints, Objective};
+
+use super::values::{parse_deadline, parse_rate, parse_watts, parse_weight};
+use super::{BoardArguments, DimensionArguments};
+use crate::duration::Budget;
+use crate::planning::Aim;
+
+#[derive(Debug, Args)]
+pub(crate) struct ScheduleCommand {
+    /// An ONNX file, or zoo:NAME for a built-in network; several share the board [default: zoo:squeezenet]
+    #[arg(long = "model", value_name = "FILE|zoo:NAME")]
+    pub(crate) models: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dimensions: DimensionArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// A profile of the board; without it, a cached one is used or a new one is made
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Cost models of the board, as `fit` writes them: predict the network instead of measuring it
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
+    /// Measure anew even if there is a cached profile
+    #[arg(long, conflicts_with_all = ["profile", "cost"])]
+    pub(crate) fresh: bool,
+    /// What the schedule should be best at: throughput, latency, balanced or energy
+    #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
+    pub(crate) objective: Objective,
+    /// The longest that a frame may take, such as 40ms
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_latency: Option<Budget>,
+    /// The fewest frames per second
+    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
+    pub(crate) min_throughput: Option<f64>,
+    /// The most that the processors may draw on average
+    #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
+    pub(crate) max_power: Option<f64>,
+    /// Choose the clocks of clusters as well, among the operating points that the board file has
+    #[arg(long)]
+    pub(crate) clocks: bool,
+    /// Of several networks: frames of this one for each frame of a network with weight 1; may be repeated
+    #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = parse_weight)]
+    pub(crate) weights: Vec<(String, f64)>,
+    /// Of several networks: the longest that a frame of this one may take; may be repeated
+    #[arg(long = "deadline", value_name = "NAME=TIME", value_parser = parse_deadline)]
+    pub(crate) deadlines: Vec<(String, Budget)>,
+    /// Where to write the schedule
+    #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
+    pub(crate) output: PathBuf,
+    /// Print the front and the schedule as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ScheduleCommand {
+    /// What the schedule is for.
+    pub(crate) fn aim(&self) -> Aim {
+        let constraints = Constraints {
+            max_latency: self.max_latency.map(|budget| Nanoseconds::from(budget.0)),
+            max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
+            max_watts: self.max_power,
+        };
+        Aim {
+            constraints,
+            wants_energy: self.objective == Objective::Energy || self.max_power.is_some() || self.clocks,
+        }
+    }
+}

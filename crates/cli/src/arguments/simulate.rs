@@ -1,0 +1,58 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use millstream_sim::Disturbance;
+
+use super::ScheduledArguments;
+use super::values::{parse_loss, parse_noise, parse_rate, parse_restoration, parse_speed};
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateCommand {
+    #[command(flatten)]
+    pub(crate) scheduled: ScheduledArguments,
+    /// A profile of the board that has the network; without it, the cached one is used
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Cost models of the board, as `fit` writes them, instead of a profile
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
+    /// Frames to simulate
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) frames: u32,
+    /// Frames that fit into the queue before each stage
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) queue: u32,
+    /// Noise on the times of operators: standard deviation in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]
+    pub(crate) noise: f64,
+    /// Seed of the noise
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Frames per second that arrive, as from a camera, instead of always another one
+    #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
+    pub(crate) frame_rate: Option<f64>,
+    /// Let processors compete for the memory bandwidth that the board file states
+    #[arg(long)]
+    pub(crate) memory: bool,
+    /// Let clusters heat up as the board file states, and lower their clocks
+    #[arg(long)]
+    pub(crate) heat: bool,
+    /// From some time on, run a cluster or accelerator at a part of its speed, such as 2s:B:0.5; may be repeated
+    #[arg(long = "speed", value_name = "TIME:LABEL:FACTOR", value_parser = parse_speed)]
+    pub(crate) speeds: Vec<Disturbance>,
+    /// Take a core or an accelerator away at some time, such as 2s:4 or 2s:G; may be repeated
+    #[arg(long = "lose", value_name = "TIME:CORE|LABEL", value_parser = parse_loss)]
+    pub(crate) losses: Vec<Disturbance>,
+    /// Give it back at some time; may be repeated
+    #[arg(long = "restore", value_name = "TIME:CORE|LABEL", value_parser = parse_restoration)]
+    pub(crate) restorations: Vec<Disturbance>,
+    /// A schedule for the frames that are left when a stage has lost all its replicas
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fallback: Option<PathBuf>,
+    /// Write a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
