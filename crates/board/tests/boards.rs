@@ -36,7 +36,7 @@ fn all_of_them_are_valid_and_have_their_sources_told() {
             count += 1;
         }
     }
-    assert_eq!(count, 25);
+    assert_eq!(count, 30);
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Plans {
         Self::search_with(network, board, table, Lessons { aim, ..Lessons::default() })?.feasible()
     }
 
-    fn search_with(network: &Network, board: &Board, table: &CostTable, lessons: Lessons) -> Result<Self> {
+    fn search_with(network: &Network, board: &Board, table: &CostTable, mut lessons: Lessons) -> Result<Self> {
         let graph: &Graph = network.model.graph();
         let mut problem = Problem::with_teams(graph, &network.chain, board, table, &teams_of(board))?;
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
@@ -106,7 +106,9 @@ impl Plans {
             false => pareto_front(&problem)?,
         };
         plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
-        plans.extend(lessons.tried.iter().map(|plan| Plan { energy: problem.energy(plan), ..plan.clone() }));
+        // What was measured of a plan changes its energy as well.
+        lessons.tried.iter_mut().for_each(|plan| plan.energy = problem.energy(plan));
+        plans.extend_from_slice(&lessons.tried);
         let front = if wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
         Ok(Self { front, lessons, problem, table: table.clone(), lower_bound_seconds })
     }
