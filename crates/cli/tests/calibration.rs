@@ -62,7 +62,9 @@ fn every_boards_costs_are_what_calibration_makes_of_the_measurements() {
         let shown =
             workplace.succeed(&["calibrate", "--board", &board, "--measurements", &measurements, "-o", "made.json"]);
         assert!(
-            ["Median error", "table 2", "equations 8 to 13", "Shisha, table 1"].iter().any(|expected| shown.contains(expected)),
+            ["Median error", "table 2", "equations 8 to 13", "Shisha, table 1"]
+                .iter()
+                .any(|expected| shown.contains(expected)),
             "{shown}"
         );
         let (made, kept) = (read(&workplace.path("made.json")), read(&fixture("costs", name)));

@@ -250,8 +250,8 @@ pub(crate) struct ReproduceCommand {
     /// Which paper: co-scheduling, granularity, para-pipe, pipe-it, pipe-search or shisha
     #[arg(required_unless_present = "all")]
     pub(crate) paper: Option<Paper>,
-    /// Everything of all papers, which takes some minutes
-    #[arg(long, conflicts_with_all = ["paper", "table", "figure"])]
+    /// Everything; without a paper, of all papers, which takes some minutes
+    #[arg(long, conflicts_with_all = ["table", "figure"])]
     pub(crate) all: bool,
     /// Only the table of this number
     #[arg(long, value_name = "NUMBER")]

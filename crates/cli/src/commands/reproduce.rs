@@ -23,7 +23,7 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
     if let Some(path) = &command.html {
         files::check_writable(path)?;
     }
-    let papers: Vec<Paper> = if command.all { Paper::ALL.to_vec() } else { command.paper.into_iter().collect() };
+    let papers = command.paper.map_or(Paper::ALL.to_vec(), |paper| vec![paper]);
     let selection = Selection { table: command.table, figure: command.figure };
     interrupt::listen();
     let mut steps = (papers.len() > 1).then(|| Steps::new("computing the papers", papers.len()));
