@@ -17,7 +17,8 @@ pub enum Strategy {
     PipeOnly,
     /// All processors in one stage.
     ParaOnly,
-    /// Several stages, one of them at least of several processors: the lowest latency of those.
+    /// Several stages, one of them at least of several processors: the lowest latency of those that are better than all processors in
+    /// one stage in latency or in throughput, if there are such.
     HybridLatency,
     /// The same, the highest throughput of those.
     HybridThroughput,
@@ -168,7 +169,11 @@ impl Search for ParaPipe {
     }
 
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
-        let mut best: Option<((u128, u64), Stages)> = None;
+        // Points that another one beats in both are left out (section V-B): of hybrids, those that are no better in anything than all
+        // processors in one stage, unless there are no others.
+        let all: Vec<&ProcessorClass> = self.processors.iter().collect();
+        let para = problem.class_of(&all).map_or(UNSUPPORTED, |class| problem.time(class, 0, problem.blocks()));
+        let mut best: Option<((bool, u128, u64), Stages)> = None;
         for sets in ordered_partitions(self.processors.len()) {
             let sizes: Vec<usize> = sets.iter().map(|set| set.count_ones() as usize).collect();
             if !self.strategy.wants(&sizes) {
@@ -178,7 +183,9 @@ impl Search for ParaPipe {
                 sets.iter().map(|&set| problem.class_of(&members(&self.processors, set).collect::<Vec<_>>())).collect();
             let Some(classes) = classes else { continue };
             for point in Self::front(problem, &classes) {
-                let measure = self.strategy.measure((point.latency, point.period));
+                let (first, second) = self.strategy.measure((point.latency, point.period));
+                let is_hybrid = sizes.len() > 1 && sizes.iter().any(|&size| size > 1);
+                let measure = (is_hybrid && point.latency >= para && point.period >= para, first, second);
                 if best.as_ref().is_none_or(|(known, _)| measure < *known) {
                     let starts = std::iter::once(0).chain(point.ends.iter().copied());
                     let stages = starts.zip(&point.ends).zip(&classes);
