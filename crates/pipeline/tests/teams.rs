@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, TransferModel};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period, pareto_front, teams_of};
@@ -41,6 +41,8 @@ fn table(graph: &Graph, seed: u64) -> CostTable {
             table.set_part(processor, id.index(), PartCost { fixed_fraction: 0.1, wave: 1, apart: Nanoseconds(300) });
         }
         table.set_hand_over(processor, HandOver { seconds: 2e-6, seconds_per_byte: 1e-11 });
+        let power = ProcessorPower { active_watts: 3.0 * speed, idle_watts: 0.2, origin: PowerOrigin::BoardFile };
+        table.set_power(processor, power);
         for other in table.processors() {
             let model = TransferModel { latency_seconds: 1e-6, seconds_per_byte: 1e-10, ..TransferModel::default() };
             table.set_transfer(processor, other, model);
@@ -64,6 +66,9 @@ fn plans_with_teams_are_what_evaluation_says() {
             schedule.validate(graph, &board).unwrap();
             let evaluation = schedule.evaluate(graph, &table).unwrap();
             assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency), "{name} {schedule}");
+            let energy = schedule.energy(graph, &table).unwrap().unwrap();
+            let ratio = energy.joules_per_frame / plan.energy.unwrap().joules();
+            assert!((ratio - 1.0).abs() < 1e-3, "{name} {schedule}: {ratio}");
         }
         let latency = |front: &[millstream_pipeline::Plan]| front.iter().map(|plan| plan.latency).min().unwrap();
         assert!(latency(&front) <= latency(&pareto_front(&alone).unwrap()), "{name}");
