@@ -58,7 +58,7 @@ impl Simulation {
     }
 
     /// Energy of a frame under the costs that were simulated, from what processors did: idle power all the time, and the difference to active power while they worked.
-    /// `None` without frames, or if the power of some processor is not known.
+    /// What processors of a fallback draw is left out. `None` without frames, or if the power of some processor is not known.
     pub fn joules_per_frame(&self, schedule: &Schedule, table: &CostTable) -> Option<f64> {
         let total = self.frames.iter().map(|(_, end)| end.seconds()).reduce(f64::max)?;
         let mut joules: f64 = self.active_joules.iter().flatten().flatten().sum();

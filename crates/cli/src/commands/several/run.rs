@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -57,18 +57,21 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     }
     // All go on until the slowest has had enough frames, so that everybody is measured beside all the others.
     let counts: Vec<AtomicU64> = running.iter().map(|_| AtomicU64::new(0)).collect();
+    // A network that fails ends the others as well.
+    let has_failed = AtomicBool::new(false);
     let begin = Instant::now();
     let streamed = std::thread::scope(|scope| {
         let stream = |index: usize| {
             let (engine, reference, first) = &running[index];
             let counts = &counts;
-            let loaded = &loaded;
+            let (loaded, has_failed) = (&loaded, &has_failed);
             let is_enough = move |count: u64| {
                 counts[index].store(count, Ordering::Relaxed);
-                let is_over = || match command.duration {
+                let is_enough = || match command.duration {
                     Some(duration) => begin.elapsed() >= duration.0,
                     None => counts.iter().all(|own| own.load(Ordering::Relaxed) >= command.frames),
                 };
+                let is_over = || has_failed.load(Ordering::Relaxed) || is_enough();
                 // Who takes turns lets the others keep up, so that frames pass as the weights say.
                 let rounds = |(own, count): (&Loaded, &AtomicU64)| count.load(Ordering::Relaxed) as f64 / own.weight;
                 let own_rounds = count as f64 / loaded[index].weight;
@@ -81,7 +84,11 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
                 }
                 is_over()
             };
-            scope.spawn(move || frames(engine, reference, is_enough, *first))
+            scope.spawn(move || {
+                let streamed = frames(engine, reference, is_enough, *first);
+                has_failed.fetch_or(streamed.is_err(), Ordering::Relaxed);
+                streamed
+            })
         };
         let threads: Vec<_> = (0..running.len()).map(stream).collect();
         threads
