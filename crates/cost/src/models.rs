@@ -11,9 +11,9 @@ use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::transfer::fit_transfers;
 use crate::{
-    AcceleratorCosts, BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, Entry, FamilyModel, HandOver,
-    MemoryAccess, Nanoseconds, NetworkFactor, OperatorRecord, Origin, ProcessorIndex, Profile, Provenance,
-    TransferModel,
+    AcceleratorCostModel, AcceleratorCosts, BlockedEnd, ClusterPower, ClusterTransfer, CostError, CostTable, Entry,
+    FamilyModel, HandOver, MemoryAccess, Nanoseconds, NetworkFactor, OperatorRecord, Origin, ProcessorIndex, Profile,
+    Provenance, TransferModel,
 };
 
 /// The `format` of files of fitted models.
@@ -112,6 +112,21 @@ impl CostModels {
                         return invalid(field(), "is not a term that this version knows".into());
                     }
                 }
+            }
+        }
+        for (index, network) in self.networks.iter().enumerate() {
+            if !(network.factor.is_finite() && network.factor > 0.0) {
+                return invalid(
+                    format!("networks[{index}].factor"),
+                    format!("is {}, must be positive", network.factor),
+                );
+            }
+        }
+        for (index, accelerator) in self.accelerators.iter().enumerate() {
+            let AcceleratorCostModel::Terms(model) = &accelerator.model else { continue };
+            if let Some(term) = model.terms.iter().find(|term| !(term.seconds.is_finite() && term.seconds >= 0.0)) {
+                let field = format!("accelerators[{index}].model.terms['{}']", term.name);
+                return invalid(field, format!("is {}, must be a number from 0", term.seconds));
             }
         }
         for (index, transfer) in self.transfers.iter().enumerate() {
