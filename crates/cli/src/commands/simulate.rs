@@ -59,7 +59,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             fallback: fallback.as_ref(),
         })
         .collect();
-    let simulations = simulate_streams(&streams, &conditions(command, &board)?).with_context(context)?;
+    let simulations = simulate_streams(&streams, &conditions(command, &board, &loaded)?).with_context(context)?;
     if let Some(path) = &command.trace {
         files::write(path, &trace(&loaded, &simulations))?;
         output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
@@ -122,8 +122,15 @@ fn fallback(path: &Path, loaded: &[Loaded], board: &Board) -> Result<Schedule> {
 }
 
 /// What the flags ask for, and what the board file says of it.
-fn conditions(command: &SimulateCommand, board: &Board) -> Result<Conditions> {
-    let known = Conditions::of(board);
+fn conditions(command: &SimulateCommand, board: &Board, loaded: &[Loaded]) -> Result<Conditions> {
+    let mut known = Conditions::of(board);
+    // Costs are those at the schedule's clocks: no cluster goes above its.
+    for own in &mut known.thermals {
+        let clocks = loaded.iter().filter_map(|network| network.document.clocks.get(&own.cluster));
+        if let Some(&clock) = clocks.max() {
+            own.operating_points.retain(|point| point.hertz <= clock);
+        }
+    }
     if command.memory && known.memory_bytes_per_second.is_none() {
         bail!(
             "board '{}' does not say what its memory moves: give its file a 'memory' with 'bytes_per_second'",
