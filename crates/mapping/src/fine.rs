@@ -149,8 +149,10 @@ fn program_order(problem: &Problem, assigned: &[Option<Col>], starts: &[Col], va
     }
     let start = |node: usize| values.get(column + node).copied().unwrap_or(0.0);
     let mut nodes: Vec<usize> = (0..starts.len()).collect();
-    // Starts that differ by rounding only keep the order of the nodes, which is topological.
-    nodes.sort_by_key(|&node| ((start(node) * 1e4).round() as i64, node));
+    // Starts that differ by rounding only keep the order of the nodes, which is topological; but what takes no time comes before what
+    // starts at the same moment and takes some.
+    let takes_time = |node: usize| problem.time(node, place_of[node]).is_some_and(|time| time > 0);
+    nodes.sort_by_key(|&node| ((start(node) * 1e4).round() as i64, takes_time(node), node));
     let mut order = vec![Vec::new(); problem.processors()];
     for node in nodes {
         order[place_of[node]].push(node);

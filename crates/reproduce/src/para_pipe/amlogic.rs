@@ -130,7 +130,8 @@ fn strategies(cases: &[Case]) -> Result<(Section, Figure), ReproduceError> {
         table,
         notes: vec![
             "The paper's means, over para-only: pipe-only has 113.8 % more latency and 36 % more throughput, hybrid-L and hybrid-T have 16.7 % and 23.3 % more \
-             frames per joule, pipe-only 12.2 %."
+             frames per joule, pipe-only 12.2 %. Here pipe-only has as many frames per joule as hybrids or more, which is not the paper's order: the \
+             idle power of processors that wait, which it pays for, is not known and so not in these costs."
                 .to_owned(),
             ASSUMPTIONS.to_owned(),
         ],
