@@ -86,6 +86,11 @@ impl Storage for OrtStorage {
         }, otherwise None)
     }
 
+    fn strings(&self) -> Option<Vec<String>> {
+        let strings = (self.data_type == DataType::String).then(|| self.value.try_extract_strings().ok());
+        strings.flatten().map(|(_, strings)| strings)
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -106,8 +111,12 @@ pub(crate) fn input(tensor: &Tensor) -> Result<SessionInputValue<'_>, String> {
     if let Some(storage) = tensor.storage().as_any().downcast_ref::<OrtStorage>() {
         return Ok((&storage.value).into());
     }
-    let bytes = tensor.bytes().ok_or("the tensor is not in host memory")?;
     let shape: Vec<i64> = tensor.shape().dimensions().iter().map(|&size| size as i64).collect();
+    if let Some(strings) = tensor.strings() {
+        let value = ort::value::Tensor::from_string_array((shape, strings.as_slice()));
+        return value.map(Into::into).map_err(|error| error.to_string());
+    }
+    let bytes = tensor.bytes().ok_or("the tensor is not in host memory")?;
     if tensor.data_type() == DataType::Bool {
         let flags: Vec<bool> = bytes.iter().map(|&byte| byte != 0).collect();
         return ort::value::Tensor::from_array((shape, flags)).map(Into::into).map_err(|error| error.to_string());

@@ -10,6 +10,10 @@ pub struct Environment {
     pub(crate) inner: Arc<ort::environment::Environment>,
 }
 
+/// The environment variable that, set to 1, lets ONNX Runtime collect usage data, which some of its builds do unless told not to.
+/// They are told not to otherwise.
+pub const TELEMETRY: &str = "MILLSTREAM_ORT_TELEMETRY";
+
 /// The library can be loaded once per process.
 static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
 
@@ -31,13 +35,29 @@ impl Environment {
         if library.contains(std::path::MAIN_SEPARATOR) && !Path::new(&library).is_file() {
             return Err(unavailable(format!("there is no file {library}")));
         }
+        let wants_telemetry = std::env::var(TELEMETRY).is_ok_and(|value| value == "1");
+        if !wants_telemetry {
+            opt_out_of_telemetry();
+        }
         let builder = ort::environment::init_from(&library).map_err(|error| unavailable(error.to_string()))?;
-        let inner = builder.with_name("millstream").build().map_err(|error| unavailable(error.to_string()))?;
+        let inner = builder.with_name("millstream").with_telemetry(wants_telemetry).build().map_err(|error| unavailable(error.to_string()))?;
         // Errors are returned, and whoever asked for the session reports them.
         inner.set_log_level(LogLevel::Fatal);
         let environment = Self { inner: Arc::new(inner) };
         *loaded = Some(environment.clone());
         Ok(environment)
+    }
+}
+
+/// Tells ONNX Runtime to collect nothing. The switch of its interface comes too late: an identifier of the device is written, and an
+/// event sent, before there is anything to switch. It reads this variable while the environment is made.
+#[expect(unsafe_code, reason = "the library can be told in no other way")]
+fn opt_out_of_telemetry() {
+    const OPT_OUT: &str = "ORT_DISABLE_TELEMETRY";
+    if std::env::var_os(OPT_OUT).is_none() {
+        // SAFETY: Rust's own readers of the environment take the same lock. Only foreign code that reads it on another thread at this
+        // very moment could see it change; whoever runs such code sets the variable before, and then nothing is changed here.
+        unsafe { std::env::set_var(OPT_OUT, "1") };
     }
 }
 

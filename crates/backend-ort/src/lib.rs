@@ -21,14 +21,17 @@
 //! ```
 //!
 //! Invariants: a tensor that one session made is handed to the next without a copy; sessions do not spin while no frame is
-//! in them; this crate does not pin the calling thread, which belongs to the caller.
+//! in them; this crate does not pin the calling thread, which belongs to the caller; ONNX Runtime collects usage data only if
+//! the environment variable [`TELEMETRY`] is 1.
 
 mod backend;
 mod convert;
 mod destination;
 mod environment;
+mod plain;
 mod session;
 mod trace;
 
 pub use backend::{OrtBackend, SessionSettings, Spinning};
-pub use environment::Environment;
+pub use environment::{Environment, TELEMETRY};
+pub use plain::{Declared, PlainSession};

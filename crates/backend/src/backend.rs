@@ -30,7 +30,14 @@ impl Segment {
         Self { channels: Some(channels), ..Self::new(graph, operators) }
     }
 
-    /// The whole network.
+    /// The tensors that the segment takes, of a frame that has one tensor for each input of the network. Inputs that the segment does
+    /// not read are left out, and values that are no inputs of the network are missing.
+    pub fn inputs_of(&self, graph: &Graph, frame: &[Tensor]) -> Vec<Tensor> {
+        let place = |value| graph.inputs().iter().position(|input| input == value);
+        self.boundary.inputs.iter().filter_map(|value| frame.get(place(value)?).cloned()).collect()
+    }
+
+    /// The whole network. [`WholeNetwork`](crate::WholeNetwork) runs it.
     pub fn whole(graph: &Graph) -> Self {
         Self::new(graph, graph.order().to_vec())
     }

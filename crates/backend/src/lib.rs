@@ -27,8 +27,10 @@ mod backend;
 mod error;
 mod several;
 mod tensor;
+mod whole;
 
 pub use backend::{Backend, OperatorTimes, PreparedSegment, Segment, TransferTimes, copy_output};
 pub use error::BackendError;
 pub use several::Several;
 pub use tensor::{Storage, Tensor};
+pub use whole::WholeNetwork;

@@ -9,6 +9,11 @@ pub trait Storage: Send + Sync + 'static {
     /// The elements, dense and in native byte order; `None` if they are not plain bytes in host memory.
     fn bytes(&self) -> Option<&[u8]>;
 
+    /// The elements of a tensor of strings; `None` for other types.
+    fn strings(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// The storage itself, for the backend that made it.
     fn as_any(&self) -> &dyn Any;
 }
@@ -42,6 +47,11 @@ impl Tensor {
         Self::new(data_type, shape.into(), Arc::new(Elements(bytes)))
     }
 
+    /// A tensor of strings.
+    pub fn from_strings(shape: impl Into<Shape>, elements: Vec<String>) -> Self {
+        Self::new(DataType::String, shape.into(), Arc::new(Strings(elements)))
+    }
+
     /// Element type.
     pub fn data_type(&self) -> DataType {
         self.data_type
@@ -61,6 +71,11 @@ impl Tensor {
     pub fn as_f32(&self) -> Option<&[f32]> {
         let bytes = self.bytes().filter(|_| self.data_type == DataType::F32)?;
         bytemuck::try_cast_slice(bytes).ok()
+    }
+
+    /// The elements, if they are strings.
+    pub fn strings(&self) -> Option<Vec<String>> {
+        self.storage.strings()
     }
 
     /// Where the elements are.
@@ -101,6 +116,23 @@ struct Elements<T>(Vec<T>);
 impl<T: bytemuck::NoUninit + Send + Sync> Storage for Elements<T> {
     fn bytes(&self) -> Option<&[u8]> {
         Some(bytemuck::cast_slice(&self.0))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Strings of any length, which are no plain bytes.
+struct Strings(Vec<String>);
+
+impl Storage for Strings {
+    fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn strings(&self) -> Option<Vec<String>> {
+        Some(self.0.clone())
     }
 
     fn as_any(&self) -> &dyn Any {

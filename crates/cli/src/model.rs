@@ -24,6 +24,7 @@ impl Network {
         let options = ReadOptions {
             batch: dimensions.batch.unwrap_or(1) as usize,
             dimensions: dimensions.dimensions.iter().cloned().collect(),
+            ..ReadOptions::default()
         };
         Self::with_options(source, options)
     }
@@ -31,7 +32,8 @@ impl Network {
     /// Loads the network that a schedule was made for.
     pub(crate) fn of_schedule(reference: &ModelReference) -> Result<Self> {
         let dimensions = reference.dimensions.iter().cloned().collect();
-        Self::with_options(&reference.source, ReadOptions { batch: reference.batch, dimensions })
+        let options = ReadOptions { batch: reference.batch, dimensions, ..ReadOptions::default() };
+        Self::with_options(&reference.source, options)
     }
 
     fn with_options(source: &str, options: ReadOptions) -> Result<Self> {

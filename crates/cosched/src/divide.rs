@@ -98,6 +98,7 @@ fn candidates(
     // Activations without the pooling that comes after them.
     lengths.extend((1..together).filter(|&length| graph.operator(followers[length]).op_type.contains("Pool")));
     lengths.dedup();
+    lengths.retain(|&length| graph.can_divide_together(head, &followers[..length]));
     let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| timeline[index].0) else {
         return Vec::new();
     };

@@ -50,7 +50,13 @@ fn terms(operator: &OperatorRecord) -> [f64; TERMS] {
     let work = &operator.work;
     let macs = work.macs as f64;
     let (dense, other) = match operator.family() {
-        Family::Convolution | Family::FullyConnected | Family::MatrixMultiplication => (macs, 0.0),
+        Family::Convolution
+        | Family::QuantizedConvolution
+        | Family::IntegerConvolution
+        | Family::FullyConnected
+        | Family::MatrixMultiplication
+        | Family::QuantizedMatrixMultiplication
+        | Family::IntegerMatrixMultiplication => (macs, 0.0),
         _ => (0.0, macs),
     };
     [dense, other, work.weight_bytes as f64, (work.input_bytes + work.output_bytes) as f64, 1.0]

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::{Graph, GraphError, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work, value::DataType};
+use crate::{Constants, Graph, GraphError, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work, value::DataType};
 
 /// Collects values and operators and checks them into a [`Graph`].
 #[derive(Debug)]
@@ -27,6 +27,7 @@ impl NewOperator {
             kind,
             inputs: Vec::new(),
             outputs: Vec::new(),
+            constants: Constants::default(),
             work: Work::default(),
         })
     }
@@ -46,6 +47,13 @@ impl NewOperator {
     #[must_use]
     pub fn makes(mut self, values: impl IntoIterator<Item = ValueId>) -> Self {
         self.0.outputs.extend(values);
+        self
+    }
+
+    /// Sets what its constant inputs mean for dividing it.
+    #[must_use]
+    pub fn constants(mut self, constants: Constants) -> Self {
+        self.0.constants = constants;
         self
     }
 

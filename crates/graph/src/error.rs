@@ -5,7 +5,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum GraphError {
     /// Operators depend on each other in a circle.
-    #[error("the graph has a cycle through the operators {}; a network must be acyclic", operators.join(", "))]
+    #[error("the graph has a cycle through the operators {}; a network must be acyclic", first_few(operators))]
     Cycle {
         /// Names of the operators on one cycle.
         operators: Vec<String>,
@@ -44,4 +44,13 @@ pub enum GraphError {
         /// The graph's name.
         graph: String,
     },
+}
+
+/// The first few names, and how many more there are.
+fn first_few(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match names.get(..SHOWN).filter(|_| names.len() > SHOWN) {
+        Some(first) => format!("{} and {} more", first.join(", "), names.len() - SHOWN),
+        None => names.join(", "),
+    }
 }

@@ -1,7 +1,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::{GraphError, Operator, OperatorId, Value, ValueId};
@@ -42,7 +41,7 @@ impl Graph {
                 }
             }
         }
-        let order = stable_order(&dependencies).ok_or_else(|| cycle(&dependencies, &operators))?;
+        let order = stable_order(&dependencies).map_err(|is_waiting| cycle(&dependencies, &operators, &is_waiting))?;
         Ok(Self { name, operators, values, producers, readers, inputs, outputs, dependencies, order })
     }
 
@@ -124,17 +123,17 @@ impl Graph {
 
     /// Multiply-accumulates of the whole network for one frame.
     pub fn macs(&self) -> u64 {
-        self.operators.iter().map(|operator| operator.work.macs).sum()
+        self.operators.iter().fold(0, |sum: u64, operator| sum.saturating_add(operator.work.macs))
     }
 
     /// Bytes of all weights; shared weights count once per operator that uses them.
     pub fn weight_bytes(&self) -> u64 {
-        self.operators.iter().map(|operator| operator.work.weight_bytes).sum()
+        self.operators.iter().fold(0, |sum: u64, operator| sum.saturating_add(operator.work.weight_bytes))
     }
 }
 
-/// Kahn's algorithm, smallest index first; `None` if there is a cycle.
-fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Option<Vec<OperatorId>> {
+/// Kahn's algorithm, smallest index first. The error has the operators that wait for each other, and those behind them.
+fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Result<Vec<OperatorId>, Vec<bool>> {
     let mut waiting_for: Vec<usize> = dependencies
         .node_indices()
         .map(|node| dependencies.edges_directed(node, petgraph::Direction::Incoming).count())
@@ -152,14 +151,24 @@ fn stable_order(dependencies: &DiGraph<OperatorId, ValueId>) -> Option<Vec<Opera
             }
         }
     }
-    (order.len() == waiting_for.len()).then_some(order)
+    if order.len() == waiting_for.len() { Ok(order) } else { Err(waiting_for.iter().map(|&count| count > 0).collect()) }
 }
 
-fn cycle(dependencies: &DiGraph<OperatorId, ValueId>, operators: &[Operator]) -> GraphError {
-    let component = tarjan_scc(dependencies)
-        .into_iter()
-        .find(|component| component.len() > 1 || component.iter().any(|&node| dependencies.contains_edge(node, node)));
-    let mut members: Vec<usize> = component.into_iter().flatten().map(NodeIndex::index).collect();
+/// One cycle among the operators that never became ready. Each of them waits for another one of them, so walking back from any
+/// leads round a cycle; recursion could exhaust the stack on long chains.
+fn cycle(dependencies: &DiGraph<OperatorId, ValueId>, operators: &[Operator], is_waiting: &[bool]) -> GraphError {
+    let mut step_of: Vec<Option<usize>> = vec![None; is_waiting.len()];
+    let mut path: Vec<usize> = Vec::new();
+    let mut current = is_waiting.iter().position(|&waiting| waiting);
+    while let Some(index) = current.filter(|&index| step_of[index].is_none()) {
+        step_of[index] = Some(path.len());
+        path.push(index);
+        let mut predecessors =
+            dependencies.neighbors_directed(NodeIndex::new(index), petgraph::Direction::Incoming).map(NodeIndex::index);
+        current = predecessors.find(|&predecessor| is_waiting[predecessor]);
+    }
+    let start = current.and_then(|index| step_of[index]).unwrap_or(0);
+    let mut members = path.split_off(start);
     members.sort_unstable();
     GraphError::Cycle { operators: members.into_iter().map(|index| operators[index].name.clone()).collect() }
 }

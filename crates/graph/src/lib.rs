@@ -43,5 +43,5 @@ pub use build::{GraphBuilder, NewOperator};
 pub use channels::ChannelUnits;
 pub use error::GraphError;
 pub use graph::Graph;
-pub use operator::{Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work};
+pub use operator::{Constants, Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work};
 pub use value::{DataType, Shape, Value, ValueId};

@@ -29,8 +29,34 @@ pub struct Operator {
     pub inputs: Vec<ValueId>,
     /// Values that it makes.
     pub outputs: Vec<ValueId>,
+    /// What its constant inputs mean for dividing it.
+    pub constants: Constants,
     /// How much it computes and moves.
     pub work: Work,
+}
+
+impl Operator {
+    /// Whether it turns floats into integers by a scale that the model fixes.
+    pub fn is_quantization(&self) -> bool {
+        self.op_type == "QuantizeLinear"
+    }
+
+    /// Whether it turns integers back into floats.
+    pub fn is_dequantization(&self) -> bool {
+        self.op_type == "DequantizeLinear"
+    }
+}
+
+/// What the constant inputs of an operator mean for dividing it by channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Constants {
+    /// Parts can be taken of all of them. A weight matrix is the second operand of its product: its columns are channels.
+    #[default]
+    Divisible,
+    /// As `Divisible`, with a weight matrix that is the first operand: its rows are channels.
+    WeightsFirst,
+    /// No parts can be taken of some: they are computed when the model is loaded, or lie across the channels.
+    Computed,
 }
 
 /// What an operator does, as far as scheduling needs to know.
@@ -40,8 +66,24 @@ pub struct Operator {
 pub enum OperatorKind {
     /// A convolution with constant weights.
     Convolution(Convolution),
+    /// A convolution of quantised values that makes quantised values: `QLinearConv`, or `Conv` between dequantisations and a
+    /// quantisation.
+    QuantizedConvolution(Convolution),
+    /// A convolution of quantised values that makes 32-bit sums: `ConvInteger`.
+    IntegerConvolution(Convolution),
     /// A matrix multiplication with a constant weight matrix.
     FullyConnected,
+    /// A matrix multiplication of quantised values that makes quantised values: `QLinearMatMul`, or `MatMul` or `Gemm` between
+    /// dequantisations and a quantisation.
+    QuantizedMatrixMultiplication {
+        /// Whether one operand is a constant weight matrix.
+        has_weights: bool,
+    },
+    /// A matrix multiplication of quantised values that makes 32-bit sums: `MatMulInteger`.
+    IntegerMatrixMultiplication {
+        /// Whether one operand is a constant weight matrix.
+        has_weights: bool,
+    },
     /// A matrix multiplication of two values.
     MatrixMultiplication,
     /// Maximum or average over a window.
@@ -56,6 +98,10 @@ pub enum OperatorKind {
     Concat,
     /// Softmax and its relatives.
     Softmax,
+    /// Between floats and integers with a scale that the model fixes: `QuantizeLinear`, `DequantizeLinear`.
+    Quantization,
+    /// From floats to integers with a scale found in the values: `DynamicQuantizeLinear`.
+    DynamicQuantization,
     /// Anything that only moves or relabels elements: reshape, transpose, slice, pad, resize.
     DataMovement,
     /// An operator without a model of its own. It runs; only its cost is less well known.
@@ -101,8 +147,20 @@ pub enum Family {
     GroupedConvolution,
     /// Convolution with one or two input channels per group: bound by memory traffic.
     DepthwiseConvolution,
+    /// Convolution of quantised values to quantised values.
+    QuantizedConvolution,
+    /// Convolution of quantised values to 32-bit sums.
+    IntegerConvolution,
     /// Matrix multiplication with constant weights: bound by reading the weights when the batch is small.
     FullyConnected,
+    /// Matrix multiplication of quantised values to quantised values.
+    QuantizedMatrixMultiplication,
+    /// Matrix multiplication of quantised values to 32-bit sums.
+    IntegerMatrixMultiplication,
+    /// Between floats and integers with a known scale.
+    Quantization,
+    /// From floats to integers with a scale found in the values.
+    DynamicQuantization,
     /// Matrix multiplication of two values, as in attention.
     MatrixMultiplication,
     /// Pooling.
@@ -123,11 +181,17 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 18] = [
         Self::Convolution,
         Self::GroupedConvolution,
         Self::DepthwiseConvolution,
+        Self::QuantizedConvolution,
+        Self::IntegerConvolution,
         Self::FullyConnected,
+        Self::QuantizedMatrixMultiplication,
+        Self::IntegerMatrixMultiplication,
+        Self::Quantization,
+        Self::DynamicQuantization,
         Self::MatrixMultiplication,
         Self::Pool,
         Self::Elementwise,
@@ -144,7 +208,13 @@ impl Family {
             Self::Convolution => "convolution",
             Self::GroupedConvolution => "grouped-convolution",
             Self::DepthwiseConvolution => "depthwise-convolution",
+            Self::QuantizedConvolution => "quantized-convolution",
+            Self::IntegerConvolution => "integer-convolution",
             Self::FullyConnected => "fully-connected",
+            Self::QuantizedMatrixMultiplication => "quantized-matrix-multiplication",
+            Self::IntegerMatrixMultiplication => "integer-matrix-multiplication",
+            Self::Quantization => "quantization",
+            Self::DynamicQuantization => "dynamic-quantization",
             Self::MatrixMultiplication => "matrix-multiplication",
             Self::Pool => "pool",
             Self::Elementwise => "elementwise",
@@ -164,6 +234,26 @@ impl fmt::Display for Family {
 }
 
 impl OperatorKind {
+    /// The parameters of a convolution, quantised or not.
+    pub fn convolution(&self) -> Option<&Convolution> {
+        match self {
+            Self::Convolution(convolution)
+            | Self::QuantizedConvolution(convolution)
+            | Self::IntegerConvolution(convolution) => Some(convolution),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the product of a value and a constant matrix, quantised or not.
+    pub fn has_weight_matrix(&self) -> bool {
+        matches!(
+            self,
+            Self::FullyConnected
+                | Self::QuantizedMatrixMultiplication { has_weights: true }
+                | Self::IntegerMatrixMultiplication { has_weights: true }
+        )
+    }
+
     /// The family whose cost model applies.
     pub fn family(&self) -> Family {
         match self {
@@ -172,7 +262,13 @@ impl OperatorKind {
                 Family::DepthwiseConvolution
             }
             Self::Convolution(_) => Family::GroupedConvolution,
+            Self::QuantizedConvolution(_) => Family::QuantizedConvolution,
+            Self::IntegerConvolution(_) => Family::IntegerConvolution,
             Self::FullyConnected => Family::FullyConnected,
+            Self::QuantizedMatrixMultiplication { .. } => Family::QuantizedMatrixMultiplication,
+            Self::IntegerMatrixMultiplication { .. } => Family::IntegerMatrixMultiplication,
+            Self::Quantization => Family::Quantization,
+            Self::DynamicQuantization => Family::DynamicQuantization,
             Self::MatrixMultiplication => Family::MatrixMultiplication,
             Self::Pool(_) => Family::Pool,
             Self::Activation | Self::Elementwise => Family::Elementwise,
@@ -205,7 +301,7 @@ pub struct Work {
 impl Work {
     /// All bytes that the operator touches.
     pub fn bytes(&self) -> u64 {
-        self.input_bytes + self.weight_bytes + self.output_bytes
+        self.input_bytes.saturating_add(self.weight_bytes).saturating_add(self.output_bytes)
     }
 }
 

@@ -25,10 +25,10 @@ pub struct Value {
 }
 
 impl Value {
-    /// Size of the tensor in bytes, where type and shape are known.
+    /// Size of the tensor in bytes, where type and shape are known; `u64::MAX` for more than that.
     pub fn bytes(&self) -> Option<u64> {
         let elements = self.shape.as_ref()?.elements();
-        Some(elements * self.data_type?.bytes()? as u64)
+        Some(elements.saturating_mul(self.data_type?.bytes()? as u64))
     }
 }
 
@@ -42,9 +42,12 @@ impl Shape {
         &self.0
     }
 
-    /// Number of elements; 1 for a scalar.
+    /// Number of elements: 1 for a scalar, 0 where a dimension is 0, `u64::MAX` for more than that.
     pub fn elements(&self) -> u64 {
-        self.0.iter().map(|&dimension| dimension as u64).product()
+        if self.0.contains(&0) {
+            return 0;
+        }
+        self.0.iter().fold(1, |product: u64, &dimension| product.saturating_mul(dimension as u64))
     }
 }
 

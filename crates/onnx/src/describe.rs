@@ -3,12 +3,15 @@
 use millstream_graph::{Convolution, GemmShape, OperatorKind, Pool, Shape, Work};
 
 use crate::proto::NodeProto;
+use crate::quantised::{convolution_kind, quantised};
 
 /// One input of a node, as far as the descriptor needs it.
 pub(crate) struct Input {
     pub(crate) shape: Option<Shape>,
     pub(crate) bytes: u64,
     pub(crate) is_constant: bool,
+    /// Whether it is made of integers by a scale that the model fixes.
+    pub(crate) is_dequantized: bool,
 }
 
 /// One output of a node.
@@ -19,50 +22,71 @@ pub(crate) struct Output {
 
 pub(crate) fn describe(node: &NodeProto, inputs: &[Input], outputs: &[Output]) -> (OperatorKind, Work) {
     let kind = kind(node, inputs);
-    let sum =
-        |constant: bool| inputs.iter().filter(|input| input.is_constant == constant).map(|input| input.bytes).sum();
+    let sum = |constant: bool| {
+        let own = inputs.iter().filter(|input| input.is_constant == constant);
+        own.fold(0, |sum: u64, input| sum.saturating_add(input.bytes))
+    };
     let mut work = Work {
         macs: 0,
         input_bytes: sum(false),
         weight_bytes: sum(true),
-        output_bytes: outputs.iter().map(|output| output.bytes).sum(),
+        output_bytes: outputs.iter().fold(0, |sum, output| sum.saturating_add(output.bytes)),
         gemm: None,
     };
     let result = outputs.first().and_then(|output| output.shape.as_ref());
     let elements = result.map_or(0, Shape::elements);
     match &kind {
-        OperatorKind::Convolution(convolution) => {
-            if let Some(gemm) = result.and_then(|result| convolution_gemm(convolution, result)) {
-                work.macs = gemm.n * gemm.k * gemm.m;
-                work.gemm = Some(gemm);
-            }
-        }
-        OperatorKind::FullyConnected | OperatorKind::MatrixMultiplication => {
+        OperatorKind::FullyConnected
+        | OperatorKind::MatrixMultiplication
+        | OperatorKind::QuantizedMatrixMultiplication { .. }
+        | OperatorKind::IntegerMatrixMultiplication { .. } => {
             let inner = inner_dimension(node, inputs);
             if let (Some(k), Some(&m)) = (inner, result.and_then(|result| result.dimensions().last())) {
-                work.macs = elements * k;
+                work.macs = elements.saturating_mul(k);
                 work.gemm = Some(GemmShape { n: elements / (m as u64).max(1), k, m: m as u64 });
             }
         }
-        OperatorKind::Pool(pool) => work.macs = elements * pool.kernel.iter().map(|&size| size as u64).product::<u64>(),
-        OperatorKind::Activation | OperatorKind::Elementwise | OperatorKind::Normalization | OperatorKind::Softmax => {
-            work.macs = elements;
+        OperatorKind::Pool(pool) => work.macs = elements.saturating_mul(product(&pool.kernel)),
+        OperatorKind::Activation
+        | OperatorKind::Elementwise
+        | OperatorKind::Normalization
+        | OperatorKind::Softmax
+        | OperatorKind::Quantization
+        | OperatorKind::DynamicQuantization => work.macs = elements,
+        kind => {
+            let gemm = kind.convolution().zip(result).and_then(|(own, result)| convolution_gemm(own, result));
+            if let Some(gemm) = gemm {
+                work.macs = gemm.n.saturating_mul(gemm.k).saturating_mul(gemm.m);
+                work.gemm = Some(gemm);
+            }
         }
-        _ => {}
     }
     (kind, work)
 }
 
+fn product(sizes: &[usize]) -> u64 {
+    sizes.iter().fold(1, |product: u64, &size| product.saturating_mul(size as u64))
+}
+
 fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
     let is_constant = |index: usize| inputs.get(index).is_some_and(|input| input.is_constant);
+    let has_weights = |left: usize, right: usize| is_constant(left) || is_constant(right);
+    let is_quantised = || inputs.len() > 1 && inputs[..2].iter().all(|input| input.is_dequantized);
+    let served = |kind: OperatorKind| if is_quantised() { quantised(kind) } else { kind };
     match node.op() {
         "Conv" | "ConvInteger" if is_constant(1) => {
-            convolution(node, inputs).map_or(OperatorKind::Opaque, OperatorKind::Convolution)
+            let kind = convolution(node, inputs.get(1)).map(|own| convolution_kind(node.op(), own));
+            served(kind.unwrap_or(OperatorKind::Opaque))
         }
-        "Gemm" | "MatMul" | "MatMulInteger" => match is_constant(0) || is_constant(1) {
-            true => OperatorKind::FullyConnected,
-            false => OperatorKind::MatrixMultiplication,
-        },
+        "QLinearConv" if is_constant(3) => {
+            convolution(node, inputs.get(3)).map_or(OperatorKind::Opaque, OperatorKind::QuantizedConvolution)
+        }
+        "Gemm" | "MatMul" if has_weights(0, 1) => served(OperatorKind::FullyConnected),
+        "Gemm" | "MatMul" => served(OperatorKind::MatrixMultiplication),
+        "MatMulInteger" => OperatorKind::IntegerMatrixMultiplication { has_weights: has_weights(0, 1) },
+        "QLinearMatMul" => OperatorKind::QuantizedMatrixMultiplication { has_weights: has_weights(0, 3) },
+        "QuantizeLinear" | "DequantizeLinear" => OperatorKind::Quantization,
+        "DynamicQuantizeLinear" => OperatorKind::DynamicQuantization,
         "MaxPool" | "AveragePool" | "LpPool" => {
             let kernel = node.sizes("kernel_shape").unwrap_or_default();
             let strides = node.sizes("strides").unwrap_or_else(|| vec![1; kernel.len()]);
@@ -96,16 +120,17 @@ fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
     }
 }
 
-fn convolution(node: &NodeProto, inputs: &[Input]) -> Option<Convolution> {
-    let filter = inputs.get(1)?.shape.as_ref()?.dimensions();
-    let [output_channels, channels_per_group, kernel @ ..] = filter else { return None };
+fn convolution(node: &NodeProto, filters: Option<&Input>) -> Option<Convolution> {
+    let filters = filters?.shape.as_ref()?.dimensions();
+    let [output_channels, channels_per_group, kernel @ ..] = filters else { return None };
     let groups = usize::try_from(node.int("group").unwrap_or(1)).ok().filter(|&groups| groups > 0)?;
+    let per_dimension = |name: &str| node.sizes(name).unwrap_or_else(|| vec![1; kernel.len()]);
     Some(Convolution {
-        input_channels: channels_per_group * groups,
+        input_channels: channels_per_group.checked_mul(groups)?,
         output_channels: *output_channels,
         kernel: kernel.to_vec(),
-        strides: node.sizes("strides").unwrap_or_else(|| vec![1; kernel.len()]),
-        dilations: node.sizes("dilations").unwrap_or_else(|| vec![1; kernel.len()]),
+        strides: per_dimension("strides"),
+        dilations: per_dimension("dilations"),
         groups,
     })
 }
@@ -113,10 +138,10 @@ fn convolution(node: &NodeProto, inputs: &[Input]) -> Option<Convolution> {
 /// Pipe-it, section V-A: rows are output positions, columns filters, and the inner dimension one filter's size.
 fn convolution_gemm(convolution: &Convolution, result: &Shape) -> Option<GemmShape> {
     let [batch, _, positions @ ..] = result.dimensions() else { return None };
-    let taps: usize = convolution.kernel.iter().product();
+    let per_group = (convolution.input_channels / convolution.groups) as u64;
     Some(GemmShape {
-        n: (batch * positions.iter().product::<usize>()) as u64,
-        k: (taps * convolution.input_channels / convolution.groups) as u64,
+        n: product(positions).saturating_mul(*batch as u64),
+        k: product(&convolution.kernel).saturating_mul(per_group),
         m: convolution.output_channels as u64,
     })
 }

@@ -7,8 +7,8 @@ use crate::{OnnxError, ReadOptions};
 
 /// Shapes of all graph inputs; `None` for an input whose rank is not declared.
 ///
-/// The first dimension of an input, if open, is the batch. Every other open dimension needs a size from the caller;
-/// all that lack one are reported together.
+/// The first dimension of an input, if open, is the batch. Every other open dimension needs a size from the caller, by its name or
+/// by its place, such as `input.2`, which wins; all that lack one are reported together.
 pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<Vec<Option<Shape>>, OnnxError> {
     let mut open = Vec::new();
     let mut shapes = Vec::with_capacity(inputs.len());
@@ -36,14 +36,21 @@ pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<V
 }
 
 fn size(dimension: &DimensionProto, input: &str, position: usize, options: &ReadOptions) -> Result<usize, String> {
-    if let Some(size) = dimension.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0) {
+    // A negative size is how some exporters write an open one; zero is a size.
+    if let Some(size) = dimension.dim_value.and_then(|size| usize::try_from(size).ok()) {
         return Ok(size);
     }
-    let unnamed = format!("{input}.{position}");
-    let name = dimension.dim_param.as_deref().filter(|name| !name.is_empty()).unwrap_or(&unnamed);
-    match options.dimensions.get(name) {
+    let place = format!("{input}.{position}");
+    let name = dimension.dim_param.as_deref().filter(|name| is_name(name)).unwrap_or(&place);
+    match options.dimensions.get(&place).or_else(|| options.dimensions.get(name)) {
         Some(&size) => Ok(size),
         None if position == 0 => Ok(options.batch),
         None => Err(format!("{name} (dimension {position} of input '{input}')")),
     }
+}
+
+/// Whether a dimension's text is a name of its own. Exporters that have none write a question mark, which would make all such
+/// dimensions one.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text != "?"
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use millstream_graph::GraphError;
+use millstream_graph::{GraphError, Shape};
 use thiserror::Error;
 
 /// Why a model could not be read or cut.
@@ -44,6 +44,20 @@ pub enum OnnxError {
     OpenDimensions {
         /// `name (of input 'x')`, one each.
         dimensions: Vec<String>,
+    },
+    /// A value that no machine could hold.
+    #[error(
+        "the value '{value}' of shape {shape} is larger than {} GiB; check the sizes given with --dim and --batch, and the model's \
+         attributes",
+        limit >> 30
+    )]
+    TooLarge {
+        /// The value's name.
+        value: String,
+        /// Its shape.
+        shape: Shape,
+        /// The most bytes that a value may have.
+        limit: u64,
     },
     /// A weight that can't be loaded.
     #[error("weight '{weight}': {detail}")]

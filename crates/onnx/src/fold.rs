@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::Weight;
 use crate::catalogue::is_deterministic;
+use crate::evaluate::evaluate;
 use crate::infer::{Knowledge, infer};
 use crate::proto::NodeProto;
 use crate::read::operands;
@@ -20,8 +21,9 @@ pub(crate) struct Folded {
     pub(crate) known: HashMap<String, Knowledge>,
 }
 
-/// Infers types and shapes along the execution order. A node whose outputs follow from shapes alone becomes weights; a
-/// node of constants is set aside; results of the network always stay operators.
+/// Infers types and shapes along the execution order. A node whose outputs follow from shapes alone becomes weights, and so does a
+/// node of constants as long as all such weights stay within `most_bytes`; other nodes of constants are set aside; results of the
+/// network always stay operators.
 pub(crate) fn fold(
     ordered: Vec<NodeProto>,
     mut weights: BTreeMap<String, Weight>,
@@ -29,7 +31,9 @@ pub(crate) fn fold(
     declared: &HashMap<String, Knowledge>,
     results: &HashSet<&str>,
     opset: i64,
+    most_bytes: u64,
 ) -> Folded {
+    let mut bytes_left = most_bytes;
     let mut nodes = Vec::with_capacity(ordered.len());
     let mut constant_nodes: HashMap<String, Arc<NodeProto>> = HashMap::new();
     for node in ordered {
@@ -38,7 +42,8 @@ pub(crate) fn fold(
             if let Some(stated) = declared.get(name) {
                 if knowledge.shape().is_none() && stated.shape().is_some() {
                     let data_type = knowledge.data_type.or(stated.data_type);
-                    knowledge = Knowledge { data_type, ..stated.clone() };
+                    knowledge = stated.clone();
+                    knowledge.data_type = data_type;
                 }
                 knowledge.data_type = knowledge.data_type.or(stated.data_type);
             }
@@ -53,6 +58,18 @@ pub(crate) fn fold(
         }
         let is_constant = |name: &str| weights.contains_key(name) || constant_nodes.contains_key(name);
         if !is_result && is_deterministic(&node) && operands(&node).into_iter().all(is_constant) {
+            let inputs: Vec<Option<&Weight>> = node.input.iter().map(|name| weights.get(name)).collect();
+            let is_stored = node.input.iter().zip(&inputs).all(|(name, weight)| name.is_empty() || weight.is_some());
+            if let ([output], true) = (node.output.as_slice(), is_stored)
+                && let shape = known.get(output).and_then(Knowledge::shape)
+                && let Some(weight) = evaluate(&node, &inputs, shape.as_ref(), bytes_left)
+                && weight.first_nan().is_none()
+            {
+                bytes_left = bytes_left.saturating_sub(weight.data.len() as u64);
+                known.insert(output.clone(), Knowledge::of_weight(&weight));
+                weights.insert(output.clone(), weight);
+                continue;
+            }
             let node = Arc::new(node);
             for name in node.output.iter().filter(|name| !name.is_empty()) {
                 constant_nodes.insert(name.clone(), Arc::clone(&node));
@@ -61,5 +78,26 @@ pub(crate) fn fold(
             nodes.push(node);
         }
     }
-    Folded { nodes, constant_nodes, weights, known }
+    let mut folded = Folded { nodes, constant_nodes, weights, known };
+    folded.forget_unused();
+    folded
+}
+
+impl Folded {
+    /// Lets go of constants that nobody reads any more.
+    fn forget_unused(&mut self) {
+        let mut used: HashSet<String> = HashSet::new();
+        let mut open: Vec<&NodeProto> = self.nodes.iter().collect();
+        while let Some(node) = open.pop() {
+            for name in operands(node) {
+                if used.insert(name.to_owned())
+                    && let Some(node) = self.constant_nodes.get(name)
+                {
+                    open.push(node);
+                }
+            }
+        }
+        self.weights.retain(|name, _| used.contains(name));
+        self.constant_nodes.retain(|_, node| node.output.iter().any(|name| used.contains(name)));
+    }
 }

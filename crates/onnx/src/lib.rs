@@ -28,20 +28,27 @@
 mod attributes;
 mod builder;
 mod catalogue;
+mod constants;
 mod describe;
 mod dimensions;
 mod error;
+mod evaluate;
 mod fold;
 mod infer;
 mod model;
+mod moves;
 mod part;
 #[doc(hidden)]
 pub mod proto;
+mod quantised;
+mod quiet;
 mod read;
+mod rules;
 mod segment;
 mod types;
 mod view;
 mod weight;
+mod windows;
 
 pub use builder::{Attributes, ModelBuilder};
 pub use error::OnnxError;
@@ -50,7 +57,7 @@ pub use segment::{SubModel, WeightStorage};
 pub use view::NodeView;
 pub use weight::Weight;
 
-/// The oldest operator set of the default domain that ONNX Runtime promises to run.
-pub const OLDEST_OPSET: i64 = 7;
+/// The oldest operator set of the default domain that is read. ONNX Runtime promises to run those from 7 on, and runs most older ones.
+pub const OLDEST_OPSET: i64 = 1;
 /// The newest operator set of the default domain that this version was written for.
 pub const NEWEST_OPSET: i64 = 26;

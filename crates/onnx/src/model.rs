@@ -15,13 +15,20 @@ use crate::{OnnxError, Weight, read};
 pub struct ReadOptions {
     /// Size of an open first dimension of an input.
     pub batch: usize,
-    /// Sizes of open dimensions by name. A dimension without a name is called after its input and position, `input.2`.
+    /// Sizes of open dimensions by name, or by input and position, `input.2`, which wins and is the only way for dimensions without
+    /// a name.
     pub dimensions: BTreeMap<String, usize>,
+    /// The most bytes that weights may take which the reader computes from other constants. What is beyond stays an operator that
+    /// runtimes compute when they load a segment, and can't be divided by channels.
+    pub most_folded_bytes: u64,
 }
+
+/// The default of [`ReadOptions::most_folded_bytes`].
+const MOST_FOLDED_BYTES: u64 = 1 << 30;
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { batch: 1, dimensions: BTreeMap::new() }
+        Self { batch: 1, dimensions: BTreeMap::new(), most_folded_bytes: MOST_FOLDED_BYTES }
     }
 }
 
@@ -89,7 +96,7 @@ impl Model {
         weights: BTreeMap<String, Weight>,
         header: Header,
     ) -> Self {
-        let digest = digest(&graph, &nodes, &weights);
+        let digest = digest(&graph, &nodes, &constant_nodes, &weights, &header);
         Self { graph: Arc::new(graph), nodes, constant_nodes, weights, header, digest }
     }
 
@@ -103,23 +110,50 @@ impl Model {
         &self.weights
     }
 
-    /// Identifies the model's content: a SHA-256 over operators, shapes and weights, in hexadecimal.
+    /// Identifies the model's content: a SHA-256 over operators, shapes, weights, operator sets and functions, in hexadecimal.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 }
 
-fn digest(graph: &Graph, nodes: &[NodeProto], weights: &BTreeMap<String, Weight>) -> String {
-    let mut hasher = Sha256::new();
-    for node in nodes {
-        hasher.update(node.encode_to_vec());
-    }
+fn digest(
+    graph: &Graph,
+    nodes: &[NodeProto],
+    constant_nodes: &HashMap<String, Arc<NodeProto>>,
+    weights: &BTreeMap<String, Weight>,
+    header: &Header,
+) -> String {
+    let mut hasher = Hasher(Sha256::new());
+    hasher.list(nodes.iter().map(Message::encode_to_vec));
+    // A node of several outputs is there once for each of them.
+    let by_output: BTreeMap<_, _> = constant_nodes.iter().collect();
+    hasher.list(by_output.values().map(|node| node.encode_to_vec()));
     for value in graph.values() {
-        hasher.update(format!("{}{:?}{:?}", value.name, value.data_type, value.shape));
+        hasher.part(format!("{}{:?}{:?}", value.name, value.data_type, value.shape).as_bytes());
+    }
+    for ids in [graph.inputs(), graph.outputs()] {
+        hasher.list(ids.iter().map(|&id| graph.value(id).name.as_bytes().to_vec()));
     }
     for (name, weight) in weights {
-        hasher.update(format!("{name}{}{}", weight.data_type, weight.shape));
-        hasher.update(&weight.data);
+        hasher.part(format!("{name}{}{}", weight.data_type, weight.shape).as_bytes());
+        hasher.part(&weight.data);
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hasher.list(header.opset_import.iter().map(Message::encode_to_vec));
+    hasher.list(header.functions.iter().map(|function| function.to_vec()));
+    hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Hashes parts with their lengths, so that nothing moves unnoticed from one to the next.
+struct Hasher(Sha256);
+
+impl Hasher {
+    fn part(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn list(&mut self, parts: impl ExactSizeIterator<Item = Vec<u8>>) {
+        self.0.update((parts.len() as u64).to_le_bytes());
+        parts.for_each(|part| self.part(&part));
+    }
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use millstream_graph::{ChannelUnits, OperatorId, OperatorKind};
+use millstream_graph::{ChannelUnits, Constants, Convolution, OperatorId, OperatorKind};
 
+use crate::constants::ConstantTable;
 use crate::proto::{AttributeProto, NodeProto};
 use crate::{Model, OnnxError, Weight};
 
@@ -40,15 +41,33 @@ impl Model {
             );
             return Err(self.unsupported(what, ""));
         }
-        if !self.graph.channel_followers(head).starts_with(followers) {
+        if !self.graph.can_divide_together(head, followers) {
             let what = format!("dividing operators together with '{name}' that do not follow it channel by channel");
             return Err(self.unsupported(what, ""));
         }
         let mut part = Part { nodes: Vec::with_capacity(operators.len()), weights: Vec::new(), units };
+        let divided = self.graph.divided_operator(head);
         for &operator in operators {
-            self.add_node(&mut part, operator, operator == head, channels)?;
+            if operator == head && divided != head {
+                // The dequantisation before the operator is whole in every part.
+                part.nodes.push(self.nodes[operator.index()].clone());
+            } else {
+                self.add_node(&mut part, operator, operator == divided, channels)?;
+            }
         }
+        self.add_whole_weights(&mut part);
         Ok(part)
+    }
+
+    /// Adds the weights that the nodes read and that are not there yet: those that are the same for all channels.
+    fn add_whole_weights<'a>(&'a self, part: &mut Part<'a>) {
+        for name in part.nodes.iter().flat_map(|node| &node.input) {
+            if let Some((name, weight)) = self.weights.get_key_value(name)
+                && !part.weights.iter().any(|(known, _)| known == name)
+            {
+                part.weights.push((name.clone(), Cow::Borrowed(weight)));
+            }
+        }
     }
 
     fn unsupported(&self, what: String, remedy: &str) -> OnnxError {
@@ -63,50 +82,15 @@ impl Model {
         channels: &Range<usize>,
     ) -> Result<(), OnnxError> {
         let mut node = self.nodes[operator.index()].clone();
-        let units = part.units;
-        match &self.graph.operator(operator).kind {
-            OperatorKind::Convolution(convolution) => {
-                for place in [1, 2] {
-                    self.slice_input(part, &mut node, place, 0, channels)?;
-                }
-                if convolution.groups > 1 {
-                    let groups = channels.len() / if is_head { units.unit } else { 1 };
-                    node.attribute.retain(|attribute| attribute.name.as_deref() != Some("group"));
-                    node.attribute.push(AttributeProto::from_int("group", groups as i64));
-                }
-                if convolution.groups > 1 && is_head {
-                    let per_group = convolution.input_channels / convolution.groups;
-                    let start = channels.start / units.unit * per_group;
-                    let end = channels.end / units.unit * per_group;
-                    self.slice_value(part, &mut node, start, end);
-                }
+        let own = self.graph.operator(operator);
+        match &own.kind {
+            kind if let Some(convolution) = kind.convolution() => {
+                self.divide_convolution(part, &mut node, convolution, is_head, channels)?;
             }
-            OperatorKind::FullyConnected => {
-                let rank = |place: usize| {
-                    let weight = node.input.get(place).and_then(|name| self.weights.get(name));
-                    weight.map(|weight| weight.shape.dimensions().len())
-                };
-                let Some(columns) = rank(1).and_then(|rank| rank.checked_sub(1)) else {
-                    let what = format!("dividing '{}', whose weights come first,", self.graph.operator(operator).name);
-                    return Err(self.unsupported(what, ": give it to one processor"));
-                };
-                let is_transposed = node.op() == "Gemm" && node.int("transB").unwrap_or(0) != 0;
-                self.slice_input(part, &mut node, 1, if is_transposed { 0 } else { columns }, channels)?;
-                self.slice_broadcast(part, &mut node, 2, 2, 1, channels)?;
-            }
+            kind if kind.has_weight_matrix() => self.divide_product(part, &mut node, own.constants, channels)?,
             OperatorKind::Pool(_) if is_head => self.slice_value(part, &mut node, channels.start, channels.end),
-            OperatorKind::Pool(_) => {}
             OperatorKind::Normalization if node.op() == "LRN" => {
-                let reach = (node.int("size").unwrap_or(1).max(1) as usize).div_ceil(2);
-                let start = channels.start.saturating_sub(reach);
-                let end = (channels.end + reach).min(units.channels);
-                self.slice_value(part, &mut node, start, end);
-                let Some(output) = node.output.first_mut() else { return Ok(()) };
-                let whole = std::mem::replace(output, format!("{output} and around"));
-                let around = output.clone();
-                part.nodes.push(node);
-                let slice = self.slice(part, &around, &whole, channels.start - start, channels.end - start);
-                part.nodes.push(slice);
+                self.divide_response_normalization(part, node, channels);
                 return Ok(());
             }
             OperatorKind::Normalization => {
@@ -114,16 +98,111 @@ impl Model {
                     self.slice_input(part, &mut node, place, 0, channels)?;
                 }
             }
+            OperatorKind::Pool(_) => {}
             _ => {
-                let value = self.graph.operator(operator).outputs.first().map(|&value| self.graph.value(value));
+                let value = own.outputs.first().map(|&value| self.graph.value(value));
                 let rank = value.and_then(|value| value.shape.as_ref()).map_or(0, |shape| shape.dimensions().len());
                 for place in 0..node.input.len() {
-                    self.slice_broadcast(part, &mut node, place, rank, units.axis, channels)?;
+                    self.slice_broadcast(part, &mut node, place, rank, part.units.axis, channels)?;
                 }
             }
         }
         part.nodes.push(node);
         Ok(())
+    }
+
+    fn divide_convolution<'a>(
+        &'a self,
+        part: &mut Part<'a>,
+        node: &mut NodeProto,
+        convolution: &Convolution,
+        is_head: bool,
+        channels: &Range<usize>,
+    ) -> Result<(), OnnxError> {
+        // Filters and bias, and the scales and zero points of filters if each has its own.
+        let (divided, scales): (&[usize], &[usize]) = match node.op() {
+            "QLinearConv" => (&[3, 8], &[4, 5]),
+            "ConvInteger" => (&[1], &[3]),
+            _ => (&[1, 2], &[]),
+        };
+        for &place in divided {
+            self.slice_input(part, node, place, 0, channels)?;
+        }
+        for &place in scales {
+            self.slice_broadcast(part, node, place, 1, 0, channels)?;
+        }
+        if convolution.groups > 1 {
+            let unit = part.units.unit;
+            let groups = channels.len() / if is_head { unit } else { 1 };
+            node.attribute.retain(|attribute| attribute.name.as_deref() != Some("group"));
+            node.attribute.push(AttributeProto::from_int("group", groups as i64));
+            if is_head {
+                let per_group = convolution.input_channels / convolution.groups;
+                self.slice_value(part, node, channels.start / unit * per_group, channels.end / unit * per_group);
+            }
+        }
+        Ok(())
+    }
+
+    /// A product with a weight matrix: some of its columns, or of its rows where it comes first.
+    fn divide_product<'a>(
+        &'a self,
+        part: &mut Part<'a>,
+        node: &mut NodeProto,
+        constants: Constants,
+        channels: &Range<usize>,
+    ) -> Result<(), OnnxError> {
+        let is_first = constants == Constants::WeightsFirst;
+        let place = match (is_first, node.op()) {
+            (true, _) => 0,
+            (false, "QLinearMatMul") => 3,
+            (false, _) => 1,
+        };
+        let name = node.input.get(place).cloned().unwrap_or_default();
+        let Some(rank) = self.constant_rank(&name).filter(|&rank| rank >= 2) else {
+            let what = format!("dividing '{}', whose weights are not at hand,", node.name.clone().unwrap_or_default());
+            return Err(self.unsupported(what, ": give it to one processor"));
+        };
+        let flag = if is_first { "transA" } else { "transB" };
+        let is_transposed = node.op() == "Gemm" && node.int(flag).unwrap_or(0) != 0;
+        let (rows, columns) = if is_transposed { (rank - 1, rank - 2) } else { (rank - 2, rank - 1) };
+        self.slice_input(part, node, place, if is_first { rows } else { columns }, channels)?;
+        let scales: &[usize] = match node.op() {
+            "QLinearMatMul" if !is_first => &[4, 5],
+            "MatMulInteger" if !is_first => &[3],
+            _ => &[],
+        };
+        for &place in scales {
+            self.slice_broadcast(part, node, place, rank, rank - 1, channels)?;
+        }
+        // What Gemm adds may be one row, or one column, for all.
+        if node.op() == "Gemm" {
+            self.slice_broadcast(part, node, 2, 2, usize::from(!is_first), channels)?;
+        }
+        Ok(())
+    }
+
+    /// Local response normalisation of some channels, which needs a few around them.
+    fn divide_response_normalization(&self, part: &mut Part<'_>, mut node: NodeProto, channels: &Range<usize>) {
+        let reach = (node.int("size").unwrap_or(1).max(1) as usize).div_ceil(2);
+        let start = channels.start.saturating_sub(reach);
+        let end = channels.end.saturating_add(reach).min(part.units.channels);
+        self.slice_value(part, &mut node, start, end);
+        let Some(output) = node.output.first_mut() else { return };
+        let whole = std::mem::replace(output, format!("{output} and around"));
+        let around = output.clone();
+        part.nodes.push(node);
+        let slice = self.slice(part, &around, &whole, channels.start - start, channels.end - start);
+        part.nodes.push(slice);
+    }
+
+    fn constants(&self) -> ConstantTable<'_> {
+        ConstantTable { weights: &self.weights, nodes: &self.constant_nodes }
+    }
+
+    fn constant_rank(&self, name: &str) -> Option<usize> {
+        let weight = self.weights.get(name).or_else(|| Some(self.constants().dequantized(name)?.0))?;
+        Some(weight.shape.dimensions().len())
     }
 
     /// Replaces a constant input by its part along a dimension that counts channels.
@@ -136,15 +215,49 @@ impl Model {
         channels: &Range<usize>,
     ) -> Result<(), OnnxError> {
         let Some(name) = node.input.get_mut(place).filter(|name| !name.is_empty()) else { return Ok(()) };
-        let Some(weight) = self.weights.get(name.as_str()) else {
+        let sliced = format!("{name}[{}..{}]", channels.start, channels.end);
+        if let Some(weight) = self.weights.get(name.as_str()) {
+            if !part.weights.iter().any(|(known, _)| *known == sliced) {
+                part.weights.push((sliced.clone(), Cow::Owned(weight.slice(axis, channels))));
+            }
+            *name = sliced;
+            return Ok(());
+        }
+        let Some((data, dequantization)) = self.constants().dequantized(name) else {
             let what = format!("dividing the computed constant '{name}' by channels");
             return Err(self.unsupported(what, ": fold constants first"));
         };
-        let sliced = format!("{name}[{}..{}]", channels.start, channels.end);
-        if !part.weights.iter().any(|(known, _)| *known == sliced) {
-            part.weights.push((sliced.clone(), Cow::Owned(weight.slice(axis, channels))));
+        *name = sliced.clone();
+        self.slice_dequantization(part, data, dequantization, sliced, axis, channels)
+    }
+
+    /// Adds the dequantisation of a part of a quantised constant.
+    fn slice_dequantization<'a>(
+        &'a self,
+        part: &mut Part<'a>,
+        data: &Weight,
+        dequantization: &NodeProto,
+        output: String,
+        axis: usize,
+        channels: &Range<usize>,
+    ) -> Result<(), OnnxError> {
+        if part.nodes.iter().any(|node| node.output.first() == Some(&output)) {
+            return Ok(());
         }
-        *name = sliced;
+        let mut node = dequantization.clone();
+        node.name = Some(format!("{} for {output}", node.name.unwrap_or_default()));
+        node.output = vec![output];
+        let rank = data.shape.dimensions().len();
+        let along = node.int("axis").unwrap_or(1);
+        let along = if along < 0 { along + rank as i64 } else { along };
+        self.slice_input(part, &mut node, 0, axis, channels)?;
+        // Scales along another dimension are the same for all channels.
+        if along == axis as i64 {
+            for place in [1, 2] {
+                self.slice_broadcast(part, &mut node, place, 1, 0, channels)?;
+            }
+        }
+        part.nodes.push(node);
         Ok(())
     }
 
@@ -160,23 +273,30 @@ impl Model {
         channels: &Range<usize>,
     ) -> Result<(), OnnxError> {
         let Some(name) = node.input.get(place).filter(|name| !name.is_empty()) else { return Ok(()) };
-        let Some(weight) = self.weights.get(name) else { return Ok(()) };
-        let dimensions = weight.shape.dimensions();
+        let weight = self.weights.get(name).or_else(|| Some(self.constants().dequantized(name)?.0));
+        let Some(dimensions) = weight.map(|weight| weight.shape.dimensions()) else { return Ok(()) };
         let own_axis = (axis + dimensions.len()).checked_sub(rank);
         match own_axis.and_then(|own| Some((own, *dimensions.get(own)?))) {
             Some((own, size)) if size == part.units.channels => self.slice_input(part, node, place, own, channels),
-            _ => {
-                let name = name.clone();
-                if !part.weights.iter().any(|(known, _)| *known == name) {
-                    part.weights.push((name, Cow::Borrowed(weight)));
-                }
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
-    /// Puts a node before `node` that takes the channels `start..end` of its first input.
+    /// Puts a node before `node` that takes the channels `start..end` of its first input; of the integers, where these are
+    /// dequantised for it, so that the two remain one operator.
     fn slice_value(&self, part: &mut Part<'_>, node: &mut NodeProto, start: usize, end: usize) {
+        let is_lead = |lead: &NodeProto| lead.op() == "DequantizeLinear" && lead.output.first() == node.input.first();
+        let lead = part.nodes.iter().position(is_lead).map(|place| part.nodes.remove(place));
+        match lead {
+            Some(mut lead) => {
+                self.slice_first_input(part, &mut lead, start, end);
+                part.nodes.push(lead);
+            }
+            None => self.slice_first_input(part, node, start, end),
+        }
+    }
+
+    fn slice_first_input(&self, part: &mut Part<'_>, node: &mut NodeProto, start: usize, end: usize) {
         let Some(input) = node.input.first_mut() else { return };
         let sliced = format!("{input}[{start}..{end}]");
         let slice = self.slice(part, input, &sliced, start, end);

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use millstream_graph::{Graph, GraphBuilder, GraphError, NewOperator, OperatorKind, ValueId};
 
+use crate::constants::ConstantTable;
 use crate::describe::{self, describe};
 use crate::fold::{Folded, fold};
 use crate::infer::Knowledge;
 use crate::model::Header;
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use crate::quantised::{separate_dequantizations, unused};
 use crate::{Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, dimensions, types, weight};
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {
@@ -22,10 +24,13 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     }
     name_nodes(&mut graph.node);
     catalogue::check(&graph.node, &proto.functions)?;
+    separate_dequantizations(&mut graph);
     let weights = load_weights(&mut graph, folder)?;
     // An initializer may be listed as an input as well, which makes it a default; it is a constant here.
     let inputs: Vec<&ValueInfoProto> =
         graph.input.iter().filter(|input| !weights.contains_key(value_name(input))).collect();
+    inputs.iter().try_for_each(|input| check_type("input", input))?;
+    graph.output.iter().try_for_each(|output| check_type("output", output))?;
     let shapes = dimensions::fix(&inputs, options)?;
     let order = execution_order(&graph, &weights)?;
     let mut known: HashMap<String, Knowledge> =
@@ -37,7 +42,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     let ordered: Vec<NodeProto> = order.into_iter().map(|index| graph.node[index].clone()).collect();
     let outputs: HashSet<&str> = graph.output.iter().map(value_name).collect();
     let declared = declared_values(&graph);
-    let folded = fold(ordered, weights, known, &declared, &outputs, opset);
+    let folded = fold(ordered, weights, known, &declared, &outputs, opset, options.most_folded_bytes);
     let header = Header { ir_version: proto.ir_version, opset_import: proto.opset_import, functions: proto.functions };
     let name = graph.name.clone().unwrap_or_default();
     let output_names: Vec<&str> = graph.output.iter().map(value_name).collect();
@@ -63,11 +68,9 @@ fn default_opset(proto: &ModelProto) -> Result<i64, OnnxError> {
 fn name_nodes(nodes: &mut [NodeProto]) {
     let mut taken = HashSet::new();
     for (index, node) in nodes.iter_mut().enumerate() {
-        let base =
+        let wanted =
             node.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{}_{index}", node.op()));
-        let name = if taken.contains(&base) { format!("{base}_{index}") } else { base };
-        taken.insert(name.clone());
-        node.name = Some(name);
+        node.name = Some(unused(&mut taken, &wanted));
     }
 }
 
@@ -178,6 +181,25 @@ pub(crate) fn value_name(info: &ValueInfoProto) -> &str {
     info.name.as_deref().unwrap_or_default()
 }
 
+/// Whether what crosses the network's border is a tensor of a type that can.
+fn check_type(role: &str, info: &ValueInfoProto) -> Result<(), OnnxError> {
+    let Some(declared) = &info.r#type else { return Ok(()) };
+    let element = declared.tensor_type.as_ref().and_then(|tensor| tensor.elem_type).unwrap_or(0);
+    let is = if declared.sequence_type.is_some() {
+        "which is a sequence,".to_owned()
+    } else if declared.map_type.is_some() {
+        "which is a map,".to_owned()
+    } else if declared.optional_type.is_some() {
+        "which is optional,".to_owned()
+    } else if element != 0 && types::from_onnx(element).is_none() {
+        format!("whose elements are {},", types::name(element))
+    } else {
+        return Ok(());
+    };
+    let what = format!("the {role} '{}', {is}", value_name(info));
+    Err(OnnxError::Unsupported { what, remedy: ": frames consist of tensors of ordinary numbers, booleans or strings".to_owned() })
+}
+
 fn declared_type(info: &ValueInfoProto) -> Option<millstream_graph::DataType> {
     types::from_onnx(info.r#type.as_ref()?.tensor_type.as_ref()?.elem_type?)
 }
@@ -187,66 +209,95 @@ fn declared_values(graph: &GraphProto) -> HashMap<String, Knowledge> {
     let known = |info: &ValueInfoProto| {
         let dims = info.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref().map(|shape| &shape.dim);
         let sizes: Option<Vec<usize>> = dims.and_then(|dims| {
-            dims.iter().map(|dim| usize::try_from(dim.dim_value?).ok().filter(|&size| size > 0)).collect()
+            dims.iter().map(|dim| usize::try_from(dim.dim_value?).ok()).collect()
         });
         Some((value_name(info).to_owned(), Knowledge::new(declared_type(info), sizes.map(Into::into).as_ref())))
     };
     graph.value_info.iter().chain(&graph.output).filter_map(known).collect()
 }
 
+/// The most bytes that a single value may have: more than any machine holds, and few enough for sums and products of sizes.
+const MOST_VALUE_BYTES: u64 = 1 << 40;
+
 /// The final graph, with types, shapes and descriptors.
 fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header: Header) -> Result<Model, OnnxError> {
     let Folded { nodes, constant_nodes, weights, known } = folded;
     let mut builder = GraphBuilder::new(name);
-    let add = |builder: &mut GraphBuilder, name: &str| -> Result<ValueId, GraphError> {
-        match builder.find_value(name) {
-            Some(id) => Ok(id),
-            None => {
-                let knowledge = known.get(name);
-                let data_type = knowledge.and_then(|known| known.data_type);
-                builder.value(name, data_type, knowledge.and_then(Knowledge::shape))
-            }
-        }
-    };
     for input in inputs {
-        let id = add(&mut builder, input)?;
+        let id = add_value(&mut builder, input, &known)?;
         builder.input(id);
     }
-    let bytes = |name: &str| {
-        let known = known.get(name)?;
-        Some(known.shape()?.elements() * known.data_type?.bytes()? as u64)
-    };
+    let constants = ConstantTable { weights: &weights, nodes: &constant_nodes };
+    let producers: HashMap<&str, &NodeProto> =
+        nodes.iter().flat_map(|node| node.output.iter().map(move |output| (output.as_str(), node))).collect();
     for node in &nodes {
-        let is_constant = |name: &str| weights.contains_key(name) || constant_nodes.contains_key(name);
-        let described: Vec<describe::Input> = node
-            .input
-            .iter()
-            .map(|name| describe::Input {
-                shape: known.get(name).and_then(Knowledge::shape),
-                bytes: bytes(name).unwrap_or(0),
-                is_constant: is_constant(name),
-            })
-            .collect();
-        let made: Vec<describe::Output> = node
-            .output
-            .iter()
-            .map(|name| describe::Output {
-                shape: known.get(name).and_then(Knowledge::shape),
-                bytes: bytes(name).unwrap_or(0),
-            })
-            .collect();
-        let (kind, work) = describe(node, &described, &made);
-        let reads: Result<Vec<ValueId>, _> =
-            operands(node).into_iter().filter(|name| !is_constant(name)).map(|name| add(&mut builder, name)).collect();
-        let makes: Result<Vec<ValueId>, _> =
-            node.output.iter().filter(|name| !name.is_empty()).map(|name| add(&mut builder, name)).collect();
+        let described = |name: &String| describe_input(name, &known, constants, &producers);
+        let inputs: Vec<describe::Input> = node.input.iter().map(described).collect();
+        let made = |name: &String| describe::Output {
+            shape: known.get(name).and_then(Knowledge::shape),
+            bytes: bytes(name, &known).unwrap_or(0),
+        };
+        let (kind, work) = describe(node, &inputs, &node.output.iter().map(made).collect::<Vec<_>>());
+        let mut reads = Vec::new();
+        for name in operands(node).into_iter().filter(|name| !constants.contains(name)) {
+            reads.push(add_value(&mut builder, name, &known)?);
+        }
+        let mut makes = Vec::new();
+        for name in node.output.iter().filter(|name| !name.is_empty()) {
+            makes.push(add_value(&mut builder, name, &known)?);
+        }
+        let divisible = constants.of(node, &kind);
         let operator = NewOperator::new(node.name.clone().unwrap_or_default(), node.op(), kind);
-        builder.operator(operator.reads(reads?).makes(makes?).work(work))?;
+        builder.operator(operator.reads(reads).makes(makes).constants(divisible).work(work))?;
     }
     for output in outputs {
-        let id = add(&mut builder, output)?;
+        let id = add_value(&mut builder, output, &known)?;
         builder.output(id);
     }
     let graph: Graph = builder.build()?;
     Ok(Model::assemble(graph, nodes, constant_nodes, weights, header))
+}
+
+/// The value of this name, added with what is known of it if it is new.
+fn add_value(
+    builder: &mut GraphBuilder,
+    name: &str,
+    known: &HashMap<String, Knowledge>,
+) -> Result<ValueId, OnnxError> {
+    if let Some(id) = builder.find_value(name) {
+        return Ok(id);
+    }
+    let knowledge = known.get(name);
+    let shape = knowledge.and_then(Knowledge::shape);
+    // Strings count as single bytes here.
+    let element = knowledge.and_then(|known| known.data_type?.bytes()).unwrap_or(1) as u64;
+    let bytes = shape.as_ref().map_or(0, |shape| shape.elements().saturating_mul(element));
+    if bytes > MOST_VALUE_BYTES {
+        let shape = shape.unwrap_or_default();
+        return Err(OnnxError::TooLarge { value: name.to_owned(), shape, limit: MOST_VALUE_BYTES });
+    }
+    Ok(builder.value(name, knowledge.and_then(|known| known.data_type), shape)?)
+}
+
+fn bytes(name: &str, known: &HashMap<String, Knowledge>) -> Option<u64> {
+    let known = known.get(name)?;
+    Some(known.shape()?.elements().saturating_mul(known.data_type?.bytes()? as u64))
+}
+
+/// An input of a node. A dequantised one has the size of the integers: these are what runtimes read.
+fn describe_input(
+    name: &str,
+    known: &HashMap<String, Knowledge>,
+    constants: ConstantTable<'_>,
+    producers: &HashMap<&str, &NodeProto>,
+) -> describe::Input {
+    let stored = constants.dequantized(name).and_then(|(_, node)| node.input.first());
+    let producer = producers.get(name).filter(|node| node.op() == "DequantizeLinear");
+    let integers = stored.or_else(|| producer?.input.first());
+    describe::Input {
+        shape: known.get(name).and_then(Knowledge::shape),
+        bytes: bytes(integers.map_or(name, String::as_str), known).unwrap_or(0),
+        is_constant: constants.contains(name),
+        is_dequantized: integers.is_some(),
+    }
 }

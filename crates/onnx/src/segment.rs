@@ -143,6 +143,8 @@ impl Model {
         })
     }
 
+    /// Adds what a name stands for, if it is a constant: a weight, or the nodes that compute it, those before it first. A walk
+    /// with a stack of its own: chains of constants may be long.
     fn include_constant<'a>(
         &'a self,
         name: &'a str,
@@ -150,15 +152,25 @@ impl Model {
         weights: &mut BTreeMap<&'a str, &'a Weight>,
         included: &mut HashSet<&'a str>,
     ) {
-        if let Some(weight) = self.weights.get(name) {
-            weights.insert(name, weight);
-        } else if let Some(node) = self.constant_nodes.get(name)
-            && included.insert(node.name.as_deref().unwrap_or_default())
-        {
-            for operand in operands(node) {
-                self.include_constant(operand, nodes, weights, included);
+        enum Step<'a> {
+            Visit(&'a str),
+            Add(&'a NodeProto),
+        }
+        let mut open = vec![Step::Visit(name)];
+        while let Some(step) = open.pop() {
+            match step {
+                Step::Add(node) => nodes.push(node.clone()),
+                Step::Visit(name) => {
+                    if let Some(weight) = self.weights.get(name) {
+                        weights.insert(name, weight);
+                    } else if let Some(node) = self.constant_nodes.get(name)
+                        && included.insert(node.name.as_deref().unwrap_or_default())
+                    {
+                        open.push(Step::Add(node));
+                        open.extend(operands(node).into_iter().map(Step::Visit));
+                    }
+                }
             }
-            nodes.push((**node).clone());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use millstream_graph::DataType;
 
+use crate::catalogue::is_default_domain;
 use crate::proto::NodeProto;
 
 /// The type behind an ONNX `TensorProto.DataType` number.
@@ -25,6 +26,26 @@ pub(crate) fn from_onnx(number: i32) -> Option<DataType> {
     })
 }
 
+/// What ONNX calls an element type that there is no [`DataType`] for.
+pub(crate) fn name(number: i32) -> String {
+    let name = match number {
+        14 => "complex64",
+        15 => "complex128",
+        17 => "float8e4m3fn",
+        18 => "float8e4m3fnuz",
+        19 => "float8e5m2",
+        20 => "float8e5m2fnuz",
+        21 => "uint4",
+        22 => "int4",
+        23 => "float4e2m1",
+        24 => "float8e8m0",
+        25 => "uint2",
+        26 => "int2",
+        other => return format!("of type number {other}"),
+    };
+    name.to_owned()
+}
+
 /// The ONNX `TensorProto.DataType` number of a type.
 pub(crate) fn to_onnx(data_type: DataType) -> i32 {
     (1..=16).find(|&number| from_onnx(number) == Some(data_type)).unwrap_or(0)
@@ -33,18 +54,21 @@ pub(crate) fn to_onnx(data_type: DataType) -> i32 {
 /// Element type of output `index` of a node whose inputs have the given types; `None` if it isn't known.
 pub(crate) fn output_type(node: &NodeProto, inputs: &[Option<DataType>], index: usize) -> Option<DataType> {
     let input = |position: usize| inputs.get(position).copied().flatten();
-    let declared = |attribute: &str| node.int(attribute).and_then(|number| from_onnx(number as i32));
+    let declared = |attribute: &str| node.int(attribute).and_then(|number| from_onnx(i32::try_from(number).ok()?));
+    if !node.domain.as_deref().is_none_or(is_default_domain) {
+        return None;
+    }
     match node.op() {
         "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" | "NonMaxSuppression" => Some(DataType::I64),
-        "Cast" => declared("to"),
+        "Cast" | "BitCast" => declared("to"),
         "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor" | "Not" | "IsNaN"
-        | "IsInf" => Some(DataType::Bool),
+        | "IsInf" | "RegexFullMatch" | "OptionalHasElement" => Some(DataType::Bool),
         "TopK" | "MaxPool" | "Unique" if index > 0 => Some(DataType::I64),
         "Dropout" if index > 0 => Some(DataType::Bool),
         "Where" | "CastLike" => input(1),
         "OneHot" => input(2),
         "QuantizeLinear" => declared("output_dtype").or_else(|| input(2)).or(Some(DataType::U8)),
-        "DequantizeLinear" => input(1),
+        "DequantizeLinear" => declared("output_dtype").or_else(|| input(1)),
         "DynamicQuantizeLinear" => Some(if index == 1 { DataType::F32 } else { DataType::U8 }),
         "QLinearConv" | "QLinearMatMul" => input(7),
         "ConvInteger" | "MatMulInteger" => Some(DataType::I32),
@@ -53,14 +77,33 @@ pub(crate) fn output_type(node: &NodeProto, inputs: &[Option<DataType>], index: 
             Some(value) => from_onnx(value.t.as_ref()?.data_type?),
         },
         "RandomNormal" | "RandomUniform" => declared("dtype").or(Some(DataType::F32)),
-        "RandomNormalLike" | "RandomUniformLike" | "EyeLike" => declared("dtype").or_else(|| input(0)),
+        "RandomNormalLike" | "RandomUniformLike" | "EyeLike" | "Bernoulli" => {
+            declared("dtype").or_else(|| input(0)).filter(|_| node.int("dtype").is_none() || declared("dtype").is_some())
+        }
         "Multinomial" => declared("dtype").or(Some(DataType::I32)),
-        "HannWindow" | "HammingWindow" | "BlackmanWindow" => declared("output_datatype").or(Some(DataType::F32)),
-        "If" | "Loop" | "Scan" | "SequenceConstruct" | "SequenceEmpty" | "SplitToSequence" | "SequenceInsert"
-        | "SequenceErase" | "SequenceMap" | "SequenceAt" | "ConcatFromSequence" | "Optional" | "OptionalGetElement"
-        | "OptionalHasElement" | "StringNormalizer" | "TfIdfVectorizer" | "LabelEncoder" | "ImageDecoder"
-        | "StringSplit" | "RegexFullMatch" | "SequenceLength" => None,
-        _ if node.domain.as_deref().is_none_or(|domain| domain.is_empty() || domain == "ai.onnx") => input(0),
+        "HannWindow" | "HammingWindow" | "BlackmanWindow" | "MelWeightMatrix" => match node.int("output_datatype") {
+            None => Some(DataType::F32),
+            Some(_) => declared("output_datatype"),
+        },
+        "SequenceLength" => Some(DataType::I64),
+        "ImageDecoder" => Some(DataType::U8),
+        "TfIdfVectorizer" => Some(DataType::F32),
+        "StringNormalizer" => Some(DataType::String),
+        op if LIKE_FIRST_INPUT.split_whitespace().any(|like| like == op) => input(0),
         _ => None,
     }
 }
+
+/// Operators of the default domain all of whose outputs have the type of the first input, as far as the lines above do not say
+/// otherwise.
+const LIKE_FIRST_INPUT: &str = "Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool BatchNormalization \
+    BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu CenterCropPad Clip Col2Im Compress Concat Conv ConvTranspose \
+    Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace Det Div Dropout Einsum Elu Erf Exp Expand Flatten Floor GRU Gather \
+    GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid \
+    HardSwish Hardmax Identity InstanceNormalization LRN LSTM LayerNormalization LeakyRelu Log LogSoftmax LpNormalization LpPool \
+    MatMul Max MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization Min Mish Mod Mul Neg NegativeLogLikelihoodLoss PRelu \
+    Pad Pow RMSNormalization RNN Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin \
+    ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding Round STFT Scatter \
+    ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign \
+    SpaceToDepth Split Sqrt Squeeze StringConcat Sub Sum Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu \
+    Unique Unsqueeze Upsample";

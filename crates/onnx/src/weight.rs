@@ -53,7 +53,7 @@ impl Weight {
             .then(|| self.data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 
-    fn first_nan(&self) -> Option<usize> {
+    pub(crate) fn first_nan(&self) -> Option<usize> {
         match self.data_type {
             DataType::F32 => self.data.as_chunks().0.iter().position(|&bytes| f32::from_le_bytes(bytes).is_nan()),
             DataType::F64 => self.data.as_chunks().0.iter().position(|&bytes| f64::from_le_bytes(bytes).is_nan()),
@@ -98,8 +98,27 @@ fn to_little_endian(elements: Vec<f32>) -> Vec<f32> {
     elements.into_iter().map(|element| f32::from_bits(element.to_bits().swap_bytes())).collect()
 }
 
+impl Weight {
+    /// A tensor as test data stand in files of their own. Unlike a weight, it may contain NaN.
+    ///
+    /// # Errors
+    /// [`OnnxError::Weight`] if its type is not supported or its data do not fit its shape.
+    #[doc(hidden)]
+    pub fn from_proto(proto: &TensorProto) -> Result<Self, OnnxError> {
+        load_any(proto.name.as_deref().unwrap_or_default(), proto, None)
+    }
+}
+
 /// Loads one initializer; `folder` is where external data files are looked for.
 pub(crate) fn load(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<Weight, OnnxError> {
+    let weight = load_any(name, proto, folder)?;
+    match weight.first_nan() {
+        Some(element) => Err(OnnxError::NanWeight { weight: name.to_owned(), element }),
+        None => Ok(weight),
+    }
+}
+
+fn load_any(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<Weight, OnnxError> {
     let wrong = |detail: String| OnnxError::Weight { weight: name.to_owned(), detail };
     let data_type = from_onnx(proto.data_type.unwrap_or_default())
         .ok_or_else(|| wrong(format!("element type {} is not supported", proto.data_type.unwrap_or_default())))?;
@@ -120,11 +139,7 @@ pub(crate) fn load(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Re
     if data.len() != expected {
         return Err(wrong(format!("has {} bytes of data where its shape needs {expected}", data.len())));
     }
-    let weight = Weight { data_type, shape: dimensions.into(), data };
-    match weight.first_nan() {
-        Some(element) => Err(OnnxError::NanWeight { weight: name.to_owned(), element }),
-        None => Ok(weight),
-    }
+    Ok(Weight { data_type, shape: dimensions.into(), data })
 }
 
 /// Elements from the typed fields of the message, which pack small types into wider ones.

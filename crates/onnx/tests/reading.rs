@@ -111,7 +111,7 @@ fn open_dimensions_are_fixed_or_asked_for() {
     assert!(message.contains("height (dimension 2 of input 'image'), width"), "{message}");
     assert!(message.contains("--dim NAME=SIZE"), "{message}");
     let sizes = BTreeMap::from([("height".to_owned(), 8), ("width".to_owned(), 6)]);
-    let fixed = model(&ReadOptions { batch: 2, dimensions: sizes }).unwrap();
+    let fixed = model(&ReadOptions { batch: 2, dimensions: sizes, ..ReadOptions::default() }).unwrap();
     assert_eq!(shape_of(&fixed, "Relu_0"), [2, 3, 8, 6]);
 }
 

@@ -1,6 +1,10 @@
 //! Which operators belong together.
 
+use std::collections::BTreeMap;
+
 use millstream_graph::{Graph, OperatorId, OperatorKind};
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
 
 /// What joins the operator before it.
@@ -15,12 +19,20 @@ pub(crate) enum Followers {
 /// Assigns every operator to a group; members of a group have equal representatives.
 ///
 /// An operator joins the producer of its input if nobody else reads what that makes and the operator is one that runtimes
-/// fuse or that costs nothing. Contracting such an edge can't create a cycle: all paths out of the producer start with it.
+/// fuse or that costs nothing. A quantisation joins the operator before it, and a dequantisation the one behind it, whoever else
+/// reads their values: apart they would give other results.
 pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     let mut groups = UnionFind::<usize>::new(graph.operators().len());
     let mut position = vec![0; graph.operators().len()];
     for (place, id) in graph.order().iter().enumerate() {
         position[id.index()] = place;
+    }
+    for edge in graph.dependencies().edge_indices() {
+        let Some((from, to)) = graph.dependencies().edge_endpoints(edge) else { continue };
+        let (producer, reader) = (graph.dependencies()[from], graph.dependencies()[to]);
+        if graph.is_one_quantised_operator(producer, reader) {
+            groups.union(producer.index(), reader.index());
+        }
     }
     for &id in graph.order() {
         let operator = graph.operator(id);
@@ -39,7 +51,34 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
             groups.union(producer.index(), id.index());
         }
     }
+    join_cycles(graph, &mut groups);
     groups.into_labeling()
+}
+
+/// Joins groups that need each other's results, as when an operator and its quantisation are one but something else that reads the
+/// operator's floats comes back to them.
+fn join_cycles(graph: &Graph, groups: &mut UnionFind<usize>) {
+    let mut contracted = DiGraph::<usize, ()>::new();
+    let mut nodes = BTreeMap::new();
+    for id in graph.operator_ids() {
+        let group = groups.find_mut(id.index());
+        nodes.entry(group).or_insert_with(|| contracted.add_node(group));
+    }
+    for (from, to) in
+        graph.dependencies().edge_indices().filter_map(|edge| graph.dependencies().edge_endpoints(edge))
+    {
+        let [from, to] = [from, to].map(|node| groups.find_mut(node.index()));
+        if from != to
+            && let (Some(&from), Some(&to)) = (nodes.get(&from), nodes.get(&to))
+        {
+            contracted.update_edge(from, to, ());
+        }
+    }
+    for component in kosaraju_scc(&contracted) {
+        for pair in component.windows(2) {
+            groups.union(contracted[pair[0]], contracted[pair[1]]);
+        }
+    }
 }
 
 /// Whether everything that `producer` makes is read by `reader` alone.

@@ -18,17 +18,19 @@ fn random_graph(edges: &[(usize, usize)], kinds: &[u8], untyped: &[bool]) -> Gra
         })
         .collect();
     for (index, kind) in kinds.iter().enumerate() {
-        let kind = match kind % 3 {
-            0 => OperatorKind::Opaque,
-            1 => OperatorKind::Activation,
-            _ => OperatorKind::Elementwise,
+        let (kind, op_type) = match kind % 5 {
+            0 => (OperatorKind::Opaque, "x"),
+            1 => (OperatorKind::Activation, "x"),
+            2 => (OperatorKind::Quantization, "QuantizeLinear"),
+            3 => (OperatorKind::Quantization, "DequantizeLinear"),
+            _ => (OperatorKind::Elementwise, "x"),
         };
         let mut reads: Vec<_> =
             edges.iter().filter(|(from, to)| *to == index && from < to).map(|&(from, _)| values[from]).collect();
         if reads.is_empty() {
             reads.push(input);
         }
-        builder.operator(NewOperator::new(format!("o{index}"), "x", kind).reads(reads).makes([values[index]])).unwrap();
+        builder.operator(NewOperator::new(format!("o{index}"), op_type, kind).reads(reads).makes([values[index]])).unwrap();
     }
     builder.output(values[kinds.len() - 1]);
     builder.build().unwrap()
@@ -50,6 +52,10 @@ proptest! {
             for &value in &graph.operator(id).inputs {
                 if let Some(producer) = graph.producer(value) {
                     prop_assert!(place(producer) < place(id));
+                    let block_of = |id| chain.blocks().iter().position(|block| block.operators.contains(&id));
+                    let is_one = graph.operator(producer).op_type == "DequantizeLinear"
+                        || graph.operator(id).op_type == "QuantizeLinear";
+                    prop_assert!(!is_one || block_of(producer) == block_of(id), "a quantised operator is torn apart");
                 }
             }
         }

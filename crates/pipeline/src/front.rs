@@ -16,12 +16,17 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let mut bounded = options.bounded();
     let mut front: Vec<Plan> = Vec::new();
     while let Some(plan) = search.lowest_latency(&bounded) {
-        bounded.tighten(plan.period.0.saturating_sub(1));
+        // No period is shorter than nothing, which networks of operators without any known work take.
+        let shorter = plan.period.0.checked_sub(1);
         // A later point with the same latency and a shorter period replaces the earlier one.
         if front.last().is_some_and(|last| last.latency == plan.latency) {
             front.pop();
         }
         front.push(plan);
+        match shorter {
+            Some(period) => bounded.tighten(period),
+            None => break,
+        }
     }
     if front.is_empty() { Err(PipelineError::Infeasible) } else { Ok(front) }
 }

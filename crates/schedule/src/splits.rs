@@ -29,6 +29,9 @@ impl Replica {
                     name(followers[position])
                 ));
             }
+            if !graph.can_divide_together(head, followers) {
+                return wrong("what follows it quantises its result; divide the two together".to_owned());
+            }
             check_channels(split, units.channels, units.unit, self.assignments.len()).or_else(wrong)?;
             for (position, assignment) in self.assignments.iter().enumerate() {
                 let first = assignment.operators.iter().position(|id| split.operators.contains(id));

@@ -1,7 +1,7 @@
 //! What the default model counts of an operator. Every amount grows with the work, so that with coefficients that are not
 //! negative the predicted time does as well.
 
-use millstream_graph::{Convolution, Family, OperatorKind};
+use millstream_graph::{Convolution, Family};
 
 use crate::OperatorRecord;
 
@@ -58,13 +58,10 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
     }
     // With one row, all these would be the weights' bytes by other names.
     if let Some(gemm) = work.gemm
-        && operator.kind != OperatorKind::FullyConnected
+        && !operator.kind.has_weight_matrix()
     {
         let (n, k, m) = (gemm.n as f64, gemm.k as f64, gemm.m as f64);
-        let groups = match &operator.kind {
-            OperatorKind::Convolution(convolution) => convolution.groups.max(1) as u64,
-            _ => 1,
-        };
+        let groups = operator.kind.convolution().map_or(1, |convolution| convolution.groups.max(1) as u64);
         let filters = gemm.m.div_ceil(groups);
         for (slot, block) in [(2, 8), (3, 16), (4, 32)] {
             amounts[slot] = n * k * (filters.next_multiple_of(block) * groups) as f64;
@@ -73,7 +70,7 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
         amounts[6] = n.sqrt() * k * m;
         amounts[11] = n * k * groups as f64;
     }
-    if let OperatorKind::Convolution(convolution) = &operator.kind {
+    if let Some(convolution) = operator.kind.convolution() {
         describe_convolution(convolution, operator, &mut amounts);
     }
     amounts
@@ -96,7 +93,13 @@ fn describe_convolution(convolution: &Convolution, operator: &OperatorRecord, am
 
 /// Whether the channels fill vectors. Runtimes keep maps in blocks of channels and have slower kernels for the others.
 pub(crate) fn is_blocked(operator: &OperatorRecord) -> bool {
-    let is_product = matches!(operator.family(), Family::FullyConnected | Family::MatrixMultiplication);
+    let is_product = matches!(
+        operator.family(),
+        Family::FullyConnected
+            | Family::MatrixMultiplication
+            | Family::QuantizedMatrixMultiplication
+            | Family::IntegerMatrixMultiplication
+    );
     is_product || operator.input_channels.is_none_or(|channels| channels % 8 == 0)
 }
 
@@ -109,6 +112,8 @@ pub(crate) fn differs_by_type(family: Family) -> bool {
             | Family::Normalization
             | Family::Softmax
             | Family::DataMovement
+            | Family::Quantization
+            | Family::DynamicQuantization
             | Family::Opaque
     )
 }

@@ -1,0 +1,192 @@
+//! One model, by every way of running it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use millstream_backend::{Backend, Tensor};
+use millstream_backend_ort::{Environment, OrtBackend, PlainSession};
+use millstream_frames::{Tolerance, compare};
+use millstream_graph::Graph;
+use millstream_onnx::proto::ModelProto;
+use millstream_onnx::{Model, ReadOptions};
+use millstream_partition::Chain;
+use prost::Message;
+
+use crate::case::{Case, Data};
+use crate::ways;
+
+/// What became of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Everything ran and agreed.
+    Agrees {
+        /// Whether there was something to cut into two stages.
+        has_two_stages: bool,
+        /// Whether some operator could be divided by channels.
+        has_splits: bool,
+        /// Whether ONNX Runtime's own results differ from those that the suite expects.
+        differs_from_suite: bool,
+    },
+    /// ONNX Runtime itself does not run it.
+    NotByOnnxRuntime {
+        /// What it says.
+        detail: String,
+    },
+    /// It is refused here, with this error.
+    Refused {
+        /// The error.
+        detail: String,
+    },
+    /// Something ran and gave other results, or failed after it had been accepted.
+    Wrong {
+        /// What and where.
+        detail: String,
+    },
+}
+
+/// Operators whose results are different each time.
+const RANDOM: [&str; 7] =
+    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"];
+
+/// Runs a case in plain ONNX Runtime and in every way here.
+pub fn check(case: &Case, environment: &Environment) -> Outcome {
+    let plain = PlainSession::load(environment, &case.model);
+    let mut plain = match plain {
+        Ok(plain) => plain,
+        Err(error) => return Outcome::NotByOnnxRuntime { detail: error.to_string() },
+    };
+    let data = std::fs::read(&case.model)
+        .map_err(|error| error.to_string())
+        .and_then(|bytes| ModelProto::decode(bytes.as_slice()).map_err(|error| error.to_string()))
+        .and_then(|proto| case.read_data(&proto));
+    let expected = match &data {
+        Err(detail) => Err(detail.clone()),
+        Ok(data) => match plain.run(&data.inputs) {
+            Ok(expected) => Ok(expected),
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    let own = read(&case.model, &data);
+    match (own, expected, data) {
+        (Ok(model), Ok(expected), Ok(data)) => match compare_ways(&model, &data, &expected, environment) {
+            Ok(outcome) => outcome,
+            Err(Failure::Refused(detail)) => Outcome::Refused { detail },
+            Err(Failure::Wrong(detail)) => Outcome::Wrong { detail },
+        },
+        (Err(detail), Ok(_), _) => Outcome::Refused { detail },
+        // What is no tensor can't be given to either: the reader's word is what a user gets.
+        (Err(detail), Err(_), Err(_)) => Outcome::Refused { detail },
+        (Ok(model), Err(_), Err(detail)) => refusal_without_data(&model, environment, detail),
+        (_, Err(detail), Ok(_)) => Outcome::NotByOnnxRuntime { detail },
+        (Ok(_), Ok(_), Err(detail)) => Outcome::Wrong { detail },
+    }
+}
+
+enum Failure {
+    Refused(String),
+    Wrong(String),
+}
+
+/// Reads the model, with open dimensions as the data have them.
+fn read(path: &Path, data: &Result<Data, String>) -> Result<Model, String> {
+    let mut options = ReadOptions::default();
+    for (name, tensor) in data.iter().flat_map(|data| &data.inputs) {
+        let sizes = tensor.shape().dimensions().iter().enumerate();
+        options.dimensions.extend(sizes.map(|(place, &size)| (format!("{name}.{place}"), size)));
+    }
+    Model::read(path, &options).map_err(|error| error.to_string())
+}
+
+/// A model whose data are no tensors: it must say so when it is prepared.
+fn refusal_without_data(model: &Model, environment: &Environment, data: String) -> Outcome {
+    let backend = OrtBackend::new(environment, Arc::new(model.clone()));
+    let segment = millstream_backend::Segment::whole(model.graph());
+    match backend.prepare(&segment, &ways::processor(0)) {
+        Err(error) => Outcome::Refused { detail: error.to_string() },
+        Ok(_) => Outcome::Wrong { detail: format!("the model is prepared although its data can't be: {data}") },
+    }
+}
+
+fn compare_ways(
+    model: &Model,
+    data: &Data,
+    expected: &[Tensor],
+    environment: &Environment,
+) -> Result<Outcome, Failure> {
+    let graph = model.graph();
+    let chain = Chain::of(graph);
+    let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(environment, Arc::new(model.clone())));
+    let frame: Option<Vec<Tensor>> =
+        graph.inputs().iter().map(|&id| data.inputs.get(&graph.value(id).name).cloned()).collect();
+    let frame = frame.ok_or_else(|| Failure::Wrong("an input that the data do not have".to_owned()))?;
+    let is_random = graph.operators().iter().any(|operator| RANDOM.contains(&operator.op_type.as_str()));
+    let agree = |way: &str, results: &[Tensor]| match differs(results, expected, is_random) {
+        None => Ok(()),
+        Some(detail) => Err(Failure::Wrong(format!("{way}: {detail}"))),
+    };
+    let wrong = |way: &str, detail: String| Failure::Wrong(format!("{way}: {detail}"));
+
+    agree("whole", &ways::whole(graph, &*backend, &frame).map_err(Failure::Refused)?)?;
+    check_shapes(graph, expected).map_err(|detail| wrong("shapes", detail))?;
+
+    let values = ways::blocks(graph, &chain, &*backend, &frame).map_err(|detail| wrong("block by block", detail))?;
+    for (id, tensor) in &values {
+        let value = graph.value(*id);
+        if let Err(inferred) = tensor.check_fits(value) {
+            return Err(wrong("shapes", format!("'{}' is {}, inferred {inferred}", value.name, tensor.description())));
+        }
+    }
+
+    let two_stages = ways::two_stages(&chain);
+    let divided = ways::divided(graph, &chain);
+    let schedules = [
+        ("two stages", two_stages.as_ref()),
+        ("replicas", Some(&ways::replicas(graph))),
+        ("divided by channels", divided.as_ref()),
+    ];
+    for (way, schedule) in schedules.into_iter().filter_map(|(way, schedule)| Some((way, schedule?))) {
+        let all = ways::stream(graph, schedule, &backend, &frame).map_err(|detail| wrong(way, detail))?;
+        for results in &all {
+            agree(way, results)?;
+        }
+    }
+    Ok(Outcome::Agrees {
+        has_two_stages: two_stages.is_some(),
+        has_splits: divided.is_some(),
+        differs_from_suite: differs(expected, &data.expected, is_random).is_some(),
+    })
+}
+
+/// Shapes of results as they were inferred, against those that came out.
+fn check_shapes(graph: &Graph, results: &[Tensor]) -> Result<(), String> {
+    for (&id, result) in graph.outputs().iter().zip(results) {
+        let value = graph.value(id);
+        let description = result.description();
+        result.check_fits(value).map_err(|inferred| format!("'{}' is {description}, inferred {inferred}", value.name))?;
+    }
+    Ok(())
+}
+
+/// How results differ from expected ones, if they do.
+fn differs(results: &[Tensor], expected: &[Tensor], is_random: bool) -> Option<String> {
+    if results.len() != expected.len() {
+        return Some(format!("{} results where {} are expected", results.len(), expected.len()));
+    }
+    results.iter().zip(expected).enumerate().find_map(|(index, (result, expected))| {
+        if is_random {
+            let is_alike = result.shape() == expected.shape() && result.data_type() == expected.data_type();
+            return (!is_alike).then(|| format!("result {index} is {}, not {}", result.description(), expected.description()));
+        }
+        match compare(result, expected, Tolerance::default()) {
+            Err(error) => Some(format!("result {index}: {error}")),
+            Ok(difference) if difference.wrong > 0 => {
+                let worst = &difference.worst[0];
+                Some(format!(
+                    "result {index}: {} elements differ, at {:?} it is {} where {} is expected",
+                    difference.wrong, worst.index, worst.found, worst.expected
+                ))
+            }
+            Ok(_) => None,
+        }
+    })
+}

@@ -1,0 +1,25 @@
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why the suite itself could not be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConformanceError {
+    /// A file or folder could not be read.
+    #[error("cannot read {}: {source}; `cargo xtask conformance` fetches the models", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line of the list of refusals is none.
+    #[error("line {line} of the list of refusals: {detail}")]
+    Refusals {
+        /// Its number.
+        line: usize,
+        /// What is wrong.
+        detail: String,
+    },
+}

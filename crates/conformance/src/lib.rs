@@ -1,0 +1,26 @@
+//! Test models that nobody here made, through every way of running.
+//!
+//! A [`Case`] is a model with inputs, as ONNX's own test suite has them. [`check`] runs it in plain ONNX Runtime and then here: as a
+//! whole, block by block, as a pipeline of two stages, in replicas, and with an operator divided by channels, and compares everything.
+//! What ONNX Runtime runs must run here and agree, or stand on the list of [`Refusals`] with its reason.
+//!
+//! ```
+//! use millstream_conformance::Refusals;
+//!
+//! let refusals = Refusals::parse("== sequences: has no known element type\ntest_sequence_insert\n")?;
+//! assert_eq!(refusals.expected("test_sequence_insert"), Some("has no known element type"));
+//! # Ok::<(), millstream_conformance::ConformanceError>(())
+//! ```
+//!
+//! Invariants: nothing here chooses a tolerance of its own; a model that runs must not be on the list of refusals.
+
+mod case;
+mod check;
+mod error;
+mod refusals;
+mod ways;
+
+pub use case::Case;
+pub use check::{Outcome, check};
+pub use error::ConformanceError;
+pub use refusals::Refusals;

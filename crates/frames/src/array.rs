@@ -1,0 +1,143 @@
+//! NumPy's files: `.npy` with one array, `.npz` with several by name.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use millstream_backend::Tensor;
+use millstream_graph::{DataType, Shape};
+use npyz::{DType, NpyHeader, Order};
+
+use crate::FramesError;
+
+/// The arrays of a `.npz` file with their names.
+///
+/// # Errors
+/// [`FramesError::Io`] and [`FramesError::Format`].
+pub fn read_arrays(path: &Path) -> Result<Vec<(String, Tensor)>, FramesError> {
+    let file = File::open(path).map_err(FramesError::reading(path))?;
+    let mut archive = npyz::npz::NpzArchive::new(BufReader::new(file))
+        .map_err(|error| FramesError::format(path, format!("it is no .npz file: {error}")))?;
+    let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
+    names.sort_unstable();
+    let mut arrays = Vec::with_capacity(names.len());
+    for name in names {
+        let wrong = |error: std::io::Error| FramesError::format(path, format!("the array '{name}': {error}"));
+        let Some(array) = archive.by_name(&name).map_err(wrong)? else { continue };
+        let header = array.header().clone();
+        let tensor = tensor(&header, array.into_inner())
+            .map_err(|detail| FramesError::format(path, format!("the array '{name}': {detail}")))?;
+        arrays.push((name, tensor));
+    }
+    Ok(arrays)
+}
+
+/// The array of a `.npy` file.
+///
+/// # Errors
+/// [`FramesError::Io`] and [`FramesError::Format`].
+pub fn read_single(path: &Path) -> Result<Tensor, FramesError> {
+    let file = File::open(path).map_err(FramesError::reading(path))?;
+    let mut reader = BufReader::new(file);
+    let header = NpyHeader::from_reader(&mut reader)
+        .map_err(|error| FramesError::format(path, format!("it is no .npy file: {error}")))?;
+    tensor(&header, reader).map_err(|detail| FramesError::format(path, detail))
+}
+
+/// The elements that follow a header.
+fn tensor(header: &NpyHeader, reader: impl Read) -> Result<Tensor, String> {
+    let (data_type, is_big_endian) = element_type(&header.dtype())?;
+    let sizes: Option<Vec<usize>> = header.shape().iter().map(|&size| usize::try_from(size).ok()).collect();
+    let shape = Shape::from(sizes.ok_or("its shape is too large")?);
+    let size = data_type.bytes().unwrap_or(1);
+    let expected = shape.elements().checked_mul(size as u64).ok_or("its shape is too large")?;
+    // No more is read than the shape asks for, and no memory is taken before the elements are there.
+    let mut bytes = Vec::new();
+    reader.take(expected).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 != expected {
+        return Err(format!("it has {} bytes of elements where its shape {shape} needs {expected}", bytes.len()));
+    }
+    if is_big_endian != cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
+    if header.order() == Order::Fortran {
+        bytes = rows_first(&bytes, shape.dimensions(), size);
+    }
+    Ok(Tensor::from_bytes(data_type, shape, bytes))
+}
+
+/// Elements that are stored column by column, row by row.
+fn rows_first(bytes: &[u8], sizes: &[usize], element: usize) -> Vec<u8> {
+    let mut ordered = Vec::with_capacity(bytes.len());
+    let mut index = vec![0; sizes.len()];
+    for _ in 0..bytes.len() / element.max(1) {
+        let place = index.iter().zip(sizes).rev().fold(0, |place, (index, size)| place * size + index);
+        ordered.extend_from_slice(&bytes[place * element..(place + 1) * element]);
+        for (along, size) in index.iter_mut().zip(sizes).rev() {
+            *along += 1;
+            if *along < *size {
+                break;
+            }
+            *along = 0;
+        }
+    }
+    ordered
+}
+
+/// What an element is, and whether its bytes are stored the other way round.
+fn element_type(dtype: &DType) -> Result<(DataType, bool), String> {
+    let DType::Plain(plain) = dtype else { return Err("arrays of records are not supported".to_owned()) };
+    let text = plain.to_string();
+    let data_type = match text.get(1..).unwrap_or_default() {
+        "f2" => DataType::F16,
+        "f4" => DataType::F32,
+        "f8" => DataType::F64,
+        "i1" => DataType::I8,
+        "i2" => DataType::I16,
+        "i4" => DataType::I32,
+        "i8" => DataType::I64,
+        "u1" => DataType::U8,
+        "u2" => DataType::U16,
+        "u4" => DataType::U32,
+        "u8" => DataType::U64,
+        "b1" => DataType::Bool,
+        _ => return Err(format!("elements of NumPy's type '{text}' are not supported")),
+    };
+    Ok((data_type, text.starts_with('>')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn npy(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+        while (10 + header.len() + 1) % 64 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Tensor, String> {
+        let mut reader = bytes;
+        let header = NpyHeader::from_reader(&mut reader).map_err(|error| error.to_string())?;
+        tensor(&header, reader)
+    }
+
+    #[test]
+    fn every_order_comes_out_row_by_row_in_native_bytes() {
+        let tensor = read(&npy(">i2", "True", "(2, 3)", &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6])).unwrap();
+        let elements: Vec<i16> = bytemuck::pod_collect_to_vec(tensor.bytes().unwrap());
+        assert_eq!((tensor.data_type(), elements.as_slice()), (DataType::I16, &[1, 2, 3, 4, 5, 6][..]));
+    }
+
+    #[test]
+    fn damaged_arrays_are_refused() {
+        assert!(read(&npy("<f4", "False", "(2,)", &[0; 7])).unwrap_err().contains("7 bytes"));
+        assert!(read(&npy("<f4", "False", "(18446744073709551615, 2)", &[0; 8])).is_err());
+        assert!(read(&npy("<f4", "False", "(1000000000000,)", &[0; 8])).unwrap_err().contains("needs 4000000000000"));
+        assert!(read(&npy("<c8", "False", "(1,)", &[0; 8])).unwrap_err().contains("c8"));
+        assert!(read(b"no array").is_err());
+    }
+}

@@ -1,0 +1,88 @@
+use std::path::PathBuf;
+
+use millstream_backend::BackendError;
+use thiserror::Error;
+
+/// Why frames could not be had, or results not be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FramesError {
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not what its name says.
+    #[error("{}: {detail}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// What was given does not fit the network's inputs or outputs.
+    #[error("{detail}")]
+    Misfit {
+        /// What does not fit, and what would.
+        detail: String,
+    },
+    /// No frame can be made up for an input.
+    #[error("no frame can be made up: the {what} of the input '{value}' is not known; give frames with --input {value}=FILE")]
+    Unknown {
+        /// The input.
+        value: String,
+        /// `shape` or `element type`.
+        what: &'static str,
+    },
+    /// Frames need more memory than they may have.
+    #[error(
+        "{what} take {} MiB, more than the {} MiB that there is room for; {remedy}",
+        bytes >> 20,
+        limit >> 20
+    )]
+    TooLarge {
+        /// Whose frames.
+        what: String,
+        /// What they take.
+        bytes: u64,
+        /// What there is.
+        limit: u64,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The network itself refuses every made-up frame.
+    #[error(
+        "the network refuses made-up frames ({tried} kinds of values were tried); give frames of your own with --input. It says: {source}"
+    )]
+    Refused {
+        /// How many kinds of values were tried.
+        tried: usize,
+        /// What the network said to the most plausible of them.
+        source: BackendError,
+    },
+}
+
+impl FramesError {
+    pub(crate) fn reading(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Io { action: "read", path, source }
+    }
+
+    pub(crate) fn writing(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Io { action: "write", path, source }
+    }
+
+    pub(crate) fn format(path: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
+        Self::Format { path: path.into(), detail: detail.into() }
+    }
+
+    pub(crate) fn misfit(detail: impl Into<String>) -> Self {
+        Self::Misfit { detail: detail.into() }
+    }
+}

@@ -1,0 +1,211 @@
+//! Which rule says what shape each operator makes: a table from ONNX operators to `rten-shape-inference`, with own rules where it
+//! knows fewer dimensions than ONNX.
+
+use rten_shape_inference::ops;
+use rten_shape_inference::{
+    BinaryOp, InferShapes, InferShapesContext, ReductionOp, SymExpr, SymTensor, SymbolGen, UnaryOp, VariadicOp,
+};
+
+use crate::infer::Knowledge;
+use crate::proto::{NodeProto, TensorProto};
+use crate::windows;
+
+/// What the node's outputs are; `None` where there is no rule or it does not apply.
+pub(crate) fn outputs(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Option<Vec<SymTensor>> {
+    let shape = |index: usize| known.get(index).copied().flatten().and_then(Knowledge::shape);
+    let fixed = |shape: Option<Vec<usize>>| shape.map(|shape| vec![SymTensor::from_fixed_shape(&shape)]);
+    let filtered = |data: usize, filters: usize, rule: WindowRule| {
+        fixed(rule(node, shape(data)?.dimensions(), shape(filters)?.dimensions()))
+    };
+    match node.op() {
+        "Conv" | "ConvInteger" => filtered(0, 1, windows::convolution),
+        "QLinearConv" => filtered(0, 3, windows::convolution),
+        "ConvTranspose" => filtered(0, 1, windows::transposed_convolution),
+        "MaxPool" | "AveragePool" | "LpPool" => {
+            let pooled = fixed(windows::pooling(node, shape(0)?.dimensions()))?;
+            // MaxPool also gives places, in the same shape.
+            Some([pooled.clone(), pooled].concat())
+        }
+        _ => by_library(node, operands(node, known, opset)?),
+    }
+}
+
+type WindowRule = fn(&NodeProto, &[usize], &[usize]) -> Option<Vec<usize>>;
+
+/// The inputs as the newest operator set has them: what is now an input was an attribute before, or stood elsewhere.
+fn operands(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Option<Vec<Option<SymTensor>>> {
+    let named = |index: usize| node.input.get(index).is_some_and(|name| !name.is_empty());
+    let tensor = |(index, known): (usize, &Option<&Knowledge>)| match known {
+        Some(known) => Some(known.tensor.clone()),
+        None => named(index).then(|| SymTensor::unknown("no model for its producer")),
+    };
+    let mut inputs: Vec<Option<SymTensor>> = known.iter().enumerate().map(tensor).collect();
+    let even_sizes = inputs.first().and_then(|data| even_split(node, data.as_ref()?));
+    let mut set_if_missing = |position: usize, tensor: Option<SymTensor>| {
+        if inputs.len() <= position {
+            inputs.resize(position + 1, None);
+        }
+        if inputs[position].is_none() {
+            inputs[position] = tensor;
+        }
+    };
+    match node.op() {
+        "Reshape" => set_if_missing(1, node.ints("shape").map(vector)),
+        "Squeeze" | "Unsqueeze" => set_if_missing(1, node.ints("axes").map(vector)),
+        "Pad" => set_if_missing(1, node.ints("pads").map(vector)),
+        "Upsample" => set_if_missing(1, float_scales(node)),
+        "Tile" => set_if_missing(1, node.ints("repeats").map(vector)),
+        "TopK" => set_if_missing(1, node.int("k").map(|k| vector(&[k]))),
+        "Slice" if opset < 10 => {
+            set_if_missing(1, node.ints("starts").map(vector));
+            set_if_missing(2, node.ints("ends").map(vector));
+            set_if_missing(3, node.ints("axes").map(vector));
+        }
+        "Resize" if opset < 11 => {
+            let scales = inputs.get(1).cloned().flatten();
+            inputs.resize(3, None);
+            inputs[2] = scales;
+        }
+        "Split" => set_if_missing(1, node.ints("split").map(vector).or(even_sizes)),
+        // Only the matrices have a say in the shape.
+        "QLinearMatMul" => inputs = [0, 3].map(|index| inputs.get(index).cloned().flatten()).to_vec(),
+        _ => {}
+    }
+    Some(inputs)
+}
+
+fn by_library(node: &NodeProto, inputs: Vec<Option<SymTensor>>) -> Option<Vec<SymTensor>> {
+    let apply =
+        |rule: &dyn InferShapes| rule.infer_shapes(InferShapesContext::new(&inputs), &mut SymbolGen::new()).ok();
+    let is_same_shape = SAME_SHAPE.split_whitespace().any(|op| op == node.op());
+    if is_same_shape {
+        return apply(&UnaryOp);
+    }
+    layout(node, &apply).or_else(|| arithmetic(node, &inputs, &apply)).or_else(|| products(node, &apply))
+}
+
+type Apply<'a> = &'a dyn Fn(&dyn InferShapes) -> Option<Vec<SymTensor>>;
+
+fn int(node: &NodeProto, name: &str, default: i64) -> Option<i32> {
+    i32::try_from(node.int(name).unwrap_or(default)).ok()
+}
+
+/// Operators that move, pick or repeat elements.
+fn layout(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
+    match node.op() {
+        "Concat" => apply(&ops::Concat { axis: int(node, "axis", 0)? }),
+        "Flatten" => apply(&ops::Flatten { axis: int(node, "axis", 1)? }),
+        "Reshape" => apply(&ops::Reshape { allow_zero: int(node, "allowzero", 0)? != 0 }),
+        "Squeeze" => apply(&ops::Squeeze),
+        "Unsqueeze" => apply(&ops::Unsqueeze),
+        "Transpose" => apply(&ops::Transpose { perm: node.sizes("perm").as_deref() }),
+        "Expand" => apply(&ops::Expand),
+        "Tile" => apply(&ops::Tile),
+        "Shape" => {
+            let bound = |name: &str| node.int(name).map(|bound| i32::try_from(bound).ok());
+            let (start, end) = (bound("start"), bound("end"));
+            apply(&ops::Shape { start: start.unwrap_or(None), end: end.unwrap_or(None) })
+        }
+        "Size" => apply(&ops::Size),
+        "Gather" => apply(&ops::Gather { axis: int(node, "axis", 0)? }),
+        "GatherElements" => apply(&ops::GatherElements),
+        "GatherND" => apply(&ops::GatherND { batch_dims: usize::try_from(node.int("batch_dims").unwrap_or(0)).ok()? }),
+        "Slice" => apply(&ops::Slice),
+        "Split" => apply(&ops::Split { axis: int(node, "axis", 0)?, num_outputs: None }),
+        "Pad" => apply(&ops::Pad),
+        "Resize" => apply(&ops::Resize),
+        "Upsample" => apply(&ops::Upsample),
+        "DepthToSpace" => apply(&ops::DepthToSpace { block_size: u32::try_from(node.int("blocksize")?).ok()? }),
+        "ConstantOfShape" => apply(&ops::ConstantOfShape { value: constant_of_shape(node) }),
+        "Range" => apply(&ops::Range),
+        "OneHot" => apply(&ops::OneHot { axis: int(node, "axis", -1)? }),
+        "TopK" => apply(&ops::TopK { axis: Some(int(node, "axis", -1)?) }),
+        // Integer shape arithmetic passes through casts; fractions can't occur in it.
+        "Identity" | "Cast" => apply(&ops::Identity),
+        "Dropout" => apply(&UnaryOp).map(|shapes| [shapes.clone(), shapes].concat()),
+        _ => None,
+    }
+}
+
+/// Operators that compute each element from those at its place, and reductions.
+fn arithmetic(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) -> Option<Vec<SymTensor>> {
+    let axes = |name: &str| -> Option<Vec<i32>> {
+        node.ints(name)?.iter().map(|&axis| i32::try_from(axis).ok()).collect()
+    };
+    match node.op() {
+        "Add" => apply(&ops::Add),
+        "Sub" => apply(&ops::Sub),
+        "Mul" => apply(&ops::Mul),
+        "Div" => apply(&ops::Div),
+        "Equal" => apply(&ops::Equal),
+        "Where" => apply(&ops::Where),
+        "Neg" => apply(&ops::Neg),
+        "Pow" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor" | "PRelu" | "Mod"
+        | "BitShift" => apply(&BinaryOp),
+        "Sum" | "Max" | "Min" | "Mean" => apply(&VariadicOp),
+        "ReduceMean" | "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2"
+        | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceSumSquare" => {
+            let is_no_operation = int(node, "noop_with_empty_axes", 0)? != 0
+                && node.ints("axes").is_none_or(<[i64]>::is_empty)
+                && inputs.get(1).is_none_or(Option::is_none);
+            if is_no_operation {
+                return apply(&ops::Identity);
+            }
+            apply(&ReductionOp { axes: axes("axes").as_deref(), keep_dims: int(node, "keepdims", 1)? != 0 })
+        }
+        "ArgMax" | "ArgMin" => {
+            apply(&ReductionOp { axes: Some(&[int(node, "axis", 0)?]), keep_dims: int(node, "keepdims", 1)? != 0 })
+        }
+        _ => None,
+    }
+}
+
+/// Matrix products, global pooling and quantisation.
+fn products(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
+    match node.op() {
+        "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => apply(&ops::GlobalPool),
+        "Gemm" => apply(&ops::Gemm {
+            transpose_a: int(node, "transA", 0)? != 0,
+            transpose_b: int(node, "transB", 0)? != 0,
+        }),
+        "MatMul" | "MatMulInteger" | "QLinearMatMul" => apply(&ops::MatMul),
+        "DynamicQuantizeLinear" => apply(&ops::DynamicQuantizeLinear),
+        _ => None,
+    }
+}
+
+fn vector(values: &[i64]) -> SymTensor {
+    let limit = i64::from(i32::MAX);
+    SymTensor::from_vec(values.iter().map(|&value| SymExpr::Value(value.clamp(-limit, limit) as i32)).collect())
+}
+
+fn float_scales(node: &NodeProto) -> Option<SymTensor> {
+    let floats = &node.attribute("scales")?.floats;
+    let is_whole = floats.iter().all(|scale| scale.fract() == 0.0);
+    is_whole.then(|| vector(&floats.iter().map(|&scale| scale as i64).collect::<Vec<_>>()))
+}
+
+fn constant_of_shape(node: &NodeProto) -> Option<i32> {
+    let integer = |tensor: &TensorProto| crate::weight::load("value", tensor, None).ok()?.integers()?.first().copied();
+    let value = node.attribute("value").and_then(|value| integer(value.t.as_ref()?))?;
+    i32::try_from(value).ok()
+}
+
+/// Sizes when a node with this many outputs divides its axis evenly.
+fn even_split(node: &NodeProto, data: &SymTensor) -> Option<SymTensor> {
+    let parts = i64::try_from(node.output.len()).ok().filter(|&parts| parts > 0)?;
+    let axis = node.int("axis").unwrap_or(0);
+    let axis = if axis < 0 { axis.checked_add(data.ndim()? as i64)? } else { axis };
+    let SymExpr::Value(size) = data.size(usize::try_from(axis).ok()?)? else { return None };
+    let piece = (i64::from(size) + parts - 1) / parts;
+    let sizes: Vec<i64> = (0..parts).map(|part| piece.min(i64::from(size) - part * piece).max(0)).collect();
+    Some(vector(&sizes))
+}
+
+/// Operators whose outputs have the shape of the first input.
+const SAME_SHAPE: &str = "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitCast BitwiseNot CastLike Ceil Celu Clip Cos Cosh \
+    CumProd CumSum DequantizeLinear Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax \
+    InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Log LogSoftmax LpNormalization \
+    MeanVarianceNormalization Mish Not QuantizeLinear RMSNormalization Reciprocal Relu ReverseSequence Round Scatter \
+    ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh \
+    ThresholdedRelu Trilu";
