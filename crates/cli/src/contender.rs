@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use millstream_backend::{Backend, BackendError, Segment, Tensor};
+use millstream_backend::{Backend, BackendError, Tensor, WholeNetwork};
 use millstream_board::{Board, Processor};
 use millstream_cost::Statistics;
 use millstream_pipeline::{Objective, Plan, Problem};
@@ -165,19 +165,19 @@ struct Order {
 
 impl Sessions {
     fn start(network: &Network, processors: Vec<Processor>, backend: &Arc<dyn Backend>, pinned: bool) -> Result<Self> {
-        let segment = Segment::whole(network.model.graph());
+        let graph = Arc::clone(network.model.graph());
         let mut sessions = Self { orders: Vec::new(), threads: Vec::new() };
         let failure: Arc<Mutex<Option<BackendError>>> = Arc::default();
         let mut ready: Vec<Receiver<()>> = Vec::new();
         for processor in processors {
             let (orders, incoming) = unbounded::<Order>();
             let (ready_sender, is_ready) = unbounded();
-            let (segment, backend, failure) = (segment.clone(), Arc::clone(backend), Arc::clone(&failure));
+            let (graph, backend, failure) = (Arc::clone(&graph), Arc::clone(backend), Arc::clone(&failure));
             let body = move || {
                 if pinned && let Some(core) = processor.cores.first() {
                     let _ = core.pin_current_thread();
                 }
-                match backend.prepare(&segment, &processor) {
+                match WholeNetwork::prepare(&graph, &*backend, &processor) {
                     Ok(mut prepared) => {
                         drop(ready_sender);
                         for order in incoming {

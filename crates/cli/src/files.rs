@@ -45,6 +45,14 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Fails early if files could not be written into a folder. The folder is made if it is missing.
+pub(crate) fn check_folder(folder: &Path) -> Result<()> {
+    let failed = || format!("cannot write into {}", folder.display());
+    fs::create_dir_all(folder).with_context(failed)?;
+    NamedTempFile::new_in(folder).with_context(failed)?;
+    Ok(())
+}
+
 /// Temporary files are private; documents need not be.
 #[cfg(unix)]
 fn make_readable(path: &Path) -> std::io::Result<()> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use millstream_board::Board;
 use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance, TransferSample, fit};
+use millstream_pipeline::Objective;
 use millstream_profile::{
     OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
     measure_operators, measure_parts,
@@ -13,9 +14,9 @@ use millstream_profile::{
 
 use crate::backends::Backends;
 use crate::model::Network;
-use crate::planning::PROFILE_BUDGET;
+use crate::planning::{Aim, PROFILE_BUDGET, Plans};
 use crate::progress::Steps;
-use crate::{files, interrupt};
+use crate::{files, interrupt, output};
 
 /// Where a document comes from: this version, now.
 pub(crate) fn provenance() -> Provenance {
@@ -54,7 +55,8 @@ pub(crate) fn add_network(
         profile.transfers.extend(measure_accelerator_transfers(backend, board)?);
     }
     let (digest, graph) = (network.model.digest(), network.model.graph());
-    let workload = Workload { graph, chain: &network.chain, backend };
+    let frame = network.first_frame(backend, board)?;
+    let workload = Workload { graph, chain: &network.chain, backend, frame };
     let fresh = NetworkProfile::new(digest, graph, &network.chain);
     // A profile of the same model in other blocks is of no use.
     profile.networks.retain(|known| known.digest != digest || known.blocks == fresh.blocks);
@@ -155,6 +157,29 @@ pub(crate) fn measured_costs(network: &Network, board: &Board, is_fresh: bool) -
         }
     };
     Ok((backends.choose_threads(network, board, &profile)?, backends))
+}
+
+/// Plans from a cached or new profile, tried out on this machine, and what runs operators.
+pub(crate) fn measured_plans(
+    network: &Network,
+    board: &Board,
+    is_fresh: bool,
+    objectives: &[Objective],
+    aim: Aim,
+) -> Result<(Plans, Backends)> {
+    let known = if is_fresh { None } else { cached(network, board) };
+    let backends = Backends::open(board, &network.model, known.as_ref())?;
+    let mut profile = match known {
+        Some(profile) => {
+            output::remark(format!("using the profile of {}", profile.provenance.created));
+            profile
+        }
+        None => make(network, board, &backends, PROFILE_BUDGET)?,
+    };
+    backends.choose_threads(network, board, &profile)?;
+    let plans = Plans::refine(network, board, &backends.all, &mut profile, objectives, aim)?;
+    cache(&profile, network, board);
+    Ok((plans, backends))
 }
 
 /// Where the profile of a network on a board is cached; `None` on systems without a place for caches.

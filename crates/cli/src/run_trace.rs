@@ -8,7 +8,7 @@ use millstream_runtime::FrameResult;
 use millstream_schedule::Schedule;
 
 /// One track per replica with its frames; where several processors work on one frame, one track for each with its operators.
-pub(crate) fn trace(schedule: &Schedule, graph: &Graph, results: &[FrameResult]) -> String {
+pub(crate) fn trace(schedule: &Schedule, graph: &Graph, results: &[&FrameResult]) -> String {
     let mut tracks = Vec::new();
     // The first track of each replica, by stage; those of its processors follow.
     let mut first_tracks: Vec<Vec<usize>> = Vec::new();

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Board;
 use millstream_cost::{NetworkProfile, Profile};
+use millstream_frames::FrameMaker;
 use millstream_partition::Chain;
 use millstream_profile::{
     OperatorSettings, PowerSensors, Workload, measure_operators, measure_power, measure_transfers,
@@ -53,7 +54,8 @@ pub(crate) fn add_sweep(
         }
         let chain = Chain::of(graph);
         let backend = OrtBackend::new(environment, Arc::clone(&model));
-        let workload = Workload { graph, chain: &chain, backend: &backend };
+        let frame = FrameMaker::new(&model).frame(0)?;
+        let workload = Workload { graph, chain: &chain, backend: &backend, frame: &frame };
         let settings = OperatorSettings { budget: NETWORK_BUDGET, ..OperatorSettings::default() };
         let mut is_stopped = false;
         let samples = measure_operators(&workload, board, &settings, &mut |_| {

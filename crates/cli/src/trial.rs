@@ -10,7 +10,7 @@ use millstream_board::Board;
 use millstream_cost::{Conditions, Nanoseconds, SegmentSample};
 use millstream_graph::Graph;
 use millstream_pipeline::{Plan, Problem};
-use millstream_profile::{BatchedTimes, sample_frame};
+use millstream_profile::BatchedTimes;
 use millstream_runtime::{Engine, EngineOptions, StepSpan};
 
 use crate::model::Network;
@@ -56,7 +56,7 @@ pub(crate) fn run(
     if !warnings.is_empty() {
         tracing::warn!(?warnings, "the trial may be disturbed");
     }
-    let frame = sample_frame(graph, 0)?;
+    let frame = network.first_frame(&**backend, board)?.to_vec();
     let mut times = BTreeMap::new();
     let warm_up = 2 * engine_depth(plan);
     let workers = plan.stages.iter().map(|stage| stage.replicas.len()).sum();

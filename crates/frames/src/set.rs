@@ -24,6 +24,30 @@ pub struct InputFile {
     pub path: PathBuf,
 }
 
+impl InputFile {
+    /// Files that belong together: folders are taken apart, and the first files of all inputs make a group, then the second ones; a
+    /// single file is in every group.
+    ///
+    /// # Errors
+    /// [`FramesError::Io`], and [`FramesError::Misfit`] if two folders have different numbers of files.
+    pub fn groups(files: &[Self]) -> Result<Vec<Vec<Self>>, FramesError> {
+        let apart: Vec<Vec<PathBuf>> = files.iter().map(|file| files_at(&file.path)).collect::<Result<_, _>>()?;
+        let count = apart.iter().map(Vec::len).max().unwrap_or(0);
+        if let Some(place) = apart.iter().position(|own| own.len() != 1 && own.len() != count) {
+            let (path, own) = (files[place].path.display(), apart[place].len());
+            return Err(FramesError::misfit(format!("{path} has {own} files, another input has {count}")));
+        }
+        let group = |index: usize| {
+            let file = |(file, own): (&Self, &Vec<PathBuf>)| {
+                let path = own[if own.len() == 1 { 0 } else { index }].clone();
+                Self { name: file.name.clone(), path }
+            };
+            files.iter().zip(&apart).map(file).collect()
+        };
+        Ok((0..count).map(group).collect())
+    }
+}
+
 /// A frame with a name for messages and files of results.
 #[derive(Debug, Clone)]
 pub struct Frame {

@@ -88,10 +88,44 @@ impl Graph {
         self.channel_units(head).is_some() && is_open && self.channel_followers(head).starts_with(followers)
     }
 
-    /// Whether a quantisation after an operator, or a dequantisation before one, ties the two together: engines run them as one
-    /// operator on integers, which gives other results than the parts by themselves. Nothing may come between them.
+    /// Whether a quantisation after an operator, a dequantisation before one, an activation between an operator and its quantisation,
+    /// or the scaling of integer sums, ties the two together: engines run them as one operator on integers, which gives other results than the parts by
+    /// themselves. Nothing may come between them.
     pub fn is_one_quantised_operator(&self, producer: OperatorId, reader: OperatorId) -> bool {
-        self.operator(producer).is_dequantization() || self.operator(reader).is_quantization()
+        self.operator(producer).is_dequantization()
+            || self.operator(reader).is_quantization()
+            || self.operator(reader).kind == OperatorKind::Activation && self.is_inner_activation(producer, reader)
+            || self.is_scaling_of_sums(producer, reader)
+    }
+
+    /// Whether these are two neighbours among a product of integers, its conversion to floats, their scaling, and the bias.
+    fn is_scaling_of_sums(&self, producer: OperatorId, reader: OperatorId) -> bool {
+        let makes_sums = |id: OperatorId| {
+            matches!(
+                self.operator(id).kind,
+                OperatorKind::IntegerConvolution(_) | OperatorKind::IntegerMatrixMultiplication { .. }
+            )
+        };
+        let is_conversion = |id: OperatorId| {
+            let mut before = self.operator(id).inputs.iter().filter_map(|&value| self.producer(value));
+            self.operator(id).op_type == "Cast" && before.any(makes_sums)
+        };
+        let is_scaling = |id: OperatorId| {
+            let mut before = self.operator(id).inputs.iter().filter_map(|&value| self.producer(value));
+            self.operator(id).op_type == "Mul" && before.any(is_conversion)
+        };
+        // A bias is added with the scaling, rounded once.
+        let adds_bias = self.operator(reader).op_type == "Add" && self.operator(reader).inputs.len() == 1;
+        is_conversion(reader) || is_conversion(producer) && is_scaling(reader) || is_scaling(producer) && adds_bias
+    }
+
+    /// Whether an activation stands between an operator on dequantised values and its quantisation.
+    fn is_inner_activation(&self, producer: OperatorId, activation: OperatorId) -> bool {
+        let mut before = self.operator(producer).inputs.iter().filter_map(|&value| self.producer(value));
+        let is_dequantised = before.any(|other| self.operator(other).is_dequantization());
+        let is_alone = self.only_reader(producer).is_some_and(|(_, reader)| reader == activation);
+        let next = self.only_reader(activation);
+        is_dequantised && is_alone && next.is_some_and(|(_, next)| self.operator(next).is_quantization())
     }
 
     /// The value that an operator makes and its reader, if there is only one of each.

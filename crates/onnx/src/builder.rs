@@ -1,8 +1,11 @@
+use millstream_graph::DataType;
+
 use crate::model::ReadOptions;
 use crate::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
+use crate::types::to_onnx;
 use crate::{Model, OnnxError, Weight, read};
 
 /// Operator set that built models declare.
@@ -72,20 +75,25 @@ impl ModelBuilder {
     /// Adds an f32 input and returns its name.
     pub fn input<const N: usize>(&mut self, name: &str, shape: [usize; N]) -> String {
         let dimensions = shape.map(|size| DimensionProto { dim_value: Some(size as i64), dim_param: None });
-        self.typed_input(name, dimensions.to_vec())
+        self.typed_input(name, DataType::F32, dimensions.to_vec())
     }
 
     /// Adds an f32 input with named, open dimensions and returns its name. A text that is a number is a fixed size.
     pub fn open_input(&mut self, name: &str, shape: &[&str]) -> String {
+        self.typed_open_input(name, DataType::F32, shape)
+    }
+
+    /// The same with elements of any type.
+    pub fn typed_open_input(&mut self, name: &str, data_type: DataType, shape: &[&str]) -> String {
         let dimension = |text: &&str| match text.parse::<i64>() {
             Ok(size) => DimensionProto { dim_value: Some(size), dim_param: None },
             Err(_) => DimensionProto { dim_value: None, dim_param: Some((*text).to_owned()) },
         };
-        self.typed_input(name, shape.iter().map(dimension).collect())
+        self.typed_input(name, data_type, shape.iter().map(dimension).collect())
     }
 
-    fn typed_input(&mut self, name: &str, dim: Vec<DimensionProto>) -> String {
-        let tensor_type = Some(TensorTypeProto { elem_type: Some(1), shape: Some(TensorShapeProto { dim }) });
+    fn typed_input(&mut self, name: &str, data_type: DataType, dim: Vec<DimensionProto>) -> String {
+        let tensor_type = Some(TensorTypeProto { elem_type: Some(to_onnx(data_type)), shape: Some(TensorShapeProto { dim }) });
         let r#type = Some(TypeProto { tensor_type, ..TypeProto::default() });
         self.graph.input.push(ValueInfoProto { name: Some(name.to_owned()), r#type });
         name.to_owned()
@@ -114,6 +122,14 @@ impl ModelBuilder {
         let name = format!("{op_type}_{}", self.graph.node.len());
         self.named_node(&name, op_type, inputs, &[&name], attributes);
         name
+    }
+
+    /// Adds a node with several outputs and returns their names.
+    pub fn node_with_outputs<const N: usize>(&mut self, op_type: &str, inputs: &[&str]) -> [String; N] {
+        let name = format!("{op_type}_{}", self.graph.node.len());
+        let outputs: [String; N] = std::array::from_fn(|index| format!("{name}.{index}"));
+        self.named_node(&name, op_type, inputs, &outputs.each_ref().map(String::as_str), Attributes::new());
+        outputs
     }
 
     /// Adds a node whose names the caller chooses; an empty input name leaves an optional input out.
@@ -151,6 +167,14 @@ impl ModelBuilder {
     /// # Errors
     /// As [`Model::from_bytes`].
     pub fn build(self) -> Result<Model, OnnxError> {
-        read::model(self.into_proto(), &ReadOptions::default(), None)
+        self.build_with(&ReadOptions::default())
+    }
+
+    /// The same with sizes for open dimensions.
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes`].
+    pub fn build_with(self, options: &ReadOptions) -> Result<Model, OnnxError> {
+        read::model(self.into_proto(), options, None)
     }
 }

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use millstream_graph::{Graph, OperatorId};
+use petgraph::unionfind::UnionFind;
 
 use crate::{InputBytes, merge};
 
@@ -107,7 +108,7 @@ pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
         ready.map(|(group, _)| Reverse((first_place[group], *group))).collect();
     let mut blocks = Vec::with_capacity(members.len());
     while let Some(Reverse((_, group))) = ready.pop() {
-        blocks.push(Block { operators: members.remove(&group).unwrap_or_default() });
+        blocks.push(Block { operators: contiguous(graph, members.remove(&group).unwrap_or_default()) });
         for &successor in successors.get(&group).into_iter().flatten() {
             let waiting = waiting_for.entry(successor).or_default();
             *waiting -= 1;
@@ -117,4 +118,47 @@ pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// The same operators in an order in which those that are one quantised operator follow each other, so that they can be divided
+/// together; as they are where that can't be.
+fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
+    let places: BTreeMap<OperatorId, usize> = operators.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+    let mut atoms = UnionFind::<usize>::new(operators.len());
+    let mut edges: Vec<(usize, usize)> = Vec::new();
+    for (to, &id) in operators.iter().enumerate() {
+        for producer in graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value)) {
+            let Some(&from) = places.get(&producer) else { continue };
+            edges.push((from, to));
+            if graph.is_one_quantised_operator(producer, id) {
+                atoms.union(from, to);
+            }
+        }
+    }
+    let atom_of = atoms.into_labeling();
+    if atom_of.iter().enumerate().all(|(place, &atom)| place == atom) {
+        return operators;
+    }
+    let mut waiting_for: BTreeMap<usize, usize> = atom_of.iter().map(|&atom| (atom, 0)).collect();
+    let between: Vec<(usize, usize)> =
+        edges.into_iter().map(|(from, to)| (atom_of[from], atom_of[to])).filter(|(from, to)| from != to).collect();
+    for (_, to) in &between {
+        *waiting_for.entry(*to).or_default() += 1;
+    }
+    let first_place = |atom: usize| atom_of.iter().position(|&own| own == atom);
+    let ready = waiting_for.iter().filter(|&(_, &count)| count == 0).map(|(&atom, _)| atom);
+    let mut ready: BinaryHeap<Reverse<(Option<usize>, usize)>> =
+        ready.map(|atom| Reverse((first_place(atom), atom))).collect();
+    let mut ordered = Vec::with_capacity(operators.len());
+    while let Some(Reverse((_, atom))) = ready.pop() {
+        ordered.extend((0..operators.len()).filter(|&place| atom_of[place] == atom).map(|place| operators[place]));
+        for &(_, to) in between.iter().filter(|(from, _)| *from == atom) {
+            let waiting = waiting_for.entry(to).or_default();
+            *waiting -= 1;
+            if *waiting == 0 {
+                ready.push(Reverse((first_place(to), to)));
+            }
+        }
+    }
+    if ordered.len() == operators.len() { ordered } else { operators }
 }

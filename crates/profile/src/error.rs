@@ -26,14 +26,6 @@ pub enum ProfileError {
         /// What the backend said.
         source: BackendError,
     },
-    /// An input of the network can't be made up.
-    #[error("no frame can be made up for input '{value}': its {what} is not known")]
-    Input {
-        /// The input.
-        value: String,
-        /// `element type` or `shape`.
-        what: &'static str,
-    },
     /// A measuring thread panicked.
     #[error("measuring on {processor} panicked")]
     Panicked {

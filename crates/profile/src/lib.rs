@@ -12,13 +12,15 @@
 //!
 //! use millstream_backend_ort::{Environment, OrtBackend};
 //! use millstream_board::Board;
+//! use millstream_frames::FrameMaker;
 //! use millstream_partition::Chain;
 //! use millstream_profile::{Settings, Workload, measure};
 //!
 //! let model = Arc::new(millstream_zoo::build("squeezenet")?);
 //! let backend = OrtBackend::new(&Environment::load()?, Arc::clone(&model));
 //! let chain = Chain::of(model.graph());
-//! let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+//! let frame = FrameMaker::new(&model).frame(0)?;
+//! let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
 //! let samples = measure(&workload, &Board::detect()?, &Settings::default(), &[], &mut |_| true)?;
 //! println!("{} samples", samples.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,7 +45,6 @@ mod transfers;
 
 pub use accelerators::{measure_accelerator_transfers, measure_accelerators};
 pub use batches::BatchedTimes;
-pub use capture::sample_frame;
 pub use error::ProfileError;
 pub use measure::{Progress, Settings, Workload, measure};
 pub use operators::{OperatorSettings, measure_operators};

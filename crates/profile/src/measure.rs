@@ -23,6 +23,8 @@ pub struct Workload<'a> {
     pub chain: &'a Chain,
     /// What runs it.
     pub backend: &'a dyn Backend,
+    /// A frame, one tensor per input of the network. Times may depend on what is in it.
+    pub frame: &'a [Tensor],
 }
 
 impl Workload<'_> {

@@ -11,7 +11,7 @@ use millstream_graph::OperatorId;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::rounds;
 use crate::side_by_side::{Participant, is_shared, side_by_side};
-use crate::{ProfileError, Progress, Workload, sample_frame};
+use crate::{ProfileError, Progress, Workload};
 
 /// Frames before a verdict on their spread.
 const FEWEST_FRAMES: usize = 8;
@@ -51,7 +51,8 @@ pub fn measure_operators(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Vec<OperatorSample>, ProfileError> {
     let rounds = rounds(board);
-    let frame = sample_frame(workload.graph, 0)?;
+    let whole = Segment::new(workload.graph, workload.chain.operators(0..workload.chain.blocks().len()));
+    let frame = whole.inputs_of(workload.graph, workload.frame);
     let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
     let place: HashMap<OperatorId, usize> = workload
         .chain
@@ -62,12 +63,12 @@ pub fn measure_operators(
         .collect();
     let mut samples = Vec::new();
     for (index, processors) in rounds.iter().enumerate() {
-        let mut best = trace(workload, board, processors, &frame, time, settings.half_width)?;
+        let mut best = trace(workload, board, processors, &whole, &frame, time, settings.half_width)?;
         for _ in 0..REPETITIONS {
             if !best.is_disturbed() {
                 break;
             }
-            let again = trace(workload, board, processors, &frame, time, settings.half_width)?;
+            let again = trace(workload, board, processors, &whole, &frame, time, settings.half_width)?;
             if again.disturbance() < best.disturbance() {
                 best = again;
             }
@@ -140,16 +141,16 @@ fn trace(
     workload: &Workload<'_>,
     board: &Board,
     processors: &[Processor],
+    whole: &Segment,
     frame: &[Tensor],
     time: Duration,
     half_width: f64,
 ) -> Result<Trace, ProfileError> {
-    let whole = Segment::new(workload.graph, workload.chain.operators(0..workload.chain.blocks().len()));
     let run = |processor: &Processor, participant: &mut Participant<'_>| {
         let mut frames = Vec::new();
         let mut begin = None;
         let watch = Watch::start(processor);
-        let times = workload.backend.trace(&whole, processor, frame, &mut |frame| {
+        let times = workload.backend.trace(whole, processor, frame, &mut |frame| {
             // The first frame is over before all are ready: it only ends the preparation.
             participant.start();
             let begin: Instant = *begin.get_or_insert_with(Instant::now);

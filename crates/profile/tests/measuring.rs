@@ -10,6 +10,7 @@ use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::{Board, Processor};
 use millstream_cost::SegmentSample;
+use millstream_frames::FrameMaker;
 use millstream_graph::OperatorId;
 use millstream_partition::Chain;
 use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators, measure_transfers};
@@ -58,7 +59,8 @@ fn every_class_gets_samples_of_every_scale() {
     let model = millstream_zoo::build("tiny-darknet").unwrap();
     let chain = Chain::of(model.graph());
     let backend = Clockwork { fails: false };
-    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+    let frame = FrameMaker::new(&model).frame(0).unwrap();
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let settings = Settings { budget: Duration::from_millis(600), leaves: 8, accuracy: 0.5 };
     let board = Board::detect().unwrap();
     let mut steps = Vec::new();
@@ -87,7 +89,8 @@ fn failures_and_interruptions_are_errors() {
     let chain = Chain::of(model.graph());
     let measure = |fails: bool, go_on: bool| {
         let backend = Clockwork { fails };
-        let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+        let frame = FrameMaker::new(&model).frame(0).unwrap();
+        let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
         let settings = Settings { budget: Duration::from_millis(50), leaves: 2, accuracy: 0.5 };
         measure(&workload, &Board::detect().unwrap(), &settings, &[], &mut |_| go_on)
     };
@@ -101,7 +104,8 @@ fn what_is_known_is_not_measured_again() {
     let model = millstream_zoo::build("tiny-darknet").unwrap();
     let chain = Chain::of(model.graph());
     let backend = Clockwork { fails: false };
-    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+    let frame = FrameMaker::new(&model).frame(0).unwrap();
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let settings = Settings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
     let board = Board::detect().unwrap();
     let all = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
@@ -115,7 +119,8 @@ fn every_operator_is_timed_in_context_on_every_class() {
     let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
     let chain = Chain::of(model.graph());
     let backend = OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model));
-    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend };
+    let frame = FrameMaker::new(&model).frame(0).unwrap();
+    let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let settings = OperatorSettings { budget: Duration::from_millis(300), half_width: 0.5 };
     let board = Board::detect().unwrap();
     let samples = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();

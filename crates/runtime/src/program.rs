@@ -57,7 +57,7 @@ impl Program {
             }
         }
         let mut program = Self { tracks: vec_of(replica.assignments.len()), values: Vec::new(), joins: Vec::new() };
-        let runs = runs(replica, &tasks, &is_awaited);
+        let runs = runs(replica, graph, &tasks, &is_awaited);
         // The processor and the segment that each task is in.
         let mut home = vec![(0, 0); tasks.len()];
         for (processor, runs) in runs.iter().enumerate() {
@@ -148,8 +148,31 @@ fn vec_of(length: usize) -> Vec<Vec<Step>> {
     (0..length).map(|_| Vec::new()).collect()
 }
 
+/// Tasks that nothing may come between: a quantised operator with its quantisation and dequantisations, or a task by itself. Per task,
+/// the first of those that it belongs to.
+fn atoms(graph: &Graph, tasks: &[Task]) -> Vec<usize> {
+    let mut place: HashMap<(OperatorId, usize), usize> = HashMap::new();
+    for (index, task) in tasks.iter().enumerate() {
+        place.insert((task.operator, task.processor), index);
+    }
+    let mut start: Vec<usize> = (0..tasks.len()).collect();
+    for (index, task) in tasks.iter().enumerate() {
+        let producers = graph.operator(task.operator).inputs.iter().filter_map(|&value| graph.producer(value));
+        for producer in producers.filter(|&producer| graph.is_one_quantised_operator(producer, task.operator)) {
+            // What stands between the two is bound as well.
+            if let Some(&from) = place.get(&(producer, task.processor)).filter(|&&from| from < index) {
+                let first = start[from];
+                start[first..=index].iter_mut().for_each(|own| *own = (*own).min(first));
+            }
+        }
+    }
+    start
+}
+
 /// Per processor, the ranges of tasks that run without waiting in between.
-fn runs(replica: &Replica, tasks: &[Task], is_awaited: &[bool]) -> Vec<Vec<Range<usize>>> {
+fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -> Vec<Vec<Range<usize>>> {
+    let atoms = atoms(graph, tasks);
+    let members = |atom: usize| atom..atoms.partition_point(|&start| start <= atom).max(atom + 1);
     let mut runs: Vec<Vec<Range<usize>>> = vec![Vec::new(); replica.assignments.len()];
     // What the processor has waited for so far.
     let mut here: HashSet<usize> = HashSet::new();
@@ -159,16 +182,20 @@ fn runs(replica: &Replica, tasks: &[Task], is_awaited: &[bool]) -> Vec<Vec<Range
         if previous.is_none() {
             here.clear();
         }
-        let remote = task
-            .inputs
+        let is_bound = atoms[index] < index;
+        let needed = if is_bound { index..index } else { members(index) };
+        let remote: Vec<usize> = tasks[needed]
             .iter()
+            .flat_map(|task| &task.inputs)
             .map(|input| input.maker)
-            .filter(|&maker| tasks[maker].processor != task.processor && !here.contains(&maker));
-        let remote: Vec<usize> = remote.collect();
+            .filter(|&maker| tasks[maker].processor != task.processor && !here.contains(&maker))
+            .collect();
         let split =
             |index: usize| replica.splits.iter().position(|split| split.operators.contains(&tasks[index].operator));
         let goes_on = previous.is_some_and(|previous| match (split(previous), split(index)) {
-            (None, None) => remote.is_empty() && !is_awaited[previous],
+            (None, None) => {
+                is_bound || remote.is_empty() && !members(atoms[previous]).any(|member| is_awaited[member])
+            }
             (before, now) => before == now,
         });
         here.extend(remote);

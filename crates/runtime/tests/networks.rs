@@ -7,13 +7,13 @@ mod teams;
 
 use std::sync::Arc;
 
-use millstream_backend::{Backend, PreparedSegment, Segment, Tensor};
+use millstream_backend::{Backend, Tensor, WholeNetwork};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
-use millstream_graph::{Graph, OperatorId};
+use millstream_frames::{Difference, FrameMaker, Tolerance, compare};
+use millstream_graph::OperatorId;
 use millstream_onnx::Model;
 use millstream_partition::Chain;
-use millstream_profile::sample_frame;
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
 use rand::SeedableRng;
@@ -38,30 +38,23 @@ fn pipeline(chain: &Chain) -> Schedule {
     }
 }
 
-/// Largest difference of two tensors relative to the reference's largest element.
-fn difference(found: &Tensor, expected: &Tensor) -> f32 {
-    assert_eq!(found.shape(), expected.shape());
-    let (found, expected) = (found.as_f32().unwrap(), expected.as_f32().unwrap());
-    assert!(found.iter().chain(expected).all(|value| value.is_finite()));
-    let scale = expected.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    assert!(scale > 0.0, "an output of zeros says nothing");
-    found.iter().zip(expected).map(|(found, expected)| (found - expected).abs() / scale).fold(0.0, f32::max)
-}
-
-fn outputs(graph: &Graph, whole: &mut dyn PreparedSegment, frame: &[Tensor]) -> Vec<Tensor> {
-    let made = Segment::whole(graph).boundary.outputs;
-    let tensors = whole.run(frame).unwrap();
-    let place = |output| made.iter().position(|value| value == output).unwrap();
-    graph.outputs().iter().map(|output| tensors[place(output)].clone()).collect()
+/// How far a result is from what it should be; an output of zeros, or of the same element everywhere, would say nothing.
+fn difference(found: &Tensor, expected: &Tensor) -> Difference {
+    let bytes = expected.bytes().unwrap();
+    let element = expected.data_type().bytes().unwrap();
+    assert!(bytes.chunks(element).any(|other| other != &bytes[..element]), "all elements are equal");
+    compare(found, expected, Tolerance::default()).unwrap()
 }
 
 fn check(name: &str) {
     let model: Arc<Model> = Arc::new(millstream_zoo::build(name).unwrap());
     let graph = model.graph();
     let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
-    let frames: Vec<Vec<Tensor>> = (0..3).map(|seed| sample_frame(graph, seed).unwrap()).collect();
-    let mut whole = backend.prepare(&Segment::whole(graph), &Processor::new("B", [0])).unwrap();
-    let expected: Vec<Vec<Tensor>> = frames.iter().map(|frame| outputs(graph, &mut *whole, frame)).collect();
+    let frames = FrameMaker::new(&model).different_frames(3).unwrap();
+    assert_eq!(frames.len(), 3);
+    let mut whole = WholeNetwork::prepare(graph, &*backend, &Processor::new("B", [0])).unwrap();
+    let expected: Vec<Vec<Tensor>> = frames.iter().map(|frame| whole.run(frame).unwrap()).collect();
+    let is_quantised = name.ends_with("-int8") || name.starts_with("minilm");
     let single = |replica: Replica| Schedule { stages: vec![Stage { replicas: vec![replica] }] };
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let three = teams::processors(3);
@@ -78,7 +71,8 @@ fn check(name: &str) {
             assert_eq!(result.len(), expected.len());
             for (found, expected) in result.iter().zip(expected) {
                 let difference = difference(found, expected);
-                assert!(difference <= 1e-4, "{name}, {kind}: {difference}");
+                assert_eq!(difference.wrong, 0, "{name}, {kind}: {difference:?}");
+                assert!(!is_quantised || difference.largest == 0.0, "{name}, {kind}: not bit by bit the same");
             }
         }
     }
@@ -117,4 +111,7 @@ networks! {
     yolov3: "yolov3",
     tiny_darknet: "tiny-darknet",
     synthnet: "synthnet",
+    resnet50_int8: "resnet50-int8",
+    mobilenet_v2_int8: "mobilenet-v2-int8",
+    minilm_like_int8: "minilm-like-int8",
 }

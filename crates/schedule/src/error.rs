@@ -105,6 +105,19 @@ pub enum ScheduleError {
         /// Stage, counted from 1.
         stage: usize,
     },
+    /// A quantised operator is taken apart.
+    #[error(
+        "operator '{operator}' of stage {stage} and '{other}' before it are one quantised operator: apart they give other results; keep \
+         them on one processor"
+    )]
+    Quantised {
+        /// The later one.
+        operator: String,
+        /// The one before it.
+        other: String,
+        /// Stage, counted from 1.
+        stage: usize,
+    },
     /// Operators that no stage runs.
     #[error("no stage runs the operator '{operator}'")]
     Missing {

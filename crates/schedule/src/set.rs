@@ -41,12 +41,7 @@ pub struct SharedSchedule {
 impl ScheduleSetDocument {
     /// Whether a file says that it is one.
     pub fn is_one(text: &str) -> bool {
-        /// The only field that matters.
-        #[derive(Deserialize)]
-        struct Format {
-            format: String,
-        }
-        serde_json::from_str(text).is_ok_and(|own: Format| own.format == SCHEDULE_SET_FORMAT)
+        format_of(text).is_some_and(|format| format == SCHEDULE_SET_FORMAT)
     }
 
     /// Reads a file with the schedules of several networks.
@@ -90,4 +85,14 @@ impl ScheduleSetDocument {
         }
         Ok(())
     }
+}
+
+/// What a document says that it is.
+pub(crate) fn format_of(text: &str) -> Option<String> {
+    /// The only field that matters.
+    #[derive(Deserialize)]
+    struct Format {
+        format: String,
+    }
+    serde_json::from_str(text).ok().map(|own: Format| own.format)
 }

@@ -49,6 +49,7 @@ impl Schedule {
                     let operator = graph.operator(operator).name.clone();
                     return Err(ScheduleError::Repeated { operator, stage: number });
                 }
+                check_quantised(replica, graph, number)?;
                 check_order(replica, graph, number, &done)?;
                 expected = Some(own);
             }
@@ -62,6 +63,24 @@ impl Schedule {
             Some(id) => Err(ScheduleError::Missing { operator: graph.operator(id).name.clone() }),
         }
     }
+}
+
+/// Whether every quantised operator has its quantisation and dequantisations with it: in its stage and on its processor.
+fn check_quantised(replica: &Replica, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
+    for assignment in &replica.assignments {
+        let own: HashSet<OperatorId> = assignment.operators.iter().copied().collect();
+        for &operator in &assignment.operators {
+            let producers = graph.operator(operator).inputs.iter().filter_map(|&value| graph.producer(value));
+            let apart = |&producer: &OperatorId| {
+                graph.is_one_quantised_operator(producer, operator) && !own.contains(&producer)
+            };
+            if let Some(producer) = producers.into_iter().find(apart) {
+                let name = |id: OperatorId| graph.operator(id).name.clone();
+                return Err(ScheduleError::Quantised { operator: name(operator), other: name(producer), stage });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn operators_once(

@@ -1,6 +1,6 @@
 //! The layers that the networks are made of.
 
-use millstream_onnx::{Attributes, Model, ModelBuilder, OnnxError, Weight};
+use millstream_onnx::{Attributes, Model, ModelBuilder, OnnxError, ReadOptions, Weight};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -63,6 +63,22 @@ impl Conv {
     pub(crate) fn activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
     }
+
+    /// The node's attributes.
+    pub(crate) fn attributes(&self) -> Attributes {
+        let pads = self.padding.map(|padding| padding as i64);
+        Attributes::new()
+            .ints("kernel_shape", &self.kernel.map(|size| size as i64))
+            .ints("strides", &[self.stride as i64; 2])
+            .ints("pads", &[pads[0], pads[1], pads[0], pads[1]])
+            .int("group", self.groups as i64)
+    }
+
+    /// The map that it makes of another one, still without a name of its own.
+    pub(crate) fn output(&self, input: &Map) -> Map {
+        let size = [0, 1].map(|axis| (input.size[axis] + 2 * self.padding[axis] - self.kernel[axis]) / self.stride + 1);
+        Map { name: input.name.clone(), channels: self.filters, size }
+    }
 }
 
 /// A feature map: the value's name, its channels, and its height and width.
@@ -91,6 +107,10 @@ impl Layers {
         self.builder.build()
     }
 
+    pub(crate) fn finish_with(self, options: &ReadOptions) -> Result<Model, OnnxError> {
+        self.builder.build_with(options)
+    }
+
     pub(crate) fn image(&mut self, channels: usize, size: usize) -> Map {
         let name = self.builder.input("image", [1, channels, size, size]);
         Map { name, channels, size: [size; 2] }
@@ -108,6 +128,11 @@ impl Layers {
         self.builder.weight(hint, &Weight::from_f32(shape, elements))
     }
 
+    /// A number from 0 to 1.
+    pub(crate) fn uniform(&mut self) -> f32 {
+        self.random.random()
+    }
+
     pub(crate) fn constant(&mut self, hint: &str, channels: usize, value: f32) -> String {
         self.builder.weight(hint, &Weight::from_f32([channels], vec![value; channels]))
     }
@@ -117,12 +142,7 @@ impl Layers {
         let gain: f32 = if conv.activation == Activation::None { 1.0 } else { 2.0 };
         let shape = vec![conv.filters, input.channels / conv.groups, conv.kernel[0], conv.kernel[1]];
         let weight = self.draw("filter", shape, (gain / fan_in as f32).sqrt());
-        let pads = [conv.padding[0], conv.padding[1]].map(|padding| padding as i64);
-        let attributes = Attributes::new()
-            .ints("kernel_shape", &conv.kernel.map(|size| size as i64))
-            .ints("strides", &[conv.stride as i64; 2])
-            .ints("pads", &[pads[0], pads[1], pads[0], pads[1]])
-            .int("group", conv.groups as i64);
+        let attributes = conv.attributes();
         let mut name = if conv.batch_norm {
             self.builder.node_with("Conv", &[&input.name, &weight], attributes)
         } else {
@@ -133,8 +153,7 @@ impl Layers {
             name = self.batch_norm(&name, conv.filters);
         }
         name = self.activate(&name, conv.activation);
-        let size = [0, 1].map(|axis| (input.size[axis] + 2 * conv.padding[axis] - conv.kernel[axis]) / conv.stride + 1);
-        Map { name, channels: conv.filters, size }
+        Map { name, ..conv.output(input) }
     }
 
     fn batch_norm(&mut self, input: &str, channels: usize) -> String {
@@ -145,7 +164,7 @@ impl Layers {
         self.builder.node("BatchNormalization", &[input, &scale, &shift, &mean, &variance])
     }
 
-    fn activate(&mut self, input: &str, activation: Activation) -> String {
+    pub(crate) fn activate(&mut self, input: &str, activation: Activation) -> String {
         match activation {
             Activation::None => input.to_owned(),
             Activation::Relu => self.builder.node("Relu", &[input]),

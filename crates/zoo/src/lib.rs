@@ -21,8 +21,10 @@ mod inception_resnet_v2;
 mod inception_v3;
 mod inception_v4;
 mod layers;
+mod minilm;
 mod mobilenet;
 mod petr;
+mod quantised;
 mod resnet;
 mod squeezenet;
 mod sweep;
@@ -32,7 +34,7 @@ mod tokens;
 mod vgg;
 mod yolo;
 
-use millstream_onnx::{Model, OnnxError};
+use millstream_onnx::{Model, OnnxError, ReadOptions};
 use thiserror::Error;
 
 use crate::layers::Layers;
@@ -61,26 +63,46 @@ pub struct Network {
     pub name: &'static str,
     /// Where it was published.
     pub source: &'static str,
+    /// Sizes of its open dimensions where the caller names none.
+    pub dimensions: &'static [(&'static str, usize)],
     build: fn(&mut Layers),
 }
 
 const NETWORKS: &[Network] = &[
-    Network { name: "alexnet", source: "Krizhevsky et al., NIPS 2012", build: alexnet::build },
-    Network { name: "vgg16", source: "Simonyan and Zisserman, ICLR 2015", build: vgg::vgg16 },
-    Network { name: "vgg19", source: "Simonyan and Zisserman, ICLR 2015", build: vgg::vgg19 },
-    Network { name: "googlenet", source: "Szegedy et al., CVPR 2015", build: googlenet::build },
-    Network { name: "squeezenet", source: "Iandola et al., 2016 (version 1.0)", build: squeezenet::build },
-    Network { name: "mobilenet-v1", source: "Howard et al., 2017", build: mobilenet::v1 },
-    Network { name: "mobilenet-v2", source: "Sandler et al., CVPR 2018", build: mobilenet::v2 },
-    Network { name: "resnet50", source: "He et al., CVPR 2016", build: resnet::resnet50 },
-    Network { name: "inception-v3", source: "Szegedy et al., CVPR 2016", build: inception_v3::build },
-    Network { name: "inception-v4", source: "Szegedy et al., AAAI 2017", build: inception_v4::build },
-    Network { name: "inception-resnet-v2", source: "Szegedy et al., AAAI 2017", build: inception_resnet_v2::build },
-    Network { name: "yolov3", source: "Redmon and Farhadi, 2018 (416 x 416)", build: yolo::v3 },
-    Network { name: "petr-like", source: "after Liu et al., ECCV 2022", build: petr::build },
-    Network { name: "bevformer-like", source: "after Li et al., ECCV 2022", build: bevformer::build },
-    Network { name: "tiny-darknet", source: "Redmon, pjreddie.com/darknet/tiny-darknet", build: tiny_darknet::build },
-    Network { name: "synthnet", source: "after Soomro et al., Shisha, 2022", build: synthnet::build },
+    Network { name: "alexnet", source: "Krizhevsky et al., NIPS 2012", dimensions: &[], build: alexnet::build },
+    Network { name: "vgg16", source: "Simonyan and Zisserman, ICLR 2015", dimensions: &[], build: vgg::vgg16 },
+    Network { name: "vgg19", source: "Simonyan and Zisserman, ICLR 2015", dimensions: &[], build: vgg::vgg19 },
+    Network { name: "googlenet", source: "Szegedy et al., CVPR 2015", dimensions: &[], build: googlenet::build },
+    Network { name: "squeezenet", source: "Iandola et al., 2016 (version 1.0)", dimensions: &[], build: squeezenet::build },
+    Network { name: "mobilenet-v1", source: "Howard et al., 2017", dimensions: &[], build: mobilenet::v1 },
+    Network { name: "mobilenet-v2", source: "Sandler et al., CVPR 2018", dimensions: &[], build: mobilenet::v2 },
+    Network { name: "resnet50", source: "He et al., CVPR 2016", dimensions: &[], build: resnet::resnet50 },
+    Network { name: "inception-v3", source: "Szegedy et al., CVPR 2016", dimensions: &[], build: inception_v3::build },
+    Network { name: "inception-v4", source: "Szegedy et al., AAAI 2017", dimensions: &[], build: inception_v4::build },
+    Network { name: "inception-resnet-v2", source: "Szegedy et al., AAAI 2017", dimensions: &[], build: inception_resnet_v2::build },
+    Network { name: "yolov3", source: "Redmon and Farhadi, 2018 (416 x 416)", dimensions: &[], build: yolo::v3 },
+    Network { name: "petr-like", source: "after Liu et al., ECCV 2022", dimensions: &[], build: petr::build },
+    Network { name: "bevformer-like", source: "after Li et al., ECCV 2022", dimensions: &[], build: bevformer::build },
+    Network { name: "tiny-darknet", source: "Redmon, pjreddie.com/darknet/tiny-darknet", dimensions: &[], build: tiny_darknet::build },
+    Network {
+        name: "resnet50-int8",
+        source: "He et al., CVPR 2016, quantised to 8 bits",
+        dimensions: &[],
+        build: resnet::resnet50_int8,
+    },
+    Network {
+        name: "mobilenet-v2-int8",
+        source: "Sandler et al., CVPR 2018, quantised to 8 bits",
+        dimensions: &[],
+        build: mobilenet::v2_int8,
+    },
+    Network {
+        name: "minilm-like-int8",
+        source: "after Wang et al., NeurIPS 2020, matrices of 8 bits",
+        dimensions: &[("sequence", 64)],
+        build: minilm::build_int8,
+    },
+    Network { name: "synthnet", source: "after Soomro et al., Shisha, 2022", dimensions: &[], build: synthnet::build },
 ];
 
 /// All networks.
@@ -98,11 +120,23 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// [`ZooError::Unknown`] if there is none.
 pub fn build(name: &str) -> Result<Model, ZooError> {
+    build_with(name, &ReadOptions::default())
+}
+
+/// The same with sizes for its open dimensions, if it has any.
+///
+/// # Errors
+/// [`ZooError::Unknown`] if there is none, [`ZooError::Model`] if an open dimension has no size.
+pub fn build_with(name: &str, options: &ReadOptions) -> Result<Model, ZooError> {
     let network = NETWORKS
         .iter()
         .find(|network| network.name == name)
         .ok_or_else(|| ZooError::Unknown { name: name.to_owned() })?;
     let mut layers = Layers::new(network.name);
     (network.build)(&mut layers);
-    Ok(layers.finish()?)
+    let mut options = options.clone();
+    for &(name, size) in network.dimensions {
+        options.dimensions.entry(name.to_owned()).or_insert(size);
+    }
+    Ok(layers.finish_with(&options)?)
 }

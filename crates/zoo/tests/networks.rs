@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_graph::{Graph, OperatorKind};
+use millstream_graph::Graph;
 
 /// Network, weighted layers, giga-MACs of convolutions and fully connected layers, million parameters.
 ///
@@ -22,26 +22,31 @@ const EXPECTED: &[(&str, usize, f64, f64)] = &[
     ("inception-resnet-v2", 245, 13.16, 55.8),
     ("yolov3", 75, 32.8, 61.9),
     ("tiny-darknet", 16, 0.485, 1.04),
+    ("resnet50-int8", 54, 3.86, 25.5),
+    ("mobilenet-v2-int8", 53, 0.300, 3.5),
 ];
 
 fn weighted(graph: &Graph) -> impl Iterator<Item = &millstream_graph::Operator> {
     graph
         .operators()
         .iter()
-        .filter(|operator| matches!(operator.kind, OperatorKind::Convolution(_) | OperatorKind::FullyConnected))
+        .filter(|operator| operator.kind.convolution().is_some() || operator.kind.has_weight_matrix())
 }
 
 #[test]
 fn networks_are_the_published_ones() {
-    // Two more are only like published ones, and one is synthetic.
-    assert_eq!(EXPECTED.len() + 3, millstream_zoo::networks().len());
+    // Three more are only like published ones, and one is synthetic.
+    assert_eq!(EXPECTED.len() + 4, millstream_zoo::networks().len());
     for &(name, layers, giga_macs, million_parameters) in EXPECTED {
         let model = millstream_zoo::build(name).unwrap();
         let graph = model.graph();
         assert_eq!(weighted(graph).count(), layers, "{name}: weighted layers");
         let macs = weighted(graph).map(|operator| operator.work.macs).sum::<u64>() as f64 / 1e9;
         assert!((macs / giga_macs - 1.0).abs() < 0.02, "{name}: {macs:.3} giga-MACs, expected {giga_macs}");
-        let parameters = graph.weight_bytes() as f64 / 4e6;
+        // Of 8 bits or of 32; scales and the like are those of quantised networks alone.
+        let is_weighted = |operator: &&millstream_graph::Operator| !name.ends_with("-int8") || operator.work.gemm.is_some();
+        let bytes: u64 = graph.operators().iter().filter(is_weighted).map(|operator| operator.work.weight_bytes).sum();
+        let parameters = bytes as f64 / if name.ends_with("-int8") { 1e6 } else { 4e6 };
         assert!((parameters / million_parameters - 1.0).abs() < 0.03, "{name}: {parameters:.2} million parameters");
         assert!(graph.values().iter().all(|value| value.shape.is_some() && value.data_type.is_some()), "{name}");
     }

@@ -1,5 +1,7 @@
 //! Every command, flag and help text.
 
+mod input;
+mod run;
 mod schedule;
 mod simulate;
 mod tune;
@@ -7,12 +9,15 @@ mod values;
 
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
 use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
 use values::{parse_dimension, parse_slow_core};
 
+pub(crate) use input::InputArguments;
+pub(crate) use run::{RunCommand, WarmUp, WhenLate};
 pub(crate) use schedule::ScheduleCommand;
 pub(crate) use simulate::SimulateCommand;
 pub(crate) use tune::{Algorithm, TuneCommand};
@@ -55,7 +60,9 @@ pub(crate) enum Command {
     )]
     Schedule(ScheduleCommand),
     /// Stream frames through a schedule and check the results
-    #[command(after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json")]
+    #[command(
+        after_help = "Examples:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json\n  cargo xtask run --model my.onnx --input photo.jpg --output results\n  cargo xtask run --input frames --frame-rate 30 --when-late drop-oldest --deadline 50ms --csv frames.csv"
+    )]
     Run(RunCommand),
     /// Search for a better schedule by running schedules while frames flow
     #[command(after_help = "Example:\n  cargo xtask tune --schedule schedule.json --trials 10 -o tuned.json")]
@@ -104,9 +111,40 @@ pub(crate) struct DimensionArguments {
     /// Size of an open batch dimension [default: 1]
     #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: Option<u32>,
-    /// Size of another open dimension; may be repeated
+    /// Size of another open dimension, by its name or by input and position, such as image.2; may be repeated. `schedule` takes
+    /// several sizes, as in sequence=32,64,128, and makes a plan for each
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = parse_dimension)]
-    pub(crate) dimensions: Vec<(String, usize)>,
+    pub(crate) dimensions: Vec<(String, Vec<usize>)>,
+}
+
+/// So many plans are made at the most.
+const MOST_SIZES: usize = 64;
+
+impl DimensionArguments {
+    /// Every dimension with its only size.
+    pub(crate) fn single(&self) -> Result<Vec<(String, usize)>> {
+        let mut combinations = self.combinations()?;
+        match combinations.pop().filter(|_| combinations.is_empty()) {
+            Some(sizes) => Ok(sizes),
+            None => bail!("only `schedule` takes several sizes of a dimension; give --dim one size each"),
+        }
+    }
+
+    /// Every combination of sizes.
+    pub(crate) fn combinations(&self) -> Result<Vec<Vec<(String, usize)>>> {
+        let mut combinations = vec![Vec::new()];
+        for (name, sizes) in &self.dimensions {
+            let with_size = |known: &Vec<(String, usize)>| {
+                let known = known.clone();
+                sizes.iter().map(move |&size| [known.as_slice(), &[(name.clone(), size)]].concat()).collect::<Vec<_>>()
+            };
+            combinations = combinations.iter().flat_map(with_size).collect();
+            if combinations.len() > MOST_SIZES {
+                bail!("--dim asks for more than {MOST_SIZES} combinations of sizes");
+            }
+        }
+        Ok(combinations)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -133,6 +171,8 @@ pub(crate) struct ProfileCommand {
     /// Time for measuring, such as 30s or 2m, shared equally by the sweep and the models
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: Budget,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
     /// Measure only the models given, not the sweep that costs of other networks are fitted to
     #[arg(long)]
     pub(crate) no_sweep: bool,
@@ -198,31 +238,6 @@ pub(crate) struct ScheduledArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RunCommand {
-    #[command(flatten)]
-    pub(crate) scheduled: ScheduledArguments,
-    /// Frames to stream
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) frames: u64,
-    /// Stream for this long, such as 30s, instead of a number of frames
-    #[arg(long, value_name = "TIME", conflicts_with = "frames")]
-    pub(crate) duration: Option<Budget>,
-    /// Watch stage times and cores while frames flow, and change the schedule when conditions change
-    #[arg(long, conflicts_with = "trace")]
-    pub(crate) adaptive: bool,
-    /// Frames between the first stage's start and the last one's end: more for throughput, fewer for latency
-    /// [default: workers + hand-overs]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) in_flight: Option<u32>,
-    /// Write a trace for Perfetto or chrome://tracing
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-    /// Print the measurements as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct CompareCommand {
     /// An ONNX file, zoo:NAME, or zoo:all; may be repeated [default: zoo:squeezenet]
     #[arg(long = "model", value_name = "FILE|zoo:NAME")]
@@ -231,6 +246,8 @@ pub(crate) struct CompareCommand {
     pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
     /// Make a core so many times slower with busy loops pinned to it; may be repeated
     #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
     pub(crate) slow_cores: Vec<SlowCore>,

@@ -5,7 +5,7 @@ use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Constraints, Objective};
 
 use super::values::{parse_deadline, parse_rate, parse_watts, parse_weight};
-use super::{BoardArguments, DimensionArguments};
+use super::{BoardArguments, DimensionArguments, InputArguments};
 use crate::duration::Budget;
 use crate::planning::Aim;
 
@@ -18,6 +18,8 @@ pub(crate) struct ScheduleCommand {
     pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
     /// A profile of the board; without it, a cached one is used or a new one is made
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,

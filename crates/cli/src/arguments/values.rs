@@ -84,11 +84,12 @@ pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))
 }
 
-pub(super) fn parse_dimension(text: &str) -> Result<(String, usize), String> {
-    let expected = || format!("'{text}' is not NAME=SIZE, such as height=224");
-    let (name, size) = text.split_once('=').ok_or_else(expected)?;
-    let size: usize = size.parse().map_err(|_| expected())?;
-    if name.is_empty() || size == 0 { Err(expected()) } else { Ok((name.to_owned(), size)) }
+pub(super) fn parse_dimension(text: &str) -> Result<(String, Vec<usize>), String> {
+    let expected = || format!("'{text}' is not NAME=SIZE, such as height=224, or NAME=SIZE,SIZE");
+    let (name, sizes) = text.rsplit_once('=').ok_or_else(expected)?;
+    let size = |size: &str| size.parse().ok().filter(|&size: &usize| size > 0).ok_or_else(expected);
+    let sizes: Vec<usize> = sizes.split(',').map(size).collect::<Result<_, _>>()?;
+    if name.is_empty() { Err(expected()) } else { Ok((name.to_owned(), sizes)) }
 }
 
 #[cfg(test)]
@@ -101,7 +102,9 @@ mod tests {
         for wrong in ["1", "1:1", "x:3", "1:2.5", "1:99"] {
             assert!(parse_slow_core(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(parse_dimension("height=224"), Ok(("height".to_owned(), 224)));
+        assert_eq!(parse_dimension("height=224"), Ok(("height".to_owned(), vec![224])));
+        assert_eq!(parse_dimension("sequence=32,64"), Ok(("sequence".to_owned(), vec![32, 64])));
         assert!(parse_dimension("height=0").is_err() && parse_dimension("=1").is_err());
+        assert!(parse_dimension("height=1,").is_err());
     }
 }

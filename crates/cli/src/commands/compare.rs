@@ -7,7 +7,6 @@ use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, Spinning}
 use millstream_board::{Board, CoreId};
 use millstream_cost::Statistics;
 use millstream_pipeline::Objective;
-use millstream_profile::sample_frame;
 use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
 
@@ -63,12 +62,13 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     if sources.is_empty() {
         sources.push(DEFAULT_MODEL.to_owned());
     }
+    command.inputs.check_only_network(sources.len())?;
     interrupt::listen();
     let environment = Environment::load()?;
     let load = BusyLoops::start(&command.slow_cores)?;
     let mut report = Report { slow_cores: command.slow_cores.iter().map(describe).collect(), networks: Vec::new() };
     for source in &sources {
-        let network = Network::load(source, &command.dimensions)?;
+        let network = Network::load(source, &command.dimensions)?.with_inputs(&command.inputs)?;
         let compared = compare(&network, &board, &environment, command)?;
         if !command.json {
             print(&compared, &report.slow_cores);
@@ -106,7 +106,7 @@ fn compare(
         Some(profile) => profile,
         None => profiling::make(network, board, &backends, command.budget.0)?,
     };
-    let frame = sample_frame(network.model.graph(), 0)?;
+    let frame = network.first_frame(&*backend, board)?.to_vec();
     let settings = SessionSettings { spinning: Spinning::Always, pinned: false };
     let usual: Arc<dyn Backend> =
         Arc::new(OrtBackend::with_settings(environment, Arc::clone(&network.model), settings));

@@ -15,9 +15,10 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     let board = machine::board(command.board.board.as_deref())?;
     machine::check_usable(&board)?;
-    let networks: Result<Vec<Network>> =
-        sources(&command.models).iter().map(|source| Network::load(source, &command.dimensions)).collect();
-    let networks = networks?;
+    let sources = sources(&command.models);
+    command.inputs.check_only_network(sources.len())?;
+    let load = |source: &String| Network::load(source, &command.dimensions)?.with_inputs(&command.inputs);
+    let networks: Vec<Network> = sources.iter().map(load).collect::<Result<_>>()?;
     if networks.is_empty() && command.no_sweep {
         bail!("nothing to measure: --no-sweep leaves only the models given with --model");
     }

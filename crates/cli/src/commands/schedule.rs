@@ -3,15 +3,14 @@ use millstream_board::Board;
 use millstream_cost::{Clocks, CostTable};
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{FrontRow, StageRow, front_table, milliseconds, stage_table};
-use millstream_schedule::{Schedule, ScheduleDocument};
+use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
-use crate::backends::Backends;
 use crate::clocks::choose_clocks;
 use crate::commands::several;
 use crate::model::Network;
-use crate::planning::{PROFILE_BUDGET, Plans};
+use crate::planning::Plans;
 use crate::{clocks, files, machine, output, profiling, sharing};
 
 #[derive(Serialize)]
@@ -34,69 +33,83 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     let board = machine::board(command.board.board.as_deref())?;
     if command.models.len() > 1 {
+        command.inputs.check_only_network(command.models.len())?;
         return several::schedule(command, &board);
     }
     let model = command.models.first().map_or(DEFAULT_MODEL, String::as_str);
-    let network = Network::load(model, &command.dimensions)?;
-    let mut clocks = Clocks::new();
-    let plans = if command.clocks {
-        let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &network, &board)?;
-        let (chosen, front) = choose_clocks(&network, &board, &table, command.objective, command.aim())?;
-        if !command.json {
-            print_clocks(&network, &board, &front);
+    let networks = Network::load_sizes(model, &command.dimensions)?;
+    command.inputs.check_only_network(networks.len())?;
+    let has_sizes = networks.len() > 1;
+    let mut documents = Vec::new();
+    let mut fronts = Vec::new();
+    for network in networks {
+        let network = network.with_inputs(&command.inputs)?;
+        if has_sizes && !command.json {
+            output::line(format!("{}--- {} ---", if documents.is_empty() { "" } else { "\n" }, network.sizes()));
         }
-        clocks = chosen;
-        Plans::search_table(&network, &board, &table.at_clocks(&board, &clocks), command.aim())?
-    } else {
-        match (&command.cost, &command.profile) {
-            (Some(path), _) => {
-                let table = profiling::predicted_costs(path, &network, &board)?;
-                Plans::search_table(&network, &board, &table, command.aim())?
-            }
-            (None, Some(path)) => {
-                let profile = profiling::read(path)?;
-                Plans::search(&network, &board, &profile, command.aim()).with_context(|| path.display().to_string())?
-            }
-            (None, None) => measured_plans(&network, &board, command)?,
-        }
+        let (document, front) = plan(command, &network, &board)?;
+        documents.push(document);
+        fronts.push(front);
+    }
+    let text = match documents.as_slice() {
+        [only] if !has_sizes => serde_json::to_string_pretty(only)?,
+        plans => serde_json::to_string_pretty(&SizesDocument::new(plans.to_vec()))?,
     };
-    let plan = plans.chosen(command.objective)?;
-    let (schedule, document) = plans.document(plan, command.objective, &network, &board);
-    let document = ScheduleDocument { clocks, ..document };
-    files::write(&command.output, &serde_json::to_string_pretty(&document)?)?;
+    files::write(&command.output, &text)?;
     if command.json {
-        let front = front_rows(&plans, plan, command.objective).into_iter().map(|row| Point {
-            configuration: row.configuration,
-            period_seconds: row.period_seconds,
-            latency_seconds: row.latency_seconds,
-            joules_per_frame: row.joules_per_frame,
-            best_for: row.chosen_for,
-        });
-        output::json(&Report { front: front.collect(), schedule: &document })?;
-    } else {
-        let front = front_rows(&plans, plan, command.objective);
-        print(&network, &board, &front, &schedule, &document, &plans.table);
+        let mut reports: Vec<Report<'_>> =
+            fronts.into_iter().zip(&documents).map(|(front, schedule)| Report { front, schedule }).collect();
+        match reports.pop().filter(|_| !has_sizes) {
+            Some(only) => output::json(&only)?,
+            None => output::json(&documents)?,
+        }
     }
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())
 }
 
-/// Plans from a cached or new profile, tried out on this machine.
-fn measured_plans(network: &Network, board: &Board, command: &ScheduleCommand) -> Result<Plans> {
-    machine::check_usable(board)?;
-    let known = if command.fresh { None } else { profiling::cached(network, board) };
-    let backends = Backends::open(board, &network.model, known.as_ref())?;
-    let mut profile = match known {
-        Some(profile) => {
-            output::remark(format!("using the profile of {}", profile.provenance.created));
-            profile
+/// Plans for one network at one size, and shows what was found.
+fn plan(command: &ScheduleCommand, network: &Network, board: &Board) -> Result<(ScheduleDocument, Vec<Point>)> {
+    let mut clocks = Clocks::new();
+    let plans = if command.clocks {
+        let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), network, board)?;
+        let (chosen, front) = choose_clocks(network, board, &table, command.objective, command.aim())?;
+        if !command.json {
+            print_clocks(network, board, &front);
         }
-        None => profiling::make(network, board, &backends, PROFILE_BUDGET)?,
+        clocks = chosen;
+        Plans::search_table(network, board, &table.at_clocks(board, &clocks), command.aim())?
+    } else {
+        match (&command.cost, &command.profile) {
+            (Some(path), _) => {
+                let table = profiling::predicted_costs(path, network, board)?;
+                Plans::search_table(network, board, &table, command.aim())?
+            }
+            (None, Some(path)) => {
+                let profile = profiling::read(path)?;
+                Plans::search(network, board, &profile, command.aim()).with_context(|| path.display().to_string())?
+            }
+            (None, None) => {
+                machine::check_usable(board)?;
+                profiling::measured_plans(network, board, command.fresh, &[command.objective], command.aim())?.0
+            }
+        }
     };
-    backends.choose_threads(network, board, &profile)?;
-    let plans = Plans::refine(network, board, &backends.all, &mut profile, &[command.objective], command.aim())?;
-    profiling::cache(&profile, network, board);
-    Ok(plans)
+    let chosen = plans.chosen(command.objective)?;
+    let (schedule, document) = plans.document(chosen, command.objective, network, board);
+    let document = ScheduleDocument { clocks, ..document };
+    let front = front_rows(&plans, chosen, command.objective);
+    if !command.json {
+        print(network, board, &front, &schedule, &document, &plans.table);
+    }
+    let point = |row: FrontRow| Point {
+        configuration: row.configuration,
+        period_seconds: row.period_seconds,
+        latency_seconds: row.latency_seconds,
+        joules_per_frame: row.joules_per_frame,
+        best_for: row.chosen_for,
+    };
+    Ok((document, front.into_iter().map(point).collect()))
 }
 
 /// The front with what is best for each objective, and the chosen plan even where something untried is predicted to be

@@ -1,9 +1,10 @@
 use anyhow::{Context, Result};
 use millstream_board::BoardDocument;
 use millstream_cost::{CostModels, Measurements, Profile};
-use millstream_schedule::{ScheduleDocument, ScheduleSetDocument};
+use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
 use crate::arguments::SchemasCommand;
+use crate::commands::run::report::RunReport;
 use crate::files;
 
 pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
@@ -14,6 +15,8 @@ pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
         ("measurements", schemars::schema_for!(Measurements)),
         ("profile", schemars::schema_for!(Profile)),
         ("schedule", schemars::schema_for!(ScheduleDocument)),
+        ("schedule-sizes", schemars::schema_for!(SizesDocument)),
+        ("run-report", schemars::schema_for!(RunReport)),
         ("schedule-set", schemars::schema_for!(ScheduleSetDocument)),
     ];
     for (name, schema) in schemas {

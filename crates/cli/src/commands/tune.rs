@@ -190,7 +190,8 @@ fn streaming<T: Send>(
         let mut checked = Ok(());
         for result in engine.run(frames) {
             if checked.is_ok() {
-                checked = reference.check(result.sequence, result.outcome).map(drop);
+                let outcome = result.outcome.map_err(anyhow::Error::from);
+                checked = outcome.and_then(|results| reference.check(result.sequence, &results)).map(drop);
                 is_over.fetch_or(checked.is_err(), Ordering::Relaxed);
             }
         }

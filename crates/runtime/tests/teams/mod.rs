@@ -19,7 +19,16 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
     let mut splits = Vec::new();
     let mut placed = HashSet::new();
-    for &id in graph.order() {
+    let chain = millstream_partition::Chain::of(graph);
+    let operators = chain.operators(0..chain.blocks().len());
+    // A quantised network gives the same bits as long as its blocks are whole; other operators may be anywhere.
+    let is_quantised = is_quantised(graph);
+    let mut homes: Vec<Option<usize>> = vec![None; chain.blocks().len()];
+    let mut block_of = vec![0; operators.len()];
+    for (index, block) in chain.blocks().iter().enumerate() {
+        block.operators.iter().for_each(|id| block_of[id.index()] = index);
+    }
+    for id in operators {
         if placed.contains(&id) {
             continue;
         }
@@ -30,7 +39,11 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
                 lists.for_each(|(list, _)| list.extend(&split.operators));
                 splits.push(split);
             }
-            _ => lists[random.random_range(0..processors.len())].push(id),
+            _ => {
+                let anywhere = random.random_range(0..processors.len());
+                let place = if is_quantised { *homes[block_of[id.index()]].get_or_insert(anywhere) } else { anywhere };
+                lists[place].push(id);
+            }
         }
     }
     // A processor without operators is no processor of the stage.
@@ -43,6 +56,11 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
         operators: std::mem::take(&mut lists[index]),
     };
     Replica { assignments: used.iter().map(assignment).collect(), splits }
+}
+
+fn is_quantised(graph: &Graph) -> bool {
+    let is_integer = |id: OperatorId| graph.operator(id).op_type.contains("QuantizeLinear");
+    graph.operator_ids().any(is_integer)
 }
 
 /// A random division of an operator and of some of those that follow it among two or more processors.
@@ -63,7 +81,9 @@ fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl R
     }
     let mut operators = vec![head];
     let followers = graph.channel_followers(head);
-    operators.extend(&followers[..random.random_range(0..=followers.len())]);
+    let ends: Vec<usize> =
+        (0..=followers.len()).filter(|&end| graph.can_divide_together(head, &followers[..end])).collect();
+    operators.extend(&followers[..ends[random.random_range(0..ends.len())]]);
     Some(ChannelSplit { operators, channels })
 }
 
@@ -71,7 +91,16 @@ fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl R
 pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
     let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
     let mut home = vec![0; graph.operators().len()];
-    for &id in graph.order() {
+    let chain = millstream_partition::Chain::of(graph);
+    for id in chain.operators(0..chain.blocks().len()) {
+        // Blocks of quantised networks stay whole.
+        let block = chain.blocks().iter().find(|block| block.operators.contains(&id));
+        let first = block.and_then(|block| block.operators.first()).filter(|first| is_quantised(graph) && **first != id);
+        if let Some(first) = first {
+            home[id.index()] = home[first.index()];
+            lists[home[id.index()]].push(id);
+            continue;
+        }
         let place = graph.operator(id).inputs.iter().find_map(|&value| {
             let position = graph.readers(value).iter().position(|&reader| reader == id)?;
             let before = graph.producer(value).map_or(0, |producer| home[producer.index()]);

@@ -6,6 +6,7 @@
 
 mod design;
 mod motifs;
+mod quantised;
 
 use millstream_onnx::Model;
 
@@ -17,6 +18,9 @@ use design::{Design, SIZES};
 const LARGEST_LAYERS: [usize; 4] = [120_000_000, 400_000_000, 1_000_000_000, 2_000_000_000];
 /// Sizes that are not on the grid: those of networks with other input sizes.
 const OTHER_SIZES: [[usize; 5]; 3] = [[104, 52, 26, 13, 7], [147, 73, 35, 17, 8], [108, 54, 27, 13, 6]];
+
+/// One network of so many is quantised.
+const QUANTISED_TURN: usize = 5;
 
 /// An endless sequence of networks that together fill the space of layer shapes, the most telling ones first. They are
 /// called `sweep-0`, `sweep-1` and so on, and are the same on every machine.
@@ -46,7 +50,11 @@ impl Iterator for Sweep {
         let index = self.built;
         self.built += 1;
         let mut layers = Layers::new(&format!("sweep-{index}"));
-        build(&mut layers, &mut self.design, index);
+        // Every fifth network is quantised; the others are the same as without those.
+        match index % QUANTISED_TURN {
+            last if last + 1 == QUANTISED_TURN => quantised::build(&mut layers, index / QUANTISED_TURN),
+            _ => build(&mut layers, &mut self.design, index - index / QUANTISED_TURN),
+        }
         Some(layers.finish().map_err(ZooError::from))
     }
 }

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use millstream_report::{Align, Table, milliseconds, percent};
 use millstream_runtime::{Engine, EngineOptions};
-use serde::Serialize;
 
 use super::{Loaded, load};
 use crate::arguments::RunCommand;
 use crate::backends::Backends;
-use crate::commands::run::{frames, measured_period, start, warm_up};
+use crate::commands::run::report::NetworkRun;
+use crate::commands::run::sink::Sink;
+use crate::commands::run::supply::stream;
+use crate::commands::run::{Stream, USUAL_FRAMES, report, start as start_engine, summary, warm_up};
 use crate::reference::Reference;
 use crate::{interrupt, machine, output, profiling};
 
@@ -18,23 +20,13 @@ use crate::{interrupt, machine, output, profiling};
 const MOST_AHEAD: f64 = 1.0;
 const TURN: Duration = Duration::from_micros(200);
 
-#[derive(Serialize)]
-struct NetworkReport {
-    network: String,
-    configuration: String,
-    frames: usize,
-    predicted_period_seconds: f64,
-    measured_period_seconds: Option<f64>,
-    predicted_latency_seconds: f64,
-    measured_latency_seconds: f64,
-    deadline_seconds: Option<f64>,
-    largest_difference: f32,
-}
-
 /// Streams frames of every network at once, and checks all results.
 pub(crate) fn run(command: &RunCommand) -> Result<()> {
-    if command.adaptive || command.trace.is_some() {
-        bail!("several networks run without --adaptive and --trace");
+    let has_results = !command.inputs.inputs.is_empty() || command.output.is_some() || command.csv.is_some();
+    if command.adaptive || command.trace.is_some() || command.frame_rate.is_some() || command.operators || has_results {
+        bail!(
+            "several networks run without --adaptive, --trace, --frame-rate, --operators, --input, --output, --expect and --csv"
+        );
     }
     let (board, loaded) = load(&command.scheduled)?;
     machine::check_usable(&board)?;
@@ -51,17 +43,18 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         profile.map(|profile| backends.choose_threads(&own.network, &board, &profile)).transpose()?;
         let backend = Arc::clone(&backends.all);
         let reference = Reference::new(&own.network, &backend, &board)?;
-        let engine = start(&own.network, &board, &own.schedule, &backend, &options)?;
-        let first = warm_up(&engine, &reference)?;
+        let engine = start_engine(&own.network, &board, &own.schedule, &backend, &options)?;
+        let first = warm_up(&engine, &reference, command.warm_up)?;
         running.push((engine, reference, first));
     }
     // All go on until the slowest has had enough frames, so that everybody is measured beside all the others.
     let counts: Vec<AtomicU64> = running.iter().map(|_| AtomicU64::new(0)).collect();
+    let wanted = command.frames.unwrap_or(USUAL_FRAMES);
     // A network that fails ends the others as well.
     let has_failed = AtomicBool::new(false);
     let begin = Instant::now();
     let streamed = std::thread::scope(|scope| {
-        let stream = |index: usize| {
+        let start = |index: usize| {
             let (engine, reference, first) = &running[index];
             let counts = &counts;
             let (loaded, has_failed) = (&loaded, &has_failed);
@@ -69,7 +62,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
                 counts[index].store(count, Ordering::Relaxed);
                 let is_enough = || match command.duration {
                     Some(duration) => begin.elapsed() >= duration.0,
-                    None => counts.iter().all(|own| own.load(Ordering::Relaxed) >= command.frames),
+                    None => counts.iter().all(|own| own.load(Ordering::Relaxed) >= wanted),
                 };
                 let is_over = || has_failed.load(Ordering::Relaxed) || is_enough();
                 // Who takes turns lets the others keep up, so that frames pass as the weights say.
@@ -85,40 +78,40 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
                 is_over()
             };
             scope.spawn(move || {
-                let streamed = frames(engine, reference, is_enough, *first);
+                let mut sink = Sink::new(reference);
+                let streamed = stream(engine, reference, is_enough, *first, &mut sink);
                 has_failed.fetch_or(streamed.is_err(), Ordering::Relaxed);
-                streamed
+                streamed.map(|()| sink)
             })
         };
-        let threads: Vec<_> = (0..running.len()).map(stream).collect();
+        let threads: Vec<_> = (0..running.len()).map(start).collect();
         threads
             .into_iter()
             .map(|own| own.join().map_err(|_| anyhow::anyhow!("a network's thread panicked"))?)
             .collect::<Result<Vec<_>>>()
     })?;
     let mut reports = Vec::new();
-    for ((own, (engine, ..)), (results, largest_difference)) in loaded.iter().zip(&running).zip(&streamed) {
-        let predicted = &own.document.predicted;
-        reports.push(NetworkReport {
-            network: own.network.name().to_owned(),
-            configuration: own.document.configuration.clone(),
-            frames: results.len(),
-            predicted_period_seconds: own.expected_period_seconds,
-            measured_period_seconds: measured_period(results, own.schedule.processors().count()),
-            predicted_latency_seconds: predicted.latency_seconds,
-            measured_latency_seconds: engine.metrics().iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
-            deadline_seconds: own.deadline_seconds,
-            largest_difference: *largest_difference,
-        });
+    for ((own, (engine, reference, _)), sink) in loaded.iter().zip(&running).zip(streamed) {
+        let stream = Stream {
+            sink,
+            metrics: engine.metrics(),
+            events: Vec::new(),
+            warnings: engine.warnings(),
+            watts: None,
+        };
+        let mut run = summary(&own.document, &own.schedule, &own.network, &stream, command, own.expected_period_seconds);
+        run.different_frames = reference.different_frames();
+        run.deadline_seconds = own.deadline_seconds.or(run.deadline_seconds);
+        reports.push(run);
     }
     if command.json {
-        return output::json(&reports);
+        return output::json(&report(reports));
     }
     print_run(&reports, &loaded);
     Ok(())
 }
 
-fn print_run(reports: &[NetworkReport], loaded: &[Loaded]) {
+fn print_run(reports: &[NetworkRun], loaded: &[Loaded]) {
     let mut table = Table::new([
         ("network", Align::Left),
         ("stages", Align::Left),
@@ -150,7 +143,7 @@ fn print_run(reports: &[NetworkReport], loaded: &[Loaded]) {
         .zip(loaded)
         .filter_map(|(report, own)| Some(1.0 / (report.measured_period_seconds? * own.weight)));
     output::line(format!("\nRounds:  {:.2} a second measured", rounds.fold(f64::INFINITY, f64::min)));
-    let largest = reports.iter().map(|report| report.largest_difference).fold(0.0, f32::max);
+    let largest = reports.iter().map(|report| report.largest_difference).fold(0.0, f64::max);
     let frames: usize = reports.iter().map(|report| report.frames).sum();
     output::line(format!(
         "Results: {frames} frames checked against sequential inference, largest difference {largest:.1e} of the largest element"

@@ -1,0 +1,91 @@
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use millstream_frames::{ChannelOrder, ImageOptions, InputFile, Resizing};
+use millstream_graph::Graph;
+
+/// Frames of the user's.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Frames")]
+pub(crate) struct InputArguments {
+    /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. The name may be left out where
+    /// there is one input, or a .npz file names its arrays [default: made-up frames]
+    #[arg(long = "input", value_name = "[NAME=]PATH")]
+    pub(crate) inputs: Vec<String>,
+    /// Of images: what pixels of 0 to 255 are multiplied by first [default: 1/255, or 1 for integers]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_number, requires = "inputs")]
+    scale: Option<f64>,
+    /// Of images: what is then taken away, for all channels or for each
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_number, requires = "inputs", allow_negative_numbers = true)]
+    mean: Vec<f64>,
+    /// Of images: what it is then divided by, for all channels or for each
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_divisor, requires = "inputs")]
+    std: Vec<f64>,
+    /// Of images: how they come to the network's size: stretch, crop or pad
+    #[arg(long, value_name = "HOW", default_value = "stretch", requires = "inputs")]
+    resize: Resizing,
+    /// Of images: the order of the colours, rgb or bgr
+    #[arg(long, value_name = "ORDER", default_value = "rgb", requires = "inputs")]
+    channel_order: ChannelOrder,
+}
+
+impl InputArguments {
+    /// The files, with the inputs that they are for. What stands before an equals sign is a name if the network has such an input, or
+    /// if there is no file of the whole name.
+    pub(crate) fn files(&self, graph: &Graph) -> Vec<InputFile> {
+        let is_input = |name: &str| graph.inputs().iter().any(|&id| graph.value(id).name == name);
+        let file = |text: &String| match text.split_once('=') {
+            Some((name, path)) if is_input(name) || !PathBuf::from(text).exists() => {
+                InputFile { name: Some(name.to_owned()), path: path.into() }
+            }
+            _ => InputFile { name: None, path: text.into() },
+        };
+        self.inputs.iter().map(file).collect()
+    }
+
+    /// Frames are for one network.
+    pub(crate) fn check_only_network(&self, networks: usize) -> Result<()> {
+        if networks != 1 && !self.inputs.is_empty() {
+            bail!("--input goes with one network; there are {networks}");
+        }
+        Ok(())
+    }
+
+    /// How images become tensors.
+    pub(crate) fn image_options(&self) -> ImageOptions {
+        ImageOptions {
+            scale: self.scale,
+            mean: self.mean.clone(),
+            std: self.std.clone(),
+            resizing: self.resize,
+            order: self.channel_order,
+        }
+    }
+}
+
+fn parse_number(text: &str) -> std::result::Result<f64, String> {
+    // Fractions such as 1/255 are how people think of scales.
+    let (over, under) = text.split_once('/').unwrap_or((text, "1"));
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let quotient = number(over).zip(number(under)).map(|(over, under)| over / under);
+    quotient.filter(|number| number.is_finite()).ok_or_else(|| format!("'{text}' is not a number such as 0.5 or 1/255"))
+}
+
+fn parse_divisor(text: &str) -> std::result::Result<f64, String> {
+    let number = parse_number(text)?;
+    if number == 0.0 { Err(format!("'{text}': nothing can be divided by 0")) } else { Ok(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_numbers() {
+        assert_eq!(parse_number("1/4"), Ok(0.25));
+        assert_eq!(parse_number("-0.5"), Ok(-0.5));
+        assert!(parse_number("1/0").is_err() && parse_number("x").is_err() && parse_number("inf").is_err());
+        assert!(parse_divisor("0").is_err());
+    }
+}

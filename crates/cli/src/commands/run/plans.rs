@@ -1,0 +1,106 @@
+//! The schedules that a run may need: one, one for each size, or one made on the spot.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use millstream_board::Board;
+use millstream_frames::{FrameSet, FramesError, InputFile};
+use millstream_pipeline::Objective;
+use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
+
+use crate::arguments::{InputArguments, RunCommand};
+use crate::model::Network;
+use crate::planning::{Aim, Plans};
+use crate::{files, machine, output, profiling};
+
+/// A schedule with its network.
+pub(crate) struct Planned {
+    pub(crate) network: Network,
+    pub(crate) schedule: Schedule,
+    pub(crate) document: ScheduleDocument,
+}
+
+/// Loads what the command names. A model without a schedule of its own is planned for on the spot.
+pub(crate) fn load(command: &RunCommand) -> Result<(Board, Vec<Planned>)> {
+    let path = &command.scheduled.schedule;
+    let board = machine::board(command.scheduled.board.board.as_deref())?;
+    let model = command.scheduled.model.model.as_deref();
+    // The default file may be of another model, or not be there at all.
+    if let (Some(source), true) = (model, path == Path::new("schedule.json")) {
+        let network = Network::load(source, &command.scheduled.model.dimensions)?;
+        let is_of_model = |document: &ScheduleDocument| document.model.digest == network.model.digest();
+        let known = std::fs::read_to_string(path).ok().filter(|text| !SizesDocument::is_one(text));
+        let known = known.and_then(|text| ScheduleDocument::from_json(&text).ok()).is_some_and(|own| is_of_model(&own));
+        if !known {
+            return Ok((board.clone(), vec![plan(network.with_inputs(&command.inputs)?, &board)?]));
+        }
+    }
+    let context = || path.display().to_string();
+    let text = files::read(path).with_context(|| format!("make a schedule with: cargo xtask schedule -o {}", path.display()))?;
+    if SizesDocument::is_one(&text) {
+        if model.is_some() {
+            bail!("{}: the file names its network; leave --model out", path.display());
+        }
+        let documents = SizesDocument::from_json(&text).with_context(context)?.plans;
+        let load = |document: ScheduleDocument| resolve(Network::of_schedule(&document.model)?, document, &board, path);
+        let planned = documents.into_iter().map(load).collect::<Result<Vec<_>>>()?;
+        return Ok((board, assign(planned, &command.inputs)?));
+    }
+    let document = ScheduleDocument::from_json(&text).with_context(context)?;
+    let network = match model {
+        Some(source) => Network::load(source, &command.scheduled.model.dimensions)?,
+        None => Network::of_schedule(&document.model)?,
+    };
+    let planned = resolve(network.with_inputs(&command.inputs)?, document, &board, path)?;
+    Ok((board, vec![planned]))
+}
+
+fn resolve(network: Network, document: ScheduleDocument, board: &Board, path: &Path) -> Result<Planned> {
+    let schedule = document.resolve(network.model.graph(), network.model.digest(), board);
+    let schedule = schedule.with_context(|| path.display().to_string())?;
+    Ok(Planned { network, schedule, document })
+}
+
+/// The best schedule for throughput, as `schedule` finds it.
+fn plan(network: Network, board: &Board) -> Result<Planned> {
+    machine::check_usable(board)?;
+    output::remark(format!("there is no schedule of {} here: planning one ...", network.name()));
+    let (plans, _) = profiling::measured_plans(&network, board, false, &[Objective::Throughput], Aim::default())?;
+    let plan: &Plans = &plans;
+    let chosen = plan.chosen(Objective::Throughput)?.clone();
+    let (schedule, document) = plan.document(&chosen, Objective::Throughput, &network, board);
+    Ok(Planned { network, schedule, document })
+}
+
+/// Gives every plan the frames of its size. Without frames of the user's, every plan makes up its own.
+fn assign(planned: Vec<Planned>, inputs: &InputArguments) -> Result<Vec<Planned>> {
+    if inputs.inputs.is_empty() {
+        return Ok(planned);
+    }
+    let Some(first) = planned.first() else { bail!("the file has no plan") };
+    let files = inputs.files(first.network.model.graph());
+    let mut frames: Vec<Vec<millstream_frames::Frame>> = planned.iter().map(|_| Vec::new()).collect();
+    for group in InputFile::groups(&files)? {
+        let (place, set) = fitting(&planned, &group, inputs)?;
+        frames[place].extend(set.frames);
+    }
+    let with_frames = |(own, frames): (Planned, Vec<millstream_frames::Frame>)| {
+        (!frames.is_empty()).then(|| Planned { network: own.network.with_frames(FrameSet { frames }), ..own })
+    };
+    Ok(planned.into_iter().zip(frames).filter_map(with_frames).collect())
+}
+
+/// The plan that files fit, and their frames.
+fn fitting(planned: &[Planned], group: &[InputFile], inputs: &InputArguments) -> Result<(usize, FrameSet)> {
+    let mut misfit: Option<FramesError> = None;
+    for (place, own) in planned.iter().enumerate() {
+        match FrameSet::read(own.network.model.graph(), group, &inputs.image_options()) {
+            Ok(set) => return Ok((place, set)),
+            Err(error @ FramesError::Io { .. }) => return Err(error.into()),
+            Err(error) => misfit = Some(error),
+        }
+    }
+    let sizes: Vec<String> = planned.iter().map(|own| own.network.sizes()).collect();
+    let misfit = misfit.map_or_else(String::new, |error| error.to_string());
+    bail!("no plan is for frames of this size; there are plans for {}: {misfit}", sizes.join(", "));
+}
