@@ -3,13 +3,18 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, root, run};
-use crate::{native, tools};
+use crate::{conformance, native, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
-    run(cargo().args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library)))
+    let models = conformance::prepare()?;
+    let mut tests = cargo();
+    tests.args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library));
+    run(tests.env("MILLSTREAM_NETWORKS", models.networks))?;
+    // Arguments ask for some of the tests only.
+    if arguments.is_empty() { conformance::conformance(&[]) } else { Ok(()) }
 }
 
 /// Formatting, lints, documentation, licences, and the documents that must follow the code.

@@ -1,13 +1,14 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
-//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `ci`, `lint`, `bench`, `snapshots`) are run
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `snapshots`) are run
 //! here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 mod ci;
 mod command;
+mod conformance;
 mod native;
 mod tools;
 
@@ -24,6 +25,7 @@ Use Millstream (all take --help):
   board       show what was detected of this machine
   profile     measure layers of many shapes, and networks, on every number of cores of every cluster
   fit         fit cost models to a profile and show how well they predict
+  calibrate   make cost models of a board that is not here from what was published of it
   schedule    find the best pipeline for a network on this board
   run         stream frames through a schedule and check the results
   tune        search for a better schedule by running schedules while frames flow
@@ -33,7 +35,8 @@ Use Millstream (all take --help):
 
 Work on Millstream:
   setup       fetch ONNX Runtime, CMake and libclang (every other verb does it when needed)
-  test        run all tests
+  test        run all tests, ONNX's own test models and real networks among them
+  conformance run ONNX's own test models in every way [part of a name]
   lint        check formatting, clippy, documentation, licences and the crate map
   ci          lint and test, as continuous integration does
   bench       run the benchmarks [name of a crate]
@@ -62,6 +65,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "lint" => ci::lint().map(|()| ExitCode::SUCCESS),
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
+        "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
         "" | "help" | "-h" | "--help" => {
             println!("{HELP}");

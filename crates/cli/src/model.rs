@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context, Result, bail};
 use millstream_backend::{Backend, Tensor, WholeNetwork};
 use millstream_board::{Board, Processor};
-use millstream_frames::{Frame, FrameMaker, FrameSet, InputFile, available_bytes};
+use millstream_frames::{Frame, FrameMaker, FrameSet, FramesError, InputFile, available_bytes};
+use millstream_graph::Operator;
 use millstream_onnx::{Model, ReadOptions};
 use millstream_partition::Chain;
 use millstream_schedule::ModelReference;
@@ -76,10 +77,23 @@ impl Network {
         if inputs.inputs.is_empty() {
             return Ok(self);
         }
-        let graph = self.model.graph();
-        let files: Vec<InputFile> = inputs.files(graph);
-        let frames = FrameSet::read(graph, &files, &inputs.image_options())?;
+        let files: Vec<InputFile> = inputs.files(self.model.graph());
+        let frames = self.read_frames(&files, inputs)?;
         Ok(self.with_frames(frames))
+    }
+
+    /// Reads frames for the network; inputs for which there is no file are made up, unless results are to be right.
+    pub(crate) fn read_frames(&self, files: &[InputFile], inputs: &InputArguments) -> Result<FrameSet, FramesError> {
+        let maker = FrameMaker::new(&self.model);
+        let maker = (!inputs.must_be_complete()).then_some(&maker);
+        FrameSet::read(self.model.graph(), files, &inputs.image_options(), maker)
+    }
+
+    /// Operators whose work is not known, because the shape of what they make is not: models count them as nothing.
+    pub(crate) fn unpredictable(&self) -> Vec<&str> {
+        let graph = self.model.graph();
+        let is_unknown = |operator: &&Operator| operator.outputs.iter().any(|&id| graph.value(id).shape.is_none());
+        graph.operators().iter().filter(is_unknown).map(|operator| operator.name.as_str()).collect()
     }
 
     /// The same with these frames.

@@ -21,6 +21,6 @@ mod refusals;
 mod ways;
 
 pub use case::Case;
-pub use check::{Outcome, check};
+pub use check::{Outcome, check, check_network};
 pub use error::ConformanceError;
 pub use refusals::Refusals;

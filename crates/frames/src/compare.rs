@@ -11,7 +11,13 @@ use crate::FramesError;
 pub struct Tolerance {
     /// For all floating-point types, relative to the largest finite element that is expected; `None` is what fits each type.
     pub relative: Option<f64>,
+    /// How much rounding alone changes the network's results, relative to the largest element, where that was seen: by as much as they
+    /// differ between runtimes that fuse operators and such that do not. Networks may well enlarge what was rounded.
+    pub rounding: f64,
 }
+
+/// Results may differ by so many times what rounding was seen to do.
+const ROUNDINGS: f64 = 4.0;
 
 impl Tolerance {
     /// What elements of a type may differ by, relative to the largest finite one: 0 for integers, booleans and strings.
@@ -26,7 +32,7 @@ impl Tolerance {
             DataType::Bf16 => 8.0 * f64::from(bf16::EPSILON.to_f32()),
             _ => return 0.0,
         };
-        self.relative.unwrap_or(own)
+        self.relative.unwrap_or(own.max(ROUNDINGS * self.rounding))
     }
 }
 
@@ -233,7 +239,7 @@ mod tests {
         let places: Vec<&[usize]> = difference.worst.iter().map(|worst| worst.index.as_slice()).collect();
         assert_eq!(places, [[1, 1], [1, 2], [0, 0]]);
         assert_eq!((difference.worst[0].found.as_str(), difference.worst[0].expected.as_str()), ("4.5", "4"));
-        assert_eq!(compare(&found, &expected, Tolerance { relative: Some(0.2) }).unwrap().wrong, 0);
+        assert_eq!(compare(&found, &expected, Tolerance { relative: Some(0.2), ..Tolerance::default() }).unwrap().wrong, 0);
         assert!(compare(&floats(&[0.0; 6]), &expected, Tolerance::default()).is_err(), "another shape");
     }
 }

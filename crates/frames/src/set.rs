@@ -10,10 +10,13 @@ use crate::array::{read_arrays, read_single};
 use crate::fit::{expected, frames};
 use crate::image_file::read_image;
 use crate::made_up::available_bytes;
-use crate::{FramesError, ImageOptions};
+use crate::{FrameMaker, FramesError, ImageOptions};
 
 /// Part of the free memory that frames may take: the network needs some as well.
 const MEMORY_SHARE: f64 = 0.5;
+
+/// Different frames that missing inputs are made up for where the others are always the same.
+const MADE_UP_FRAMES: usize = 4;
 
 /// A file, or a folder of files, and the input that it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,11 +71,17 @@ pub struct FrameSet {
 type Read = Vec<(String, Tensor)>;
 
 impl FrameSet {
-    /// Reads all files. Inputs with a single tensor have it in every frame; the others must have equally many.
+    /// Reads all files. Inputs with a single tensor have it in every frame; the others must have equally many. Inputs for which there
+    /// is no file are made up, if there is somebody to do that.
     ///
     /// # Errors
     /// Any [`FramesError`] but `Refused`.
-    pub fn read(graph: &Graph, files: &[InputFile], options: &ImageOptions) -> Result<Self, FramesError> {
+    pub fn read(
+        graph: &Graph,
+        files: &[InputFile],
+        options: &ImageOptions,
+        maker: Option<&FrameMaker<'_>>,
+    ) -> Result<Self, FramesError> {
         let inputs: Vec<&Value> = graph.inputs().iter().map(|&id| graph.value(id)).collect();
         let mut read: Vec<Option<Read>> = vec![None; inputs.len()];
         let mut budget = Budget::new();
@@ -82,6 +91,9 @@ impl FrameSet {
                     return Err(FramesError::misfit(format!("the input '{}' is given twice", inputs[place].name)));
                 }
             }
+        }
+        if let Some(maker) = maker {
+            make_up_missing(&mut read, maker)?;
         }
         let mut complete = Vec::with_capacity(inputs.len());
         for (input, tensors) in inputs.iter().zip(read) {
@@ -123,6 +135,22 @@ impl FrameSet {
         };
         Ok(Self { frames: (0..count).map(frame).collect() })
     }
+}
+
+/// Makes up the inputs that are missing, differently for each frame.
+fn make_up_missing(read: &mut [Option<Read>], maker: &FrameMaker<'_>) -> Result<(), FramesError> {
+    let missing: Vec<usize> = (0..read.len()).filter(|&place| read[place].is_none()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let given = read.iter().flatten().map(Vec::len).max().unwrap_or(1);
+    let count = if given > 1 { given } else { MADE_UP_FRAMES };
+    let frames: Vec<Vec<Tensor>> = (0..count as u64).map(|seed| maker.frame(seed)).collect::<Result<_, _>>()?;
+    for place in missing {
+        let labelled = |(number, frame): (usize, &Vec<Tensor>)| (format!("frame-{number}"), frame[place].clone());
+        read[place] = Some(frames.iter().enumerate().map(labelled).collect());
+    }
+    Ok(())
 }
 
 /// Counts what frames take.

@@ -106,9 +106,14 @@ impl Model {
             let remedy = ": keep the weights outside it, the format ends at 2 GiB".to_owned();
             return Err(OnnxError::Unsupported { what, remedy });
         }
+        // Runtimes check the branches of conditions against fixed shapes, those that are never taken for them as well.
+        let has_branches = nodes.iter().any(has_nested_graph);
         let info = |ids: &[ValueId], resized: Option<(usize, usize)>| {
             let info = |&id: &ValueId| {
                 let mut value = self.graph.value(id).clone();
+                if has_branches {
+                    value.shape = None;
+                }
                 if let (Some((axis, size)), Some(shape)) = (resized, &value.shape) {
                     let mut dimensions = shape.dimensions().to_vec();
                     if let Some(dimension) = dimensions.get_mut(axis) {
@@ -173,6 +178,10 @@ impl Model {
             }
         }
     }
+}
+
+fn has_nested_graph(node: &NodeProto) -> bool {
+    node.attribute.iter().any(|attribute| attribute.g.is_some() || !attribute.graphs.is_empty())
 }
 
 fn placeholder(name: &str, weight: &Weight) -> TensorProto {

@@ -10,7 +10,8 @@ use millstream_graph::Graph;
 #[command(next_help_heading = "Frames")]
 pub(crate) struct InputArguments {
     /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. The name may be left out where
-    /// there is one input, or a .npz file names its arrays [default: made-up frames]
+    /// there is one input, or a .npz file names its arrays. Other inputs are made up, unless results are written or expected
+    /// [default: made-up frames]
     #[arg(long = "input", value_name = "[NAME=]PATH")]
     pub(crate) inputs: Vec<String>,
     /// Of images: what pixels of 0 to 255 are multiplied by first [default: 1/255, or 1 for integers]
@@ -28,9 +29,17 @@ pub(crate) struct InputArguments {
     /// Of images: the order of the colours, rgb or bgr
     #[arg(long, value_name = "ORDER", default_value = "rgb", requires = "inputs")]
     channel_order: ChannelOrder,
+    /// Refuse to make up inputs for which there is no file
+    #[arg(skip)]
+    pub(crate) is_complete: bool,
 }
 
 impl InputArguments {
+    /// Whether every input must have a file. Times hardly depend on some inputs, results do.
+    pub(crate) fn must_be_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// The files, with the inputs that they are for. What stands before an equals sign is a name if the network has such an input, or
     /// if there is no file of the whole name.
     pub(crate) fn files(&self, graph: &Graph) -> Vec<InputFile> {

@@ -226,7 +226,7 @@ pub(crate) struct CalibrateCommand {
 }
 
 /// Which schedule, and what it is for.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ScheduledArguments {
     /// The schedule
     #[arg(long, value_name = "FILE", default_value = "schedule.json")]

@@ -40,7 +40,7 @@ impl FromStr for WarmUp {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunCommand {
     #[command(flatten)]
     pub(crate) scheduled: ScheduledArguments,

@@ -107,7 +107,7 @@ fn compare(
         None => profiling::make(network, board, &backends, command.budget.0)?,
     };
     let frame = network.first_frame(&*backend, board)?.to_vec();
-    let settings = SessionSettings { spinning: Spinning::Always, pinned: false };
+    let settings = SessionSettings { spinning: Spinning::Always, pinned: false, ..SessionSettings::default() };
     let usual: Arc<dyn Backend> =
         Arc::new(OrtBackend::with_settings(environment, Arc::clone(&network.model), settings));
     let rivals = [

@@ -82,6 +82,7 @@ fn plan(command: &ScheduleCommand, network: &Network, board: &Board) -> Result<(
     } else {
         match (&command.cost, &command.profile) {
             (Some(path), _) => {
+                warn_of_unpredictable(network);
                 let table = profiling::predicted_costs(path, network, board)?;
                 Plans::search_table(network, board, &table, command.aim())?
             }
@@ -110,6 +111,19 @@ fn plan(command: &ScheduleCommand, network: &Network, board: &Board) -> Result<(
         best_for: row.chosen_for,
     };
     Ok((document, front.into_iter().map(point).collect()))
+}
+
+/// Says which operators the models can't predict.
+fn warn_of_unpredictable(network: &Network) {
+    let unknown = network.unpredictable();
+    if let Some(first) = unknown.first() {
+        output::remark(format!(
+            "warning: the shape of what {} of {} operators make is unknown, '{first}' the first of them, so their times count as next to \
+             nothing; a profile of the network would know them",
+            unknown.len(),
+            network.model.graph().operators().len()
+        ));
+    }
 }
 
 /// The front with what is best for each objective, and the chosen plan even where something untried is predicted to be

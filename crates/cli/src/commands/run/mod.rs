@@ -45,6 +45,9 @@ const POWER_WINDOW: Duration = Duration::from_millis(200);
 pub(crate) const USUAL_FRAMES: u64 = 50;
 
 pub(crate) fn run(command: &RunCommand) -> Result<()> {
+    let mut command = command.clone();
+    command.inputs.is_complete = command.output.is_some() || command.expect.is_some();
+    let command = &command;
     for path in command.trace.iter().chain(&command.csv) {
         files::check_writable(path)?;
     }

@@ -94,7 +94,7 @@ fn assign(planned: Vec<Planned>, inputs: &InputArguments) -> Result<Vec<Planned>
 fn fitting(planned: &[Planned], group: &[InputFile], inputs: &InputArguments) -> Result<(usize, FrameSet)> {
     let mut misfit: Option<FramesError> = None;
     for (place, own) in planned.iter().enumerate() {
-        match FrameSet::read(own.network.model.graph(), group, &inputs.image_options()) {
+        match own.network.read_frames(group, inputs) {
             Ok(set) => return Ok((place, set)),
             Err(error @ FramesError::Io { .. }) => return Err(error.into()),
             Err(error) => misfit = Some(error),

@@ -67,7 +67,7 @@ impl<'a> Sink<'a> {
 
     /// The same with expected results.
     pub(crate) fn expecting(self, golden: Option<Golden>, relative: Option<f64>) -> Self {
-        Self { golden, tolerance: Tolerance { relative }, ..self }
+        Self { golden, tolerance: Tolerance { relative, ..Tolerance::default() }, ..self }
     }
 
     /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted.
