@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, cargo, capture, root, run};
+use crate::command::{Failure, capture, cargo, root, run};
 use crate::native;
 
 /// What makes the models of ONNX's own test suite, with what it needs.

@@ -40,7 +40,11 @@ impl Environment {
             opt_out_of_telemetry();
         }
         let builder = ort::environment::init_from(&library).map_err(|error| unavailable(error.to_string()))?;
-        let inner = builder.with_name("millstream").with_telemetry(wants_telemetry).build().map_err(|error| unavailable(error.to_string()))?;
+        let inner = builder
+            .with_name("millstream")
+            .with_telemetry(wants_telemetry)
+            .build()
+            .map_err(|error| unavailable(error.to_string()))?;
         // Errors are returned, and whoever asked for the session reports them.
         inner.set_log_level(LogLevel::Fatal);
         let environment = Self { inner: Arc::new(inner) };

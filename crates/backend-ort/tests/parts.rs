@@ -8,7 +8,7 @@ use std::sync::Arc;
 use millstream_backend::{Backend, BackendError, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
-use millstream_graph::{Graph, OperatorId, Shape};
+use millstream_graph::{DataType, Graph, OperatorId, Shape};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 
 fn pattern(shape: &Shape, seed: usize) -> Vec<f32> {
@@ -124,4 +124,74 @@ fn groups_biases_and_columns_go_with_their_channels() {
     let shape = Shape::from([1, 6, 5, 5]);
     let refused = prepared.run_into(&[Tensor::from_f32(shape.clone(), pattern(&shape, 0))], &mut [0; 12]);
     assert!(matches!(refused, Err(BackendError::Failed { .. })), "{refused:?}");
+}
+
+/// Weights that come first, transposed or not, with what Gemm adds as a column, and a part of a quantised operator: its scales and its
+/// bias are divided with it, and the results are the same bits.
+#[test]
+fn parts_of_products_with_weights_first_and_of_quantised_operators() {
+    let floats = |shape: &[usize], seed| Weight::from_f32(shape.to_vec(), pattern(&shape.to_vec().into(), seed));
+    let bytes = |shape: &[usize], seed: usize, data_type| {
+        let count: usize = shape.iter().product();
+        let data: Vec<u8> = (0..count).map(|index| ((index * 37 + seed * 11) % 251) as u8).collect();
+        Weight { data_type, shape: shape.to_vec().into(), data: data.into() }
+    };
+    let mut builder = ModelBuilder::new("products");
+    let columns = builder.input("columns", [8, 5]);
+    let first = builder.weight("first", &floats(&[12, 8], 1));
+    let product = builder.node("MatMul", &[&first, &columns]);
+    let turned = builder.weight("turned", &floats(&[8, 12], 2));
+    let column = builder.weight("column", &floats(&[12, 1], 3));
+    let sum = builder.node_with("Gemm", &[&turned, &columns, &column], Attributes::new().int("transA", 1));
+    let integers = builder.typed_open_input("integers", DataType::U8, &["1", "6", "8"]);
+    let zero = builder.weight("zero", &bytes(&[], 5, DataType::U8));
+    let matrix = builder.weight("matrix", &bytes(&[8, 10], 4, DataType::I8));
+    let zeros = builder.weight("zeros", &bytes(&[10], 0, DataType::I8));
+    let sums = builder.node("MatMulInteger", &[&integers, &matrix, &zero, &zeros]);
+    let scale = |builder: &mut ModelBuilder, shape: &[usize], value: f32| {
+        let count = shape.iter().product();
+        let scales = (0..count).map(|index| value * (1.0 + index as f32 / 8.0)).collect();
+        builder.weight("scale", &Weight::from_f32(shape.to_vec(), scales))
+    };
+    let (a, b, y) = (scale(&mut builder, &[], 0.02), scale(&mut builder, &[10], 0.01), scale(&mut builder, &[], 0.5));
+    let linear = builder.node("QLinearMatMul", &[&integers, &a, &zero, &matrix, &b, &zeros, &y, &zero]);
+    for result in [&product, &sum, &sums, &linear] {
+        builder.output(result);
+    }
+    let model = Arc::new(builder.build().unwrap());
+    let graph = model.graph();
+    let backend = OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model));
+    for &id in graph.order() {
+        let segment = Segment::new(graph, vec![id]);
+        let units = graph.channel_units(id).unwrap_or_else(|| panic!("{}", graph.operator(id).name));
+        let value = graph.value(segment.boundary.inputs[0]);
+        let shape = value.shape.clone().unwrap();
+        let input = match value.data_type.unwrap() {
+            DataType::F32 => Tensor::from_f32(shape.clone(), pattern(&shape, 7)),
+            other => Tensor::from_bytes(
+                other,
+                shape.clone(),
+                (0..shape.elements() as u8).map(|byte| byte.wrapping_mul(5)).collect(),
+            ),
+        };
+        let whole = run(&backend, &segment, std::slice::from_ref(&input));
+        let cut = units.channels / 3;
+        let parts = [0..cut, cut..units.channels].map(|range| {
+            let part = Segment::part(graph, vec![id], range);
+            run(&backend, &part, std::slice::from_ref(&input)).remove(0)
+        });
+        // Rows are whole one after the other; columns alternate.
+        let row = |tensor: &Tensor| {
+            tensor.bytes().unwrap().len() / tensor.shape().dimensions()[..units.axis].iter().product::<usize>()
+        };
+        let rows = whole[0].shape().dimensions()[..units.axis].iter().product::<usize>();
+        let joined: Vec<u8> = (0..rows)
+            .flat_map(|index| {
+                parts
+                    .iter()
+                    .flat_map(move |part| part.bytes().unwrap()[index * row(part)..(index + 1) * row(part)].to_vec())
+            })
+            .collect();
+        assert_eq!(joined, whole[0].bytes().unwrap(), "{}", graph.operator(id).name);
+    }
 }

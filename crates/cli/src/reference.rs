@@ -116,5 +116,10 @@ pub(crate) fn describe(difference: &Difference) -> String {
         .worst
         .iter()
         .map(|worst| format!("{:?} is {} instead of {}", worst.index, worst.found, worst.expected));
-    format!("{} {elements} by up to {:.1e} of the largest; {}", difference.wrong, difference.largest, worst.collect::<Vec<_>>().join(", "))
+    format!(
+        "{} {elements} by up to {:.1e} of the largest; {}",
+        difference.wrong,
+        difference.largest,
+        worst.collect::<Vec<_>>().join(", ")
+    )
 }

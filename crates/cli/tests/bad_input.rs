@@ -103,7 +103,8 @@ fn schedules_of_another_model_or_board() {
     small_model(&workplace);
     workplace.succeed(&["profile", "--model", "small.onnx", "--budget", "200ms"]);
     workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
-    let message = workplace.fail(&["run", "--model", "zoo:tiny-darknet"]);
+    workplace.write("own.json", text(&workplace.path("schedule.json")));
+    let message = workplace.fail(&["run", "--schedule", "own.json", "--model", "zoo:tiny-darknet"]);
     assert!(message.contains("is for the model 'small'") && message.contains("not for 'tiny-darknet'"), "{message}");
 
     let board = r#"{"format": "millstream-board", "version": 1, "name": "elsewhere", "clusters": [

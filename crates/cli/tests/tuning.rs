@@ -83,6 +83,7 @@ fn an_adaptive_run_checks_every_frame() {
     small_model(&workplace);
     workplace.succeed(&["schedule", "--model", "small.onnx"]);
     let report = json(&workplace.succeed(&["run", "--adaptive", "--duration", "3s", "--json"]));
+    let report = &report["networks"][0];
     let frames = report["frames"].as_u64().unwrap();
     assert!(frames > 100, "{frames}");
     assert_eq!(report["checked_frames"].as_u64(), Some(frames));

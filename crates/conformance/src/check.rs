@@ -69,9 +69,7 @@ pub fn check(case: &Case, environment: &Environment) -> Outcome {
     };
     let own = read(&case.model, &data);
     match (own, expected, data) {
-        (Ok(model), Ok(expected), Ok(data)) => {
-            outcome(compare_with_suite(&model, &data, &expected, environment))
-        }
+        (Ok(model), Ok(expected), Ok(data)) => outcome(compare_with_suite(&model, &data, &expected, environment)),
         (Err(detail), Ok(_), _) => Outcome::Refused { detail },
         // What is no tensor can't be given to either: the reader's word is what a user gets.
         (Err(detail), Err(_), Err(_)) => Outcome::Refused { detail },
@@ -210,7 +208,9 @@ fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], environment: &
     let settings = SessionSettings { optimised: false, ..SessionSettings::default() };
     let backend = OrtBackend::with_settings(environment, Arc::new(model.clone()), settings);
     let results = ways::whole(model.graph(), &backend, frame)?;
-    let apart = |(result, expected): (&Tensor, &Tensor)| compare(result, expected, Tolerance::default()).ok().map(|own| own.largest);
+    let apart = |(result, expected): (&Tensor, &Tensor)| {
+        compare(result, expected, Tolerance::default()).ok().map(|own| own.largest)
+    };
     let largest = results.iter().zip(expected).filter_map(apart).filter(|largest| largest.is_finite());
     Ok(largest.fold(0.0, f64::max))
 }
@@ -220,7 +220,9 @@ fn check_shapes(graph: &Graph, results: &[Tensor]) -> Result<(), String> {
     for (&id, result) in graph.outputs().iter().zip(results) {
         let value = graph.value(id);
         let description = result.description();
-        result.check_fits(value).map_err(|inferred| format!("'{}' is {description}, inferred {inferred}", value.name))?;
+        result
+            .check_fits(value)
+            .map_err(|inferred| format!("'{}' is {description}, inferred {inferred}", value.name))?;
     }
     Ok(())
 }
@@ -233,7 +235,8 @@ fn differs(results: &[Tensor], expected: &[Tensor], is_random: bool, tolerance: 
     results.iter().zip(expected).enumerate().find_map(|(index, (result, expected))| {
         if is_random {
             let is_alike = result.shape() == expected.shape() && result.data_type() == expected.data_type();
-            return (!is_alike).then(|| format!("result {index} is {}, not {}", result.description(), expected.description()));
+            return (!is_alike)
+                .then(|| format!("result {index} is {}, not {}", result.description(), expected.description()));
         }
         match compare(result, expected, tolerance) {
             Err(error) => Some(format!("result {index}: {error}")),

@@ -32,7 +32,8 @@ impl Refusals {
                 continue;
             }
             if let Some(heading) = line.strip_prefix("== ") {
-                let (_, part) = heading.split_once(": ").ok_or_else(|| wrong("a reason reads '== REASON: PART OF THE ERROR'"))?;
+                let (_, part) =
+                    heading.split_once(": ").ok_or_else(|| wrong("a reason reads '== REASON: PART OF THE ERROR'"))?;
                 message = Some(part);
                 continue;
             }

@@ -46,9 +46,8 @@ pub(crate) fn blocks(
 /// A pipeline of two stages, cut in the middle; `None` if there is nothing to cut.
 pub(crate) fn two_stages(chain: &Chain) -> Option<Schedule> {
     let count = chain.blocks().len();
-    let stage = |index: u32, operators: Vec<OperatorId>| Stage {
-        replicas: vec![Replica::single(processor(index), operators)],
-    };
+    let stage =
+        |index: u32, operators: Vec<OperatorId>| Stage { replicas: vec![Replica::single(processor(index), operators)] };
     let middle = count / 2;
     (count >= 2).then(|| Schedule {
         stages: vec![stage(0, chain.operators(0..middle)), stage(1, chain.operators(middle..count))],
@@ -83,10 +82,8 @@ pub(crate) fn divided(graph: &Graph, chain: &Chain) -> Option<Schedule> {
         lists.iter_mut().for_each(|list| list.extend(&operators));
         splits.push(ChannelSplit { operators, channels: vec![most, units.channels - most] });
     }
-    let assignment = |(index, operators): (usize, Vec<OperatorId>)| Assignment {
-        processor: processor(index as u32),
-        operators,
-    };
+    let assignment =
+        |(index, operators): (usize, Vec<OperatorId>)| Assignment { processor: processor(index as u32), operators };
     let assignments = lists.into_iter().enumerate().map(assignment).collect();
     (!splits.is_empty()).then(|| Schedule { stages: vec![Stage { replicas: vec![Replica { assignments, splits }] }] })
 }
@@ -99,7 +96,8 @@ pub(crate) fn stream(
     frame: &[Tensor],
 ) -> Result<Vec<Vec<Tensor>>, String> {
     let backends = std::slice::from_ref(backend);
-    let engine = Engine::new(graph, schedule, backends, &EngineOptions::default()).map_err(|error| error.to_string())?;
+    let engine =
+        Engine::new(graph, schedule, backends, &EngineOptions::default()).map_err(|error| error.to_string())?;
     let frames = (0..FRAMES).map(|_| frame.to_vec());
     engine.run(frames).map(|result| result.outcome.map_err(|error| error.to_string())).collect()
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use millstream_backend::Tensor;
 use millstream_graph::{DataType, Shape};
 use npyz::{DType, NpyHeader, Order};
+use zip::ZipArchive;
 
 use crate::FramesError;
 
@@ -16,19 +17,20 @@ use crate::FramesError;
 /// [`FramesError::Io`] and [`FramesError::Format`].
 pub fn read_arrays(path: &Path) -> Result<Vec<(String, Tensor)>, FramesError> {
     let file = File::open(path).map_err(FramesError::reading(path))?;
-    let mut archive = npyz::npz::NpzArchive::new(BufReader::new(file))
-        .map_err(|error| FramesError::format(path, format!("it is no .npz file: {error}")))?;
-    let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
-    names.sort_unstable();
-    let mut arrays = Vec::with_capacity(names.len());
-    for name in names {
-        let wrong = |error: std::io::Error| FramesError::format(path, format!("the array '{name}': {error}"));
-        let Some(array) = archive.by_name(&name).map_err(wrong)? else { continue };
-        let header = array.header().clone();
-        let tensor = tensor(&header, array.into_inner())
-            .map_err(|detail| FramesError::format(path, format!("the array '{name}': {detail}")))?;
+    let format = |detail: String| FramesError::format(path, detail);
+    let mut archive =
+        ZipArchive::new(BufReader::new(file)).map_err(|error| format(format!("it is no .npz file: {error}")))?;
+    let mut arrays = Vec::with_capacity(archive.len());
+    for index in 0..archive.len() {
+        let wrong = |name: &str, detail: String| FramesError::format(path, format!("the array '{name}': {detail}"));
+        let mut entry = archive.by_index(index).map_err(|error| format(error.to_string()))?;
+        let name = entry.name().map_err(|error| format(error.to_string()))?.into_owned();
+        let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
+        let header = NpyHeader::from_reader(&mut entry).map_err(|error| wrong(&name, error.to_string()))?;
+        let tensor = tensor(&header, entry).map_err(|detail| wrong(&name, detail))?;
         arrays.push((name, tensor));
     }
+    arrays.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(arrays)
 }
 

@@ -239,7 +239,10 @@ mod tests {
         let places: Vec<&[usize]> = difference.worst.iter().map(|worst| worst.index.as_slice()).collect();
         assert_eq!(places, [[1, 1], [1, 2], [0, 0]]);
         assert_eq!((difference.worst[0].found.as_str(), difference.worst[0].expected.as_str()), ("4.5", "4"));
-        assert_eq!(compare(&found, &expected, Tolerance { relative: Some(0.2), ..Tolerance::default() }).unwrap().wrong, 0);
+        assert_eq!(
+            compare(&found, &expected, Tolerance { relative: Some(0.2), ..Tolerance::default() }).unwrap().wrong,
+            0
+        );
         assert!(compare(&floats(&[0.0; 6]), &expected, Tolerance::default()).is_err(), "another shape");
     }
 }

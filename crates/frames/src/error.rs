@@ -32,7 +32,9 @@ pub enum FramesError {
         detail: String,
     },
     /// No frame can be made up for an input.
-    #[error("no frame can be made up: the {what} of the input '{value}' is not known; give frames with --input {value}=FILE")]
+    #[error(
+        "no frame can be made up: the {what} of the input '{value}' is not known; give frames with --input {value}=FILE"
+    )]
     Unknown {
         /// The input.
         value: String,

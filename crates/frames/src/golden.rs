@@ -49,7 +49,11 @@ impl Golden {
         } else {
             read_file(path, &outputs, labels.len())?
         };
-        Ok(Self { path: path.to_owned(), outputs: outputs.iter().map(|output| output.name.clone()).collect(), expected })
+        Ok(Self {
+            path: path.to_owned(),
+            outputs: outputs.iter().map(|output| output.name.clone()).collect(),
+            expected,
+        })
     }
 
     /// The file or folder.
@@ -87,7 +91,9 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
     let is_single = path.extension().is_some_and(|extension| extension == "npy");
     let arrays = match (is_single, outputs) {
         (true, [only]) => vec![(only.name.clone(), read_single(path)?)],
-        (true, _) => return Err(format(format!("the network has {} outputs; give a .npz file with their names", outputs.len()))),
+        (true, _) => {
+            return Err(format(format!("the network has {} outputs; give a .npz file with their names", outputs.len())));
+        }
         (false, _) => read_arrays(path)?,
     };
     let named = |names: Vec<&str>| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
@@ -106,7 +112,11 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
         let of_frames = if count == 1 { single(array, output) } else { frames(array, output) };
         let of_frames = of_frames.map_err(format)?;
         if of_frames.len() != count {
-            return Err(format(format!("it has results of {} frames for the output '{}', there are {count}", of_frames.len(), output.name)));
+            return Err(format(format!(
+                "it has results of {} frames for the output '{}', there are {count}",
+                of_frames.len(),
+                output.name
+            )));
         }
         for (frame, tensor) in expected.iter_mut().zip(of_frames) {
             frame.push(tensor);

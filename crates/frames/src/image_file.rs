@@ -119,7 +119,9 @@ pub(crate) fn read_image(path: &Path, value: &Value, options: &ImageOptions) -> 
     })?;
     let image = resized(&image, &layout, options.resizing);
     let pixels = pixels(&image, &layout, options.order);
-    elements(&pixels, value, &layout, options).map_err(format).map(|(data_type, bytes)| Tensor::from_bytes(data_type, shape, bytes))
+    elements(&pixels, value, &layout, options)
+        .map_err(format)
+        .map(|(data_type, bytes)| Tensor::from_bytes(data_type, shape, bytes))
 }
 
 fn resized(image: &DynamicImage, layout: &Layout, resizing: Resizing) -> DynamicImage {
@@ -164,7 +166,9 @@ fn elements(
         [] => Ok(vec![default; layout.channels]),
         [all] => Ok(vec![*all; layout.channels]),
         list if list.len() == layout.channels => Ok(list.to_vec()),
-        list => Err(format!("{name} has {} numbers, the input '{}' {} channels", list.len(), value.name, layout.channels)),
+        list => {
+            Err(format!("{name} has {} numbers, the input '{}' {} channels", list.len(), value.name, layout.channels))
+        }
     };
     let mean = per_channel(&options.mean, "--mean", 0.0)?;
     let std = per_channel(&options.std, "--std", 1.0)?;
@@ -245,9 +249,8 @@ mod tests {
     fn what_is_no_image_or_wants_none_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = two_pixels(folder.path());
-        let refused = |value: &Value, options: &ImageOptions| {
-            read_image(&path, value, options).unwrap_err().to_string()
-        };
+        let refused =
+            |value: &Value, options: &ImageOptions| read_image(&path, value, options).unwrap_err().to_string();
         let options = ImageOptions::default();
         assert!(refused(&value(DataType::I64, [1, 128]), &options).contains("i64 [1, 128]"));
         assert!(refused(&value(DataType::Bool, [1, 3, 4, 4]), &options).contains("bool"));

@@ -9,7 +9,17 @@ use millstream_onnx::Model;
 fn hands_on(op_type: &str, place: usize) -> bool {
     let from_first = matches!(
         op_type,
-        "Cast" | "Identity" | "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Transpose" | "Slice" | "Expand" | "Tile" | "Gather"
+        "Cast"
+            | "Identity"
+            | "Reshape"
+            | "Squeeze"
+            | "Unsqueeze"
+            | "Flatten"
+            | "Transpose"
+            | "Slice"
+            | "Expand"
+            | "Tile"
+            | "Gather"
     );
     from_first && place == 0 || op_type == "Concat"
 }

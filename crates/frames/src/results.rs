@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use half::f16;
 use millstream_backend::Tensor;
 use millstream_graph::DataType;
-use npyz::npz::NpzWriter;
-use npyz::{AutoSerialize, WriterBuilder};
+use npyz::{AutoSerialize, WriteOptions, WriterBuilder};
 use tempfile::NamedTempFile;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 use crate::FramesError;
 
@@ -21,20 +22,22 @@ pub fn write_results(folder: &Path, label: &str, results: &[(String, Tensor)]) -
     let path = folder.join(format!("{label}.npz"));
     std::fs::create_dir_all(folder).map_err(FramesError::writing(folder))?;
     let mut file = NamedTempFile::new_in(folder).map_err(FramesError::writing(&path))?;
-    let mut archive = NpzWriter::new(file.as_file_mut());
+    let mut archive = ZipWriter::new(file.as_file_mut());
     for (name, tensor) in results {
         if tensor.data_type() == DataType::String {
-            return Err(FramesError::misfit(format!("the result '{name}' is of strings, which are not written to .npz files")));
+            return Err(FramesError::misfit(format!(
+                "the result '{name}' is of strings, which are not written to .npz files"
+            )));
         }
         write_array(&mut archive, name, tensor).map_err(FramesError::writing(&path))?;
     }
-    drop(archive);
+    archive.finish().map_err(|error| FramesError::writing(&path)(error.into()))?;
     make_readable(file.path()).map_err(FramesError::writing(&path))?;
     file.persist(&path).map_err(|error| FramesError::writing(&path)(error.error))?;
     Ok(path)
 }
 
-fn write_array<W: Write + Seek>(archive: &mut NpzWriter<W>, name: &str, tensor: &Tensor) -> std::io::Result<()> {
+fn write_array<W: Write + Seek>(archive: &mut ZipWriter<W>, name: &str, tensor: &Tensor) -> std::io::Result<()> {
     let bytes = tensor.bytes().unwrap_or_default();
     let shape: Vec<u64> = tensor.shape().dimensions().iter().map(|&size| size as u64).collect();
     macro_rules! elements {
@@ -58,18 +61,24 @@ fn write_array<W: Write + Seek>(archive: &mut NpzWriter<W>, name: &str, tensor: 
         DataType::U16 => elements!(u16),
         DataType::U32 => elements!(u32),
         DataType::U64 => elements!(u64),
-        DataType::Bool => write_elements(archive, name, &shape, bytes.iter().map(|&byte| byte != 0).collect::<Vec<bool>>()),
+        DataType::Bool => {
+            write_elements(archive, name, &shape, bytes.iter().map(|&byte| byte != 0).collect::<Vec<bool>>())
+        }
         _ => elements!(u8),
     }
 }
 
 fn write_elements<W: Write + Seek, T: AutoSerialize>(
-    archive: &mut NpzWriter<W>,
+    archive: &mut ZipWriter<W>,
     name: &str,
     shape: &[u64],
     elements: Vec<T>,
 ) -> std::io::Result<()> {
-    let mut writer = archive.array(name, Default::default())?.default_dtype().shape(shape).begin_nd()?;
+    // Large results need the longer form of the format.
+    let bytes = size_of::<T>() as u64 * elements.len() as u64;
+    let options = SimpleFileOptions::default().large_file(bytes >= u64::from(u32::MAX) / 2);
+    archive.start_file(format!("{name}.npy"), options)?;
+    let mut writer = WriteOptions::new().default_dtype().shape(shape).writer(archive).begin_nd()?;
     writer.extend(elements)?;
     writer.finish()
 }

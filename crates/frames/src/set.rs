@@ -98,7 +98,11 @@ impl FrameSet {
         let mut complete = Vec::with_capacity(inputs.len());
         for (input, tensors) in inputs.iter().zip(read) {
             complete.push(tensors.ok_or_else(|| {
-                let detail = format!("nothing is given for the input '{0}', which is {1}; add --input {0}=FILE", input.name, expected(input));
+                let detail = format!(
+                    "nothing is given for the input '{0}', which is {1}; add --input {0}=FILE",
+                    input.name,
+                    expected(input)
+                );
                 FramesError::misfit(detail)
             })?);
         }
@@ -189,9 +193,10 @@ fn read_input(
     let names = || inputs.iter().map(|input| format!("'{}'", input.name)).collect::<Vec<_>>().join(", ");
     let place = |name: &str| inputs.iter().position(|input| input.name == name);
     let wanted = match &file.name {
-        Some(name) => Some(place(name).ok_or_else(|| {
-            FramesError::misfit(format!("the network has no input '{name}'; it has {}", names()))
-        })?),
+        Some(name) => Some(
+            place(name)
+                .ok_or_else(|| FramesError::misfit(format!("the network has no input '{name}'; it has {}", names())))?,
+        ),
         None => None,
     };
     let mut read: Vec<(usize, Read)> = Vec::new();
@@ -236,7 +241,8 @@ fn read_input(
 /// The arrays of an archive by the places of the inputs that they are for.
 fn named_arrays(path: &Path, inputs: &[&Value], wanted: Option<usize>) -> Result<Vec<(usize, Tensor)>, FramesError> {
     let mut arrays = read_arrays(path)?;
-    let found = |arrays: &[(String, Tensor)]| arrays.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    let found =
+        |arrays: &[(String, Tensor)]| arrays.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     let by_name = |name: &str| inputs.iter().position(|input| input.name == name);
     if let Some(wanted) = wanted {
         let own = arrays.iter().position(|(name, _)| *name == inputs[wanted].name);

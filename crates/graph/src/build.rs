@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 
-use crate::{Constants, Graph, GraphError, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work, value::DataType};
+use crate::{
+    Constants, Graph, GraphError, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work, value::DataType,
+};
 
 /// Collects values and operators and checks them into a [`Graph`].
 #[derive(Debug)]

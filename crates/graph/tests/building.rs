@@ -54,6 +54,30 @@ fn a_cycle_is_refused_and_named() {
     assert_eq!(error, GraphError::Cycle { operators: vec!["one".into(), "two".into()] });
 }
 
+/// A hundred thousand operators behind each other, the last of which leads back: the way round is found without recursion.
+#[test]
+fn a_long_cycle_does_not_exhaust_the_stack() {
+    let mut builder = GraphBuilder::new("long");
+    let count = 100_000;
+    let values: Vec<_> = (0..=count).map(|index| tensor(&mut builder, &format!("v{index}"))).collect();
+    for index in 0..count {
+        let reads = if index == 0 { vec![values[count]] } else { vec![values[index]] };
+        builder.operator(relu(&format!("o{index}")).reads(reads).makes([values[index + 1]])).unwrap();
+    }
+    builder.output(values[count]);
+    let message = builder.build().unwrap_err().to_string();
+    assert!(message.contains("o0, o1, o2") && message.contains("and 99992 more"), "{message}");
+}
+
+#[test]
+fn sizes_do_not_overflow() {
+    let large = Shape::from([usize::MAX, 8]);
+    assert_eq!(large.elements(), u64::MAX);
+    assert_eq!(Shape::from([usize::MAX, usize::MAX, 0]).elements(), 0);
+    let value = millstream_graph::Value { name: "x".into(), data_type: Some(DataType::F64), shape: Some(large) };
+    assert_eq!(value.bytes(), Some(u64::MAX));
+}
+
 #[test]
 fn missing_and_double_producers_are_refused() {
     let mut builder = GraphBuilder::new("missing");

@@ -48,7 +48,7 @@ fn main() {
 
 fn timed(mapper: &dyn Mapper, problem: &Problem, gap: f64) -> (Mapping, f64) {
     let start = Instant::now();
-    let mapping = mapper.map(problem, &Limits { time: TIME, gap, cancelled: None }).unwrap();
+    let mapping = mapper.map(problem, &Limits { time: TIME, gap, ..Limits::default() }).unwrap();
     (mapping, start.elapsed().as_secs_f64())
 }
 

@@ -61,13 +61,15 @@ pub struct Limits<'a> {
     pub time: Duration,
     /// A relative gap that is small enough.
     pub gap: f64,
+    /// A gap that is small enough whatever the makespan: shorter than what anybody can measure.
+    pub slack: Nanoseconds,
     /// Set by the caller to stop early.
     pub cancelled: Option<&'a AtomicBool>,
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { time: Duration::from_secs(10), gap: 0.0, cancelled: None }
+        Self { time: Duration::from_secs(10), gap: 0.0, slack: Nanoseconds::ZERO, cancelled: None }
     }
 }
 
@@ -95,7 +97,9 @@ impl<'a> Clock<'a> {
     pub(crate) fn reason(&self, makespan: u64, lower_bound: u64) -> Option<Outcome> {
         if makespan <= lower_bound {
             Some(Outcome::Optimal)
-        } else if (makespan - lower_bound) as f64 <= self.limits.gap * lower_bound as f64 {
+        } else if (makespan - lower_bound) as f64 <= self.limits.gap * lower_bound as f64
+            || makespan - lower_bound <= self.limits.slack.0
+        {
             Some(Outcome::GapReached)
         } else if self.is_cancelled() {
             Some(Outcome::Cancelled)

@@ -272,7 +272,7 @@ fn a_thousand_branches_keep_to_the_time_limit() {
         vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (!index.is_multiple_of(4)).then_some(200)]
     };
     let problem = Problem::new(names, (0..count as u64).map(time).collect(), edges).unwrap();
-    let limits = Limits { time: Duration::from_secs(2), gap: 0.0, cancelled: None };
+    let limits = Limits { time: Duration::from_secs(2), gap: 0.0, ..Limits::default() };
     let mapping = Exact.map(&problem, &limits).unwrap();
     assert!(mapping.lower_bound <= mapping.makespan && mapping.gap() < 0.5, "{}", mapping.gap());
 }

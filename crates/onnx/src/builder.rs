@@ -93,7 +93,8 @@ impl ModelBuilder {
     }
 
     fn typed_input(&mut self, name: &str, data_type: DataType, dim: Vec<DimensionProto>) -> String {
-        let tensor_type = Some(TensorTypeProto { elem_type: Some(to_onnx(data_type)), shape: Some(TensorShapeProto { dim }) });
+        let tensor_type =
+            Some(TensorTypeProto { elem_type: Some(to_onnx(data_type)), shape: Some(TensorShapeProto { dim }) });
         let r#type = Some(TypeProto { tensor_type, ..TypeProto::default() });
         self.graph.input.push(ValueInfoProto { name: Some(name.to_owned()), r#type });
         name.to_owned()

@@ -39,7 +39,13 @@ pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<V
     }
 }
 
-fn size(dimension: &DimensionProto, input: &str, position: usize, options: &ReadOptions, batches: &HashSet<&str>) -> Result<usize, String> {
+fn size(
+    dimension: &DimensionProto,
+    input: &str,
+    position: usize,
+    options: &ReadOptions,
+    batches: &HashSet<&str>,
+) -> Result<usize, String> {
     // A negative size is how some exporters write an open one; zero is a size.
     if let Some(size) = dimension.dim_value.and_then(|size| usize::try_from(size).ok()) {
         return Ok(size);

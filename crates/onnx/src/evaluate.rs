@@ -214,7 +214,10 @@ mod tests {
         let shape_of = Shape::from([1_usize << 40]);
         assert!(evaluate(&node("ConstantOfShape", vec![]), &[Some(&shape)], Some(&shape_of), 1 << 30).is_none());
         let wide = Weight::from_i64([1], &[300]);
-        assert!(run(&node("Cast", vec![AttributeProto::from_int("to", 2)]), &[&wide], &[1]).is_none(), "300 is no byte");
+        assert!(
+            run(&node("Cast", vec![AttributeProto::from_int("to", 2)]), &[&wide], &[1]).is_none(),
+            "300 is no byte"
+        );
         let zero = Weight::from_i64([1], &[0]);
         assert!(run(&node("Div", vec![]), &[&wide, &zero], &[1]).is_none());
         let large = Weight::from_f32([1], vec![1e30]);

@@ -111,11 +111,8 @@ pub(crate) fn gather(data: &Weight, indices: &Weight, along: i64) -> Option<Weig
     let element = data.data_type.bytes()?;
     let inner = sizes[along + 1..].iter().product::<usize>() * element;
     let outer: usize = sizes[..along].iter().product();
-    let indices_of: Option<Vec<usize>> = indices
-        .integers()?
-        .into_iter()
-        .map(|index| axis(index, sizes[along]))
-        .collect();
+    let indices_of: Option<Vec<usize>> =
+        indices.integers()?.into_iter().map(|index| axis(index, sizes[along])).collect();
     let indices_of = indices_of?;
     let mut bytes = Vec::new();
     for block in 0..outer {

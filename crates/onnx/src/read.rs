@@ -197,7 +197,10 @@ fn check_type(role: &str, info: &ValueInfoProto) -> Result<(), OnnxError> {
         return Ok(());
     };
     let what = format!("the {role} '{}', {is}", value_name(info));
-    Err(OnnxError::Unsupported { what, remedy: ": frames consist of tensors of ordinary numbers, booleans or strings".to_owned() })
+    Err(OnnxError::Unsupported {
+        what,
+        remedy: ": frames consist of tensors of ordinary numbers, booleans or strings".to_owned(),
+    })
 }
 
 fn declared_type(info: &ValueInfoProto) -> Option<millstream_graph::DataType> {
@@ -208,9 +211,8 @@ fn declared_type(info: &ValueInfoProto) -> Option<millstream_graph::DataType> {
 fn declared_values(graph: &GraphProto) -> HashMap<String, Knowledge> {
     let known = |info: &ValueInfoProto| {
         let dims = info.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref().map(|shape| &shape.dim);
-        let sizes: Option<Vec<usize>> = dims.and_then(|dims| {
-            dims.iter().map(|dim| usize::try_from(dim.dim_value?).ok()).collect()
-        });
+        let sizes: Option<Vec<usize>> =
+            dims.and_then(|dims| dims.iter().map(|dim| usize::try_from(dim.dim_value?).ok()).collect());
         Some((value_name(info).to_owned(), Knowledge::new(declared_type(info), sizes.map(Into::into).as_ref())))
     };
     graph.value_info.iter().chain(&graph.output).filter_map(known).collect()
@@ -259,11 +261,7 @@ fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header
 }
 
 /// The value of this name, added with what is known of it if it is new.
-fn add_value(
-    builder: &mut GraphBuilder,
-    name: &str,
-    known: &HashMap<String, Knowledge>,
-) -> Result<ValueId, OnnxError> {
+fn add_value(builder: &mut GraphBuilder, name: &str, known: &HashMap<String, Knowledge>) -> Result<ValueId, OnnxError> {
     if let Some(id) = builder.find_value(name) {
         return Ok(id);
     }

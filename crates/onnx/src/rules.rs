@@ -129,9 +129,8 @@ fn layout(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
 
 /// Operators that compute each element from those at its place, and reductions.
 fn arithmetic(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) -> Option<Vec<SymTensor>> {
-    let axes = |name: &str| -> Option<Vec<i32>> {
-        node.ints(name)?.iter().map(|&axis| i32::try_from(axis).ok()).collect()
-    };
+    let axes =
+        |name: &str| -> Option<Vec<i32>> { node.ints(name)?.iter().map(|&axis| i32::try_from(axis).ok()).collect() };
     match node.op() {
         "Add" => apply(&ops::Add),
         "Sub" => apply(&ops::Sub),
@@ -164,10 +163,9 @@ fn arithmetic(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) 
 fn products(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
     match node.op() {
         "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => apply(&ops::GlobalPool),
-        "Gemm" => apply(&ops::Gemm {
-            transpose_a: int(node, "transA", 0)? != 0,
-            transpose_b: int(node, "transB", 0)? != 0,
-        }),
+        "Gemm" => {
+            apply(&ops::Gemm { transpose_a: int(node, "transA", 0)? != 0, transpose_b: int(node, "transB", 0)? != 0 })
+        }
         "MatMul" | "MatMulInteger" | "QLinearMatMul" => apply(&ops::MatMul),
         "DynamicQuantizeLinear" => apply(&ops::DynamicQuantizeLinear),
         _ => None,

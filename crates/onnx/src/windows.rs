@@ -139,7 +139,11 @@ mod tests {
             node(&[("kernel_shape", &[2]), ("strides", &[strides]), ("pads", pads)], &[("ceil_mode", 1)])
         };
         assert_eq!(pooling(&pool(2, &[0, 0]), &[1, 1, 5]), Some(vec![1, 1, 3]));
-        assert_eq!(pooling(&pool(3, &[0, 1]), &[1, 1, 3]), Some(vec![1, 1, 1]), "it would begin in the padding at the end");
+        assert_eq!(
+            pooling(&pool(3, &[0, 1]), &[1, 1, 3]),
+            Some(vec![1, 1, 1]),
+            "it would begin in the padding at the end"
+        );
     }
 
     #[test]

@@ -222,11 +222,11 @@ fn bad_models_are_refused_with_the_reason() {
     dangling.output(&made);
     assert!(refusal(dangling).contains("'nowhere' is read by operator 'Relu_0' but nothing makes it"));
 
-    let mut old = ModelBuilder::new("old").opset(6);
-    let image = old.input("image", [1]);
-    let made = old.node("Relu", &[&image]);
-    old.output(&made);
-    assert!(refusal(old).contains("operator set 6"));
+    let mut new = ModelBuilder::new("new").opset(27);
+    let image = new.input("image", [1]);
+    let made = new.node("Relu", &[&image]);
+    new.output(&made);
+    assert!(refusal(new).contains("operator set 27"));
 
     let error = Model::from_bytes(Bytes::from_static(b"\x89PNG\r\n"), &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, OnnxError::Malformed { .. }));
@@ -234,6 +234,200 @@ fn bad_models_are_refused_with_the_reason() {
     assert!(error.to_string().contains("the file is empty"));
     let missing = Model::read("/no/such/file.onnx".as_ref(), &ReadOptions::default()).unwrap_err();
     assert!(missing.to_string().contains("/no/such/file.onnx"));
+}
+
+/// Sizes that no machine holds, in every place where a file can have them.
+#[test]
+fn sizes_beyond_memory_are_refused() {
+    let too_large = |build: &dyn Fn(&mut ModelBuilder) -> String| {
+        let mut builder = ModelBuilder::new("large");
+        let made = build(&mut builder);
+        builder.output(&made);
+        match builder.build() {
+            Err(error) => error.to_string(),
+            Ok(model) => format!("read with {} multiply-accumulates", model.graph().macs()),
+        }
+    };
+    let input = |builder: &mut ModelBuilder, shape: [usize; 4]| builder.input("image", shape);
+    let message = too_large(&|builder| {
+        let image = input(builder, [1 << 40, 1 << 40, 3, 3]);
+        builder.node("Relu", &[&image])
+    });
+    assert!(message.contains("'image'") && message.contains("larger than 1024 GiB"), "{message}");
+    // What can be held by itself can still be multiplied into more than 64 bits.
+    let message = too_large(&|builder| {
+        let image = builder.input("image", [1 << 18, 1 << 18]);
+        builder.node("MatMul", &[&image, &image])
+    });
+    assert!(message.starts_with("read with 18014398509481984"), "{message}");
+    for attributes in [
+        Attributes::new().ints("kernel_shape", &[i64::MAX, i64::MAX]),
+        Attributes::new().ints("kernel_shape", &[1 << 31, 1 << 31]).ints("pads", &[1 << 31; 4]),
+        Attributes::new().ints("kernel_shape", &[3, 3]).ints("dilations", &[i64::MAX, 2]),
+    ] {
+        let message = too_large(&|builder| {
+            let image = input(builder, [1, 3, 32, 32]);
+            builder.node_with("MaxPool", &[&image], attributes.clone())
+        });
+        assert!(message.starts_with("read with"), "{message}");
+    }
+    let message = too_large(&|builder| {
+        let image = input(builder, [1, 3, 32, 32]);
+        let repeats = builder.weight("repeats", &Weight::from_i64([4], &[1 << 30, 1 << 30, 1 << 30, 1]));
+        builder.node("Tile", &[&image, &repeats])
+    });
+    assert!(message.starts_with("read with") || message.contains("larger than"), "{message}");
+    let message = too_large(&|builder| {
+        let image = input(builder, [1, 4, 8, 8]);
+        let filter = builder.weight("filter", &Weight::from_f32([4, 1, 3, 3], vec![0.5; 36]));
+        builder.node_with("Conv", &[&image, &filter], Attributes::new().int("group", i64::MAX))
+    });
+    assert!(message.starts_with("read with"), "{message}");
+}
+
+#[test]
+fn constants_are_computed_when_a_model_is_read() {
+    let build = |most_folded_bytes: u64| {
+        let mut builder = ModelBuilder::new("computed");
+        let image = builder.input("image", [1, 8, 6, 6]);
+        let shape = builder.weight("shape", &Weight::from_i64([4], &[16, 8, 3, 3]));
+        let filter = builder.node("ConstantOfShape", &[&shape]);
+        let packed = Weight { data_type: DataType::I8, shape: [16].into(), data: vec![3; 16].into() };
+        let packed = builder.weight("packed", &packed);
+        let bias = builder.node_with("Cast", &[&packed], Attributes::new().int("to", 1));
+        let half = builder.weight("half", &Weight::from_f32([1], vec![0.5]));
+        let bias = builder.node("Mul", &[&bias, &half]);
+        let made = builder.node("Conv", &[&image, &filter, &bias]);
+        builder.output(&made);
+        builder.build_with(&ReadOptions { most_folded_bytes, ..ReadOptions::default() }).unwrap()
+    };
+    let model = build(1 << 20);
+    assert_eq!(model.graph().operators().len(), 1);
+    assert_eq!(model.weights().len(), 2, "what they were computed from is gone");
+    let bias = model.weights().values().find(|weight| weight.shape.dimensions() == [16]).unwrap();
+    assert_eq!(bias.floats().unwrap(), [1.5; 16]);
+    let convolution = model.graph().order()[0];
+    assert!(model.graph().channel_units(convolution).is_some());
+    // Beyond the limit they stay to be computed by the runtime, and the operator can't be divided.
+    let left = build(100);
+    assert_eq!(left.graph().operators().len(), 1);
+    assert_eq!(left.graph().channel_units(convolution), None);
+    assert!(left.segment(left.graph().order(), WeightStorage::Inline).is_ok());
+}
+
+#[test]
+fn weights_may_come_first() {
+    let mut builder = ModelBuilder::new("first");
+    let columns = builder.input("columns", [8, 5]);
+    let matrix = builder.weight("matrix", &Weight::from_f32([12, 8], vec![0.5; 96]));
+    let product = builder.node("MatMul", &[&matrix, &columns]);
+    let turned = builder.node_with("Gemm", &[&matrix, &columns], Attributes::new());
+    builder.output(&product);
+    builder.output(&turned);
+    let model = builder.build().unwrap();
+    for &id in model.graph().order() {
+        let units = model.graph().channel_units(id).unwrap();
+        assert_eq!((units.channels, units.axis), (12, 0));
+    }
+}
+
+#[test]
+fn a_long_chain_of_constants_does_not_exhaust_the_stack() {
+    let mut builder = ModelBuilder::new("long");
+    let image = builder.input("image", [4]);
+    // Nobody folds a cosine here.
+    let mut constant = builder.weight("constant", &Weight::from_f32([4], vec![0.5; 4]));
+    for _ in 0..30_000 {
+        constant = builder.node("Cos", &[&constant]);
+    }
+    let made = builder.node("Add", &[&image, &constant]);
+    builder.output(&made);
+    let model = builder.build().unwrap();
+    let whole = model.segment(model.graph().order(), WeightStorage::Inline).unwrap();
+    let again = Model::from_bytes(whole.bytes.into(), &ReadOptions::default()).unwrap();
+    assert_eq!(again.graph().operators().len(), 1);
+}
+
+#[test]
+fn names_that_look_like_made_up_ones_are_kept_apart() {
+    let mut builder = ModelBuilder::new("names");
+    let image = builder.input("image", [4]);
+    builder.named_node("n", "Relu", &[&image], &["a"], Attributes::new());
+    builder.named_node("n_2", "Relu", &["a"], &["b"], Attributes::new());
+    builder.named_node("n", "Relu", &["b"], &["c"], Attributes::new());
+    builder.output("c");
+    let model = builder.build().unwrap();
+    let names: Vec<&str> = model.graph().operators().iter().map(|operator| operator.name.as_str()).collect();
+    assert_eq!(names, ["n", "n_2", "n_3"]);
+}
+
+#[test]
+fn everything_that_a_model_means_is_in_its_digest() {
+    let build = |opset: i64, value: f32, is_folded: bool| {
+        let mut builder = ModelBuilder::new("digest").opset(opset);
+        let image = builder.input("image", [2, 2]);
+        let constant = builder.weight("constant", &Weight::from_f32([], vec![value]));
+        let computed = if is_folded { constant } else { builder.node("Cos", &[&constant]) };
+        let sum = builder.node("Add", &[&image, &computed]);
+        let made = builder.node("Softmax", &[&sum]);
+        builder.output(&made);
+        builder.build().unwrap().digest().to_owned()
+    };
+    let digests = [
+        build(12, 1.0, true),
+        build(13, 1.0, true),
+        build(13, 2.0, true),
+        build(13, 1.0, false),
+        build(13, 2.0, false),
+    ];
+    for (index, digest) in digests.iter().enumerate() {
+        assert!(!digests[..index].contains(digest), "{index}");
+    }
+    assert_eq!(build(13, 1.0, false), digests[3]);
+}
+
+#[test]
+fn dimensions_without_a_name_of_their_own_are_set_by_place() {
+    let model = |sizes: &[(&str, usize)]| {
+        let mut builder = ModelBuilder::new("open");
+        let image = builder.open_input("x", &["batch", "3", "?", "?"]);
+        let state = builder.open_input("state", &["2", "batch"]);
+        let (made, kept) = (builder.node("Relu", &[&image]), builder.node("Relu", &[&state]));
+        builder.output(&made);
+        builder.output(&kept);
+        let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
+        builder.build_with(&ReadOptions { dimensions, ..ReadOptions::default() })
+    };
+    let message = model(&[("?", 7)]).unwrap_err().to_string();
+    assert!(message.contains("x.2 (") && message.contains("x.3 (") && !message.contains("batch"), "{message}");
+    let model = model(&[("x.2", 5), ("x.3", 6), ("batch", 4)]).unwrap();
+    let shapes: Vec<&[usize]> =
+        model.graph().inputs().iter().map(|&id| model.graph().value(id).shape.as_ref().unwrap().dimensions()).collect();
+    assert_eq!(shapes, [&[4, 3, 5, 6][..], &[2, 4]]);
+}
+
+/// A dequantised value with two readers: each has a dequantisation of its own, so that integers cross between them.
+#[test]
+fn every_reader_dequantises_for_itself() {
+    let mut builder = ModelBuilder::new("shared");
+    let image = builder.input("image", [1, 4]);
+    let scale = builder.weight("scale", &Weight::from_f32([], vec![0.1]));
+    let zero = Weight { data_type: DataType::U8, shape: Vec::new().into(), data: vec![7].into() };
+    let zero = builder.weight("zero", &zero);
+    let integers = builder.node("QuantizeLinear", &[&image, &scale, &zero]);
+    let floats = builder.node("DequantizeLinear", &[&integers, &scale, &zero]);
+    let (one, other) = (builder.node("Relu", &[&floats]), builder.node("Neg", &[&floats]));
+    let sum = builder.node("Add", &[&floats, &floats]);
+    for result in [&one, &other, &sum] {
+        builder.output(result);
+    }
+    let model = builder.build().unwrap();
+    let graph = model.graph();
+    let dequantizations = graph.operators().iter().filter(|operator| operator.op_type == "DequantizeLinear");
+    assert_eq!(dequantizations.count(), 3);
+    for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type == "DequantizeLinear") {
+        assert_eq!(graph.readers(graph.operator(id).outputs[0]).len(), 1);
+    }
 }
 
 proptest! {

@@ -64,9 +64,7 @@ fn join_cycles(graph: &Graph, groups: &mut UnionFind<usize>) {
         let group = groups.find_mut(id.index());
         nodes.entry(group).or_insert_with(|| contracted.add_node(group));
     }
-    for (from, to) in
-        graph.dependencies().edge_indices().filter_map(|edge| graph.dependencies().edge_endpoints(edge))
-    {
+    for (from, to) in graph.dependencies().edge_indices().filter_map(|edge| graph.dependencies().edge_endpoints(edge)) {
         let [from, to] = [from, to].map(|node| groups.find_mut(node.index()));
         if from != to
             && let (Some(&from), Some(&to)) = (nodes.get(&from), nodes.get(&to))

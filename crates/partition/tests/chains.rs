@@ -30,7 +30,9 @@ fn random_graph(edges: &[(usize, usize)], kinds: &[u8], untyped: &[bool]) -> Gra
         if reads.is_empty() {
             reads.push(input);
         }
-        builder.operator(NewOperator::new(format!("o{index}"), op_type, kind).reads(reads).makes([values[index]])).unwrap();
+        builder
+            .operator(NewOperator::new(format!("o{index}"), op_type, kind).reads(reads).makes([values[index]]))
+            .unwrap();
     }
     builder.output(values[kinds.len() - 1]);
     builder.build().unwrap()

@@ -19,6 +19,11 @@ use crate::problem::UNSUPPORTED;
 /// How long and how far mapping a subgraph may go on; stages consist of many.
 const MAPPING_TIME: Duration = Duration::from_millis(300);
 const MAPPING_GAP: f64 = 0.005;
+/// Subgraphs whose operators take less than this in all are searched for as much less long: hand-overs decide, and nobody waits for
+/// them.
+const WORTH_ALL_TIME: Nanoseconds = Nanoseconds(1_000_000);
+/// The shortest search.
+const LEAST_MAPPING_TIME: Duration = Duration::from_millis(1);
 
 /// Several processors that may own a stage together, and what each range of blocks takes them.
 ///
@@ -259,7 +264,14 @@ impl Team {
         if problem.is_empty() || problem.fix(problem.len() - 1, end).is_err() {
             return Ok(None);
         }
-        let limits = Limits { time: MAPPING_TIME, gap: MAPPING_GAP, cancelled: None };
+        // A gap below a single hand-over is not worth a search, whatever part of a small network it is.
+        let pairs = processors.iter().flat_map(|from| processors.iter().map(move |to| (*from, *to)));
+        let hand_overs = pairs.filter(|(from, to)| from != to).map(|(from, to)| table.transfer(from, to, 0));
+        let slack = hand_overs.min().unwrap_or_default();
+        let work: u64 = (0..problem.len()).fold(0, |sum, node| sum.saturating_add(problem.least_time(node)));
+        let share = (work as f64 / WORTH_ALL_TIME.0 as f64).min(1.0);
+        let time = MAPPING_TIME.mul_f64(share).max(LEAST_MAPPING_TIME);
+        let limits = Limits { time, gap: MAPPING_GAP, slack, cancelled: None };
         let mapping = Exact.map(&problem, &limits)?;
         let lists = mapping.order.iter().map(|nodes| {
             nodes.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()).collect::<Vec<OperatorId>>()

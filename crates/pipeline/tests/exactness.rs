@@ -50,6 +50,18 @@ fn evaluated(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable,
         .collect()
 }
 
+/// A network of which nothing is known takes no time: there is no shorter period than none, so the front has an end.
+#[test]
+fn a_network_without_work_has_a_front() {
+    let case = Case { times: vec![vec![Some(0); 3]; 3], ..Case::with_cores(vec![2, 1], 3) };
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    let front = pareto_front(&problem).unwrap();
+    assert_eq!(front.len(), 1);
+    assert_eq!((front[0].period, front[0].latency), (Nanoseconds(0), Nanoseconds(0)));
+    assert_eq!(best_period(&problem).unwrap().period, Nanoseconds(0));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -193,9 +193,7 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
         let split =
             |index: usize| replica.splits.iter().position(|split| split.operators.contains(&tasks[index].operator));
         let goes_on = previous.is_some_and(|previous| match (split(previous), split(index)) {
-            (None, None) => {
-                is_bound || remote.is_empty() && !members(atoms[previous]).any(|member| is_awaited[member])
-            }
+            (None, None) => is_bound || remote.is_empty() && !members(atoms[previous]).any(|member| is_awaited[member]),
             (before, now) => before == now,
         });
         here.extend(remote);

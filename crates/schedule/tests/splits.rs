@@ -167,3 +167,70 @@ fn an_accelerator_works_for_one_stage() {
     };
     assert!(unknown.validate(&graph, &board()).is_err());
 }
+
+/// `x -> quantize -> dequantize -> conv -> relu -> quantize`: from the dequantisation on, it is one operator.
+#[test]
+fn quantised_operators_are_not_taken_apart() {
+    let mut builder = GraphBuilder::new("quantised");
+    let value = |builder: &mut GraphBuilder, name: &str, data_type| {
+        builder.value(name, Some(data_type), Some(Shape::from([1, 8, 1, 1]))).unwrap()
+    };
+    let types = [DataType::F32, DataType::U8, DataType::F32, DataType::F32, DataType::F32, DataType::U8];
+    let names = ["x", "q", "d", "c", "r", "y"];
+    let values: Vec<_> = names.into_iter().zip(types).map(|(name, own)| value(&mut builder, name, own)).collect();
+    builder.input(values[0]);
+    let convolution = OperatorKind::QuantizedConvolution(Convolution {
+        input_channels: 8,
+        output_channels: 8,
+        kernel: vec![1, 1],
+        strides: vec![1, 1],
+        dilations: vec![1, 1],
+        groups: 1,
+    });
+    let operators = [
+        ("quantize", "QuantizeLinear", OperatorKind::Quantization),
+        ("dequantize", "DequantizeLinear", OperatorKind::Quantization),
+        ("conv", "Conv", convolution),
+        ("relu", "Relu", OperatorKind::Activation),
+        ("again", "QuantizeLinear", OperatorKind::Quantization),
+    ];
+    for (index, (name, op_type, kind)) in operators.into_iter().enumerate() {
+        let operator = NewOperator::new(name, op_type, kind).reads([values[index]]).makes([values[index + 1]]);
+        builder.operator(operator).unwrap();
+    }
+    builder.output(values[5]);
+    let graph = builder.build().unwrap();
+    let ids: Vec<OperatorId> = graph.order().to_vec();
+    let schedule = |first: &[OperatorId], second: &[OperatorId]| {
+        let stage = |core: u32, own: &[OperatorId]| Stage {
+            replicas: vec![Replica::single(Processor::new("B", [core]), own.to_vec())],
+        };
+        Schedule { stages: vec![stage(0, first), stage(1, second)] }
+    };
+    for cut in 1..5 {
+        let checked = schedule(&ids[..cut], &ids[cut..]).validate(&graph, &board());
+        match cut {
+            // Between the quantisation and the dequantisation, integers cross.
+            1 => assert_eq!(checked, Ok(())),
+            _ => assert!(matches!(checked, Err(ScheduleError::Quantised { stage: 2, .. })), "{cut}: {checked:?}"),
+        }
+    }
+    // It is divided as a whole: from the dequantisation to the quantisation.
+    assert_eq!(graph.channel_units(ids[2]), None);
+    assert_eq!(graph.channel_followers(ids[1]), ids[2..]);
+    let split = |operators: &[OperatorId]| {
+        let assignment = |core: u32, own: &[OperatorId]| Assignment {
+            processor: Processor::new("B", [core]),
+            operators: own.to_vec(),
+        };
+        let replica = Replica {
+            assignments: vec![assignment(0, &ids), assignment(1, operators)],
+            splits: vec![ChannelSplit { operators: operators.to_vec(), channels: vec![5, 3] }],
+        };
+        Schedule { stages: vec![Stage { replicas: vec![replica] }] }.validate(&graph, &board())
+    };
+    assert_eq!(split(&ids[1..]), Ok(()));
+    for part in [&ids[1..3], &ids[1..4], &ids[2..]] {
+        assert!(matches!(split(part), Err(ScheduleError::Split { .. })), "{part:?}");
+    }
+}

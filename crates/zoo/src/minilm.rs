@@ -88,7 +88,8 @@ fn sum_and_normalise(layers: &mut Layers, left: &str, right: &str) -> String {
 
 /// The activation as exporters write it.
 fn gelu(layers: &mut Layers, input: &str) -> String {
-    let constant = |layers: &mut Layers, value: f32| layers.builder.weight("constant", &Weight::from_f32([], vec![value]));
+    let constant =
+        |layers: &mut Layers, value: f32| layers.builder.weight("constant", &Weight::from_f32([], vec![value]));
     let root = constant(layers, 2_f32.sqrt());
     let scaled = layers.builder.node("Div", &[input, &root]);
     let error = layers.builder.node("Erf", &[&scaled]);

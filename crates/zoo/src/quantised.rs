@@ -103,8 +103,11 @@ impl Layers {
         let scales: Vec<f32> =
             (0..filters).map(|filter| input_scale * scales[if scales.len() == 1 { 0 } else { filter }]).collect();
         let values: Vec<f32> = (0..filters).map(|_| (self.uniform() * 2.0 - 1.0) * 0.08).collect();
-        let data: Vec<u8> =
-            values.iter().zip(&scales).flat_map(|(value, scale)| ((value / scale).round() as i32).to_le_bytes()).collect();
+        let data: Vec<u8> = values
+            .iter()
+            .zip(&scales)
+            .flat_map(|(value, scale)| ((value / scale).round() as i32).to_le_bytes())
+            .collect();
         let bias = Weight { data_type: DataType::I32, shape: [filters].into(), data: data.into() };
         let bias = self.builder.weight("bias", &bias);
         let scale = self.builder.weight("scale", &Weight::from_f32([filters], scales));
@@ -126,7 +129,13 @@ impl Layers {
     }
 
     /// Maximum over a window: of the integers as of the numbers that they stand for.
-    pub(crate) fn quantised_max_pool(&mut self, input: &QuantisedMap, kernel: usize, stride: usize, padding: usize) -> QuantisedMap {
+    pub(crate) fn quantised_max_pool(
+        &mut self,
+        input: &QuantisedMap,
+        kernel: usize,
+        stride: usize,
+        padding: usize,
+    ) -> QuantisedMap {
         let data = self.dequantised(input);
         let pooled = self.max_pool(&Map { name: data, ..input.map.clone() }, kernel, stride, padding);
         self.requantised(&pooled, input)
@@ -147,7 +156,12 @@ impl Layers {
     }
 
     /// The sum of two maps, with an activation.
-    pub(crate) fn quantised_add(&mut self, left: &QuantisedMap, right: &QuantisedMap, activation: Activation) -> QuantisedMap {
+    pub(crate) fn quantised_add(
+        &mut self,
+        left: &QuantisedMap,
+        right: &QuantisedMap,
+        activation: Activation,
+    ) -> QuantisedMap {
         let (first, second) = (self.dequantised(left), self.dequantised(right));
         let sum = self.builder.node("Add", &[&first, &second]);
         let name = self.activate(&sum, activation);
@@ -181,7 +195,8 @@ impl Layers {
     /// Every token times a matrix, and a bias, as `onnxruntime.quantization` writes it (5 operators).
     pub(crate) fn dynamic_product(&mut self, input: &DynamicValue, width: usize, units: usize) -> String {
         let limit = 3_f32.sqrt() / (width as f32).sqrt();
-        let data: Vec<u8> = (0..width * units).map(|_| ((self.uniform() * 2.0 - 1.0) * 127.0).round() as i8 as u8).collect();
+        let data: Vec<u8> =
+            (0..width * units).map(|_| ((self.uniform() * 2.0 - 1.0) * 127.0).round() as i8 as u8).collect();
         let weight = Weight { data_type: DataType::I8, shape: [width, units].into(), data: data.into() };
         let weight = self.builder.weight("matrix", &weight);
         let weight_zero = Weight { data_type: DataType::I8, shape: Vec::new().into(), data: vec![0].into() };
@@ -220,7 +235,8 @@ impl Layers {
         let flat = self.reshape(&data, &[1, input.map.channels as i64, positions as i64]);
         let flat = self.requantised(&Map { name: flat, ..input.map.clone() }, input);
         let data = self.dequantised(&flat);
-        let (weight, _) = self.quantised_weights(&[units, input.map.channels], (1.0 / input.map.channels as f32).sqrt(), false);
+        let (weight, _) =
+            self.quantised_weights(&[units, input.map.channels], (1.0 / input.map.channels as f32).sqrt(), false);
         let name = self.builder.node("MatMul", &[&weight, &data]);
         let map = Map { name: name.clone(), channels: units, ..input.map.clone() };
         let product = self.quantise(&name, &map, Range::Symmetric(COVERED * input.power.sqrt()), input.power);

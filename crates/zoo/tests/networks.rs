@@ -44,7 +44,8 @@ fn networks_are_the_published_ones() {
         let macs = weighted(graph).map(|operator| operator.work.macs).sum::<u64>() as f64 / 1e9;
         assert!((macs / giga_macs - 1.0).abs() < 0.02, "{name}: {macs:.3} giga-MACs, expected {giga_macs}");
         // Of 8 bits or of 32; scales and the like are those of quantised networks alone.
-        let is_weighted = |operator: &&millstream_graph::Operator| !name.ends_with("-int8") || operator.work.gemm.is_some();
+        let is_weighted =
+            |operator: &&millstream_graph::Operator| !name.ends_with("-int8") || operator.work.gemm.is_some();
         let bytes: u64 = graph.operators().iter().filter(is_weighted).map(|operator| operator.work.weight_bytes).sum();
         let parameters = bytes as f64 / if name.ends_with("-int8") { 1e6 } else { 4e6 };
         assert!((parameters / million_parameters - 1.0).abs() < 0.03, "{name}: {parameters:.2} million parameters");

@@ -59,7 +59,14 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate, help_heading = "Length and rate")]
     pub(crate) frame_rate: Option<f64>,
     /// What becomes of a frame that arrives and finds no room
-    #[arg(long, value_enum, value_name = "POLICY", default_value = "wait", requires = "frame_rate", help_heading = "Length and rate")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "POLICY",
+        default_value = "wait",
+        requires = "frame_rate",
+        help_heading = "Length and rate"
+    )]
     pub(crate) when_late: WhenLate,
     /// Count the frames that take longer than this, such as 40ms, from their arrival to their result
     #[arg(long, value_name = "TIME", help_heading = "Length and rate")]

@@ -223,7 +223,7 @@ fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
             let places: Option<Vec<ProcessorIndex>> = set.into_iter().map(|class| case.table.find(class)).collect();
             let Some(places) = places else { continue };
             let with = |mapper: &(dyn Mapper + Sync)| {
-                let limits = Limits { time: TIME, gap: 0.01, cancelled: None };
+                let limits = Limits { time: TIME, gap: 0.01, ..Limits::default() };
                 compose(&case.graph, &parts, &case.table, &places, mapper, &limits, threads)
             };
             let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&Exact)?.makespan.seconds()];

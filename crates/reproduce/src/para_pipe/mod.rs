@@ -223,11 +223,11 @@ fn solve(
     processors: &[ProcessorIndex],
     threads: usize,
 ) -> Result<millstream_mapping::NetworkMapping, MappingError> {
-    let limits = Limits { time: PROOF_TIME, gap: 0.0, cancelled: None };
+    let limits = Limits { time: PROOF_TIME, gap: 0.0, ..Limits::default() };
     let mapped = map_network(graph, parts, costs, processors, &limits, threads)?;
     if mapped.gap() <= GAP {
         return Ok(mapped);
     }
-    let limits = Limits { time: TIME, gap: GAP, cancelled: None };
+    let limits = Limits { time: TIME, gap: GAP, ..Limits::default() };
     map_network(graph, parts, costs, processors, &limits, threads)
 }

@@ -95,7 +95,8 @@ pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
     for id in chain.operators(0..chain.blocks().len()) {
         // Blocks of quantised networks stay whole.
         let block = chain.blocks().iter().find(|block| block.operators.contains(&id));
-        let first = block.and_then(|block| block.operators.first()).filter(|first| is_quantised(graph) && **first != id);
+        let first =
+            block.and_then(|block| block.operators.first()).filter(|first| is_quantised(graph) && **first != id);
         if let Some(first) = first {
             home[id.index()] = home[first.index()];
             lists[home[id.index()]].push(id);

@@ -8,6 +8,7 @@ pub(crate) mod sink;
 pub(crate) mod supply;
 mod table;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +20,9 @@ use millstream_cost::CostTable;
 use millstream_frames::{Frame, FrameSet, Golden};
 use millstream_pipeline::Objective;
 use millstream_profile::PowerSensors;
-use millstream_runtime::{Engine, EngineOptions, FrameResult, Goal, StageMetrics, TuningEvent, TuningEventKind, TuningPolicy};
+use millstream_runtime::{
+    Engine, EngineOptions, FrameResult, Goal, StageMetrics, TuningEvent, TuningEventKind, TuningPolicy,
+};
 use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, ScheduleSetDocument, Stage};
 
 use crate::adaptive::ModelPlanner;
@@ -55,7 +58,9 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         files::check_folder(folder)?;
     }
     let path = &command.scheduled.schedule;
-    if command.scheduled.model.model.is_none() && std::fs::read_to_string(path).is_ok_and(|text| ScheduleSetDocument::is_one(&text)) {
+    // With a model, the default file may well be another one's.
+    let is_meant = command.scheduled.model.model.is_none() || path != Path::new(plans::DEFAULT_SCHEDULE);
+    if is_meant && std::fs::read_to_string(path).is_ok_and(|text| ScheduleSetDocument::is_one(&text)) {
         return several::run(command);
     }
     let (board, planned) = plans::load(command)?;
@@ -83,7 +88,11 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         output::remark(format!("wrote {}", path.display()));
     }
     if let Some(folder) = &command.output {
-        output::remark(format!("wrote the results of {} frames to {}", runs.iter().map(|run| run.frames).sum::<usize>(), folder.display()));
+        output::remark(format!(
+            "wrote the results of {} frames to {}",
+            runs.iter().map(|run| run.frames).sum::<usize>(),
+            folder.display()
+        ));
     }
     if command.json {
         output::json(&report(runs))?;
@@ -126,8 +135,10 @@ fn run_one(command: &RunCommand, planned: &Planned, board: &Board) -> Result<(Ne
     let reference = Reference::new(network, &backend, board)?;
     let golden = golden(command, network, &*backend, board)?;
     let engine = start(network, board, schedule, &backend, &options)?;
-    let objective: Objective = document.objective.parse().map_err(|error| anyhow::anyhow!("the schedule's objective: {error}"))?;
-    let adaptation = costs.as_ref().map(|costs| (ModelPlanner::new(network, board, costs, objective), policy(objective)));
+    let objective: Objective =
+        document.objective.parse().map_err(|error| anyhow::anyhow!("the schedule's objective: {error}"))?;
+    let adaptation =
+        costs.as_ref().map(|costs| (ModelPlanner::new(network, board, costs, objective), policy(objective)));
     let sink = Sink::new(&reference).writing_to(command.output.clone()).expecting(golden, command.tolerance);
     let stream = stream(&engine, &reference, sink, command, adaptation, network.has_own_frames())?;
     if let Some(path) = &command.trace {

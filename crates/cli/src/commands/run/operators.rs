@@ -34,7 +34,9 @@ pub(crate) fn measure(
         for assignment in stage.replicas.iter().flat_map(|replica| &replica.assignments) {
             let processor = &assignment.processor;
             let supports = |&id: &OperatorId| backend.supports(id, processor);
-            if classes.contains(&processor.class()) && stage.replicas.len() > 1 || !segment.operators.iter().all(supports) {
+            if classes.contains(&processor.class()) && stage.replicas.len() > 1
+                || !segment.operators.iter().all(supports)
+            {
                 continue;
             }
             classes.push(processor.class());

@@ -13,6 +13,9 @@ use crate::model::Network;
 use crate::planning::{Aim, Plans};
 use crate::{files, machine, output, profiling};
 
+/// The file that is read where none is named.
+pub(crate) const DEFAULT_SCHEDULE: &str = "schedule.json";
+
 /// A schedule with its network.
 pub(crate) struct Planned {
     pub(crate) network: Network,
@@ -26,7 +29,7 @@ pub(crate) fn load(command: &RunCommand) -> Result<(Board, Vec<Planned>)> {
     let board = machine::board(command.scheduled.board.board.as_deref())?;
     let model = command.scheduled.model.model.as_deref();
     // The default file may be of another model, or not be there at all.
-    if let (Some(source), true) = (model, path == Path::new("schedule.json")) {
+    if let (Some(source), true) = (model, path == Path::new(DEFAULT_SCHEDULE)) {
         let network = Network::load(source, &command.scheduled.model.dimensions)?;
         let is_of_model = |document: &ScheduleDocument| document.model.digest == network.model.digest();
         let known = std::fs::read_to_string(path).ok().filter(|text| !SizesDocument::is_one(text));
@@ -36,7 +39,9 @@ pub(crate) fn load(command: &RunCommand) -> Result<(Board, Vec<Planned>)> {
         }
     }
     let context = || path.display().to_string();
-    let text = files::read(path).with_context(|| format!("make a schedule with: cargo xtask schedule -o {}", path.display()))?;
+    let text = files::read(path).map_err(|error| {
+        anyhow::anyhow!("{error:#}; make a schedule with: cargo xtask schedule --output {}", path.display())
+    })?;
     if SizesDocument::is_one(&text) {
         if model.is_some() {
             bail!("{}: the file names its network; leave --model out", path.display());

@@ -103,7 +103,12 @@ impl LatencySummary {
             let rank = (share * seconds.len() as f64).ceil() as usize;
             seconds.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
         };
-        Self { p50_seconds: quantile(0.5), p90_seconds: quantile(0.9), p99_seconds: quantile(0.99), max_seconds: quantile(1.0) }
+        Self {
+            p50_seconds: quantile(0.5),
+            p90_seconds: quantile(0.9),
+            p99_seconds: quantile(0.99),
+            max_seconds: quantile(1.0),
+        }
     }
 }
 

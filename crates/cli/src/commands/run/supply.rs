@@ -58,7 +58,8 @@ impl Camera {
         is_enough: impl Fn(u64) -> bool + Sync,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        let shutter = Shutter { camera: self, engine, reference, submitted: Mutex::default(), dropped: AtomicU64::new(0) };
+        let shutter =
+            Shutter { camera: self, engine, reference, submitted: Mutex::default(), dropped: AtomicU64::new(0) };
         let is_done = AtomicBool::new(false);
         let is_stopped = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {

@@ -97,7 +97,7 @@ fn print_results(run: &NetworkRun) {
         count => format!("{count} different ones, {origin}"),
     };
     output::line(format!(
-        "Results:    {} frames ({different}) checked against sequential inference, largest difference {:.1e} of the largest element",
+        "Results:    {} frames checked against sequential inference ({different}), largest difference {:.1e} of the largest element",
         run.checked_frames, run.largest_difference
     ));
     if let Some(expected) = &run.expected {

