@@ -14,6 +14,7 @@ impl FromStr for Budget {
         let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
         let amount: f64 = digits.parse().map_err(|_| wrong())?;
         let seconds = match &text[digits.len()..] {
+            "us" => amount / 1e6,
             "ms" => amount / 1e3,
             "s" | "" => amount,
             "m" | "min" => amount * 60.0,

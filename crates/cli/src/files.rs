@@ -45,11 +45,12 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails early if files could not be written into a folder. The folder is made if it is missing.
+/// Fails early if files could not be written into a folder, which is made with the first of them if it is missing.
 pub(crate) fn check_folder(folder: &Path) -> Result<()> {
     let failed = || format!("cannot write into {}", folder.display());
-    fs::create_dir_all(folder).with_context(failed)?;
-    NamedTempFile::new_in(folder).with_context(failed)?;
+    let existing = folder.ancestors().find(|ancestor| ancestor.exists() || ancestor.as_os_str().is_empty());
+    let existing = existing.filter(|ancestor| !ancestor.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    NamedTempFile::new_in(existing).with_context(failed)?;
     Ok(())
 }
 

@@ -26,6 +26,10 @@ pub(crate) struct Network {
     /// Frames from files, or made up when they are first needed.
     frames: OnceLock<FrameSet>,
     has_own_frames: bool,
+    /// What made-up frames are called.
+    label: String,
+    /// Set once the network has taken the first frame.
+    is_tried: OnceLock<()>,
 }
 
 impl Network {
@@ -69,6 +73,8 @@ impl Network {
             options,
             frames: OnceLock::new(),
             has_own_frames: false,
+            label: "frame".to_owned(),
+            is_tried: OnceLock::new(),
         })
     }
 
@@ -101,6 +107,11 @@ impl Network {
         Self { frames: OnceLock::from(frames), has_own_frames: true, ..self }
     }
 
+    /// The same with made-up frames that are called after its sizes.
+    pub(crate) fn labelled_by_size(self) -> Self {
+        Self { label: self.sizes().replace(' ', "-"), ..self }
+    }
+
     /// Whether the frames are the user's.
     pub(crate) fn has_own_frames(&self) -> bool {
         self.has_own_frames
@@ -116,13 +127,19 @@ impl Network {
         let maker = FrameMaker::tried(&self.model, &mut whole)?;
         let made_up = maker.different_frames(MADE_UP_FRAMES)?;
         let labelled = made_up.into_iter().enumerate();
-        let frames = labelled.map(|(index, tensors)| Frame { label: format!("frame-{index}"), tensors });
+        let frames = labelled.map(|(index, tensors)| Frame { label: format!("{}-{index}", self.label), tensors });
         Ok(&self.frames.get_or_init(|| FrameSet { frames: frames.collect() }).frames)
     }
 
     /// The first of the frames.
     pub(crate) fn first_frame(&self, backend: &dyn Backend, board: &Board) -> Result<&[Tensor]> {
         let first = self.frames(backend, board)?.first().context("there is no frame")?;
+        // Before anything is measured with it.
+        if self.has_own_frames && self.is_tried.get().is_none() {
+            let refused = || format!("the network refuses the frame '{}'", first.label);
+            self.prepare_whole(backend, board)?.run(&first.tensors).with_context(refused)?;
+            self.is_tried.get_or_init(|| ());
+        }
         Ok(&first.tensors)
     }
 

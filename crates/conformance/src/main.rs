@@ -31,6 +31,13 @@ struct Count {
     wrong: usize,
 }
 
+impl Count {
+    /// Whether as many models as ever reach each way of running: a fault that ONNX Runtime seems to share would be counted as its own.
+    fn has_enough(&self) -> bool {
+        self.agree >= 1490 && self.two_stages >= 340 && self.splits >= 55 && self.differ_from_suite <= 12
+    }
+}
+
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().ok_or("give the folder of the models")?);
@@ -63,7 +70,13 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     );
     // The plain closing line that tools read.
     println!("{} passed, {} failed", count.agree + count.refused + count.not_by_onnx_runtime, count.wrong);
-    Ok(count.wrong == 0 && count.agree > 0)
+    let has_all = !part.is_empty() || count.has_enough();
+    if !has_all {
+        println!(
+            "fewer models run, are cut, divided, or agree with the suite than should: something does not reach them any more"
+        );
+    }
+    Ok(count.wrong == 0 && count.agree + count.refused > 0 && has_all)
 }
 
 fn judge(case: &Case, outcome: &Outcome, refusals: &Refusals, count: &mut Count) {

@@ -26,7 +26,7 @@ pub fn read_arrays(path: &Path) -> Result<Vec<(String, Tensor)>, FramesError> {
         let mut entry = archive.by_index(index).map_err(|error| format(error.to_string()))?;
         let name = entry.name().map_err(|error| format(error.to_string()))?.into_owned();
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
-        let header = NpyHeader::from_reader(&mut entry).map_err(|error| wrong(&name, error.to_string()))?;
+        let header = header(&mut entry).map_err(|detail| wrong(&name, detail))?;
         let tensor = tensor(&header, entry).map_err(|detail| wrong(&name, detail))?;
         arrays.push((name, tensor));
     }
@@ -41,9 +41,40 @@ pub fn read_arrays(path: &Path) -> Result<Vec<(String, Tensor)>, FramesError> {
 pub fn read_single(path: &Path) -> Result<Tensor, FramesError> {
     let file = File::open(path).map_err(FramesError::reading(path))?;
     let mut reader = BufReader::new(file);
-    let header = NpyHeader::from_reader(&mut reader)
-        .map_err(|error| FramesError::format(path, format!("it is no .npy file: {error}")))?;
+    let header =
+        header(&mut reader).map_err(|detail| FramesError::format(path, format!("it is no .npy file: {detail}")))?;
     tensor(&header, reader).map_err(|detail| FramesError::format(path, detail))
+}
+
+/// The most bytes that the text of a header has.
+const MOST_HEADER_BYTES: u32 = 1 << 16;
+
+/// Reads a header. The library multiplies the sizes that stand in it without looking, so they are looked at before.
+fn header(reader: &mut impl Read) -> Result<NpyHeader, String> {
+    let text = |error: std::io::Error| error.to_string();
+    let mut bytes = vec![0; 8];
+    reader.read_exact(&mut bytes).map_err(text)?;
+    let is_first_version = bytes[6] == 1;
+    let start = bytes.len();
+    bytes.resize(start + if is_first_version { 2 } else { 4 }, 0);
+    reader.read_exact(&mut bytes[start..]).map_err(text)?;
+    let length = bytes[start..].iter().rev().fold(0_u32, |length, &byte| length << 8 | u32::from(byte));
+    if !bytes.starts_with(b"\x93NUMPY") || length > MOST_HEADER_BYTES {
+        return Err("it does not begin like one".to_owned());
+    }
+    let start = bytes.len();
+    bytes.resize(start + length as usize, 0);
+    reader.read_exact(&mut bytes[start..]).map_err(text)?;
+    let head = String::from_utf8_lossy(&bytes[start..]);
+    let shape = head.split_once("'shape'").and_then(|(_, rest)| rest.split_once('('));
+    let sizes = shape.and_then(|(_, rest)| rest.split_once(')')).map_or("", |(sizes, _)| sizes);
+    let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
+    // An element has 16 bytes at the most.
+    let bytes_in_all = sizes.into_iter().try_fold(16_u64, |product, size| product.checked_mul(size.parse().ok()?));
+    if bytes_in_all.is_none() {
+        return Err("its shape is too large".to_owned());
+    }
+    NpyHeader::from_reader(bytes.as_slice()).map_err(text)
 }
 
 /// The elements that follow a header.
@@ -123,7 +154,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Tensor, String> {
         let mut reader = bytes;
-        let header = NpyHeader::from_reader(&mut reader).map_err(|error| error.to_string())?;
+        let header = header(&mut reader)?;
         tensor(&header, reader)
     }
 
@@ -138,6 +169,8 @@ mod tests {
     fn damaged_arrays_are_refused() {
         assert!(read(&npy("<f4", "False", "(2,)", &[0; 7])).unwrap_err().contains("7 bytes"));
         assert!(read(&npy("<f4", "False", "(18446744073709551615, 2)", &[0; 8])).is_err());
+        assert!(read(&npy("<f4", "False", "(0, 18446744073709551615, 2)", &[])).is_err());
+        assert!(read(&npy("<f4", "False", "(2305843009213693952, 3, 64, 48)", &[0; 8])).is_err());
         assert!(read(&npy("<f4", "False", "(1000000000000,)", &[0; 8])).unwrap_err().contains("needs 4000000000000"));
         assert!(read(&npy("<c8", "False", "(1,)", &[0; 8])).unwrap_err().contains("c8"));
         assert!(read(b"no array").is_err());

@@ -146,11 +146,12 @@ impl Elements {
         }
     }
 
-    /// The largest magnitude of a finite element; never zero.
+    /// The largest magnitude of a finite element; 1 if all are zero, for then differences are told as they are.
     fn largest_finite(&self) -> f64 {
         let Self::Floats(elements) = self else { return 1.0 };
         let finite = elements.iter().copied().filter(|element| element.is_finite());
-        finite.fold(f64::MIN_POSITIVE, |largest, element| largest.max(element.abs()))
+        let largest = finite.fold(0.0, |largest: f64, element| largest.max(element.abs()));
+        if largest > 0.0 { largest } else { 1.0 }
     }
 
     /// How far an element is from another tensor's at the same place.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_backend::Tensor;
-use millstream_graph::{Graph, Value};
+use millstream_graph::{DataType, Graph, Value};
 
 use crate::array::{read_arrays, read_single};
 use crate::compare::{Difference, Tolerance, compare};
@@ -92,7 +92,10 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
     let arrays = match (is_single, outputs) {
         (true, [only]) => vec![(only.name.clone(), read_single(path)?)],
         (true, _) => {
-            return Err(format(format!("the network has {} outputs; give a .npz file with their names", outputs.len())));
+            return Err(format(format!(
+                "the network has {} outputs; give a .npz file with their names",
+                outputs.len()
+            )));
         }
         (false, _) => read_arrays(path)?,
     };
@@ -108,6 +111,7 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
             let has = named(arrays.iter().map(|(name, _)| name.as_str()).collect());
             format(format!("nothing is expected of the output '{}'; it has {has}", output.name))
         })?;
+        let array = &as_written(array, output);
         // A shape that is not known before a frame came can't tell one frame from several.
         let of_frames = if count == 1 { single(array, output) } else { frames(array, output) };
         let of_frames = of_frames.map_err(format)?;
@@ -125,10 +129,17 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
     Ok(expected)
 }
 
-fn single(array: &Tensor, output: &Value) -> Result<Vec<Tensor>, String> {
-    match frames(array, output) {
-        Ok(frames) if frames.len() != 1 => Ok(frames),
-        Ok(_) => Ok(vec![array.clone()]),
-        Err(detail) => Err(detail),
+/// Files hold numbers of 16 bits with a short fraction as floats: NumPy has no such type.
+fn as_written(array: &Tensor, output: &Value) -> Tensor {
+    match array.as_f32().filter(|_| output.data_type == Some(DataType::Bf16)) {
+        Some(floats) => {
+            let bytes = floats.iter().flat_map(|&element| half::bf16::from_f32(element).to_ne_bytes()).collect();
+            Tensor::from_bytes(DataType::Bf16, array.shape().clone(), bytes)
+        }
+        None => array.clone(),
     }
+}
+
+fn single(array: &Tensor, output: &Value) -> Result<Vec<Tensor>, String> {
+    if output.shape.is_none() { Ok(vec![array.clone()]) } else { frames(array, output) }
 }

@@ -10,6 +10,7 @@ use millstream_graph::{DataType, Shape, Value};
 
 use crate::FramesError;
 use crate::fit::expected;
+use crate::made_up::check_memory;
 
 /// How images become tensors: each pixel is multiplied by the scale, less the mean, divided by the standard deviation.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -117,6 +118,7 @@ pub(crate) fn read_image(path: &Path, value: &Value, options: &ImageOptions) -> 
             expected(value)
         ))
     })?;
+    check_memory(&format!("the pixels of {}", path.display()), value.bytes().unwrap_or(0))?;
     let image = resized(&image, &layout, options.resizing);
     let pixels = pixels(&image, &layout, options.order);
     elements(&pixels, value, &layout, options)

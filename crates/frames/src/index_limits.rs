@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use millstream_graph::{OperatorId, ValueId};
+use millstream_graph::{DataType, OperatorId, ValueId};
 use millstream_onnx::Model;
 
 /// Operators that hand integers on as they are, by the place of the input that they do it with.
@@ -79,7 +79,13 @@ fn rows(model: &Model, operator: OperatorId, place: usize) -> Option<u64> {
         ("GatherND" | "ScatterND", 1) => shape(0)?.dimensions().iter().map(|&size| size as u64).min(),
         ("OneHot", 0) => {
             let depth = model.weights().get(node.inputs().nth(1)?)?;
-            depth.data.first().map(|&depth| u64::from(depth))
+            let whole =
+                |bytes: &[u8]| u64::from_le_bytes(std::array::from_fn(|place| bytes.get(place).copied().unwrap_or(0)));
+            match depth.data_type {
+                DataType::F32 => depth.floats()?.first().map(|&depth| depth as u64),
+                DataType::I64 | DataType::I32 | DataType::U8 => Some(whole(&depth.data)),
+                _ => None,
+            }
         }
         _ => None,
     }

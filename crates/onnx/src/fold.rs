@@ -51,7 +51,9 @@ pub(crate) fn fold(
             known.insert(name.clone(), knowledge);
         }
         let is_result = node.output.iter().any(|name| results.contains(name.as_str()));
-        let all_known: Option<Vec<Weight>> = values.into_iter().collect();
+        // Shape arithmetic counts in 32 bits: of larger numbers it only knows that they are large.
+        let is_exact = node.input.iter().filter_map(|name| weights.get(name)).all(Weight::fits_32_bits);
+        let all_known: Option<Vec<Weight>> = if is_exact { values.into_iter().collect() } else { None };
         if let (false, Some(constants)) = (is_result || node.output.is_empty(), all_known) {
             weights.extend(node.output.iter().cloned().zip(constants));
             continue;

@@ -215,7 +215,8 @@ impl Model {
         channels: &Range<usize>,
     ) -> Result<(), OnnxError> {
         let Some(name) = node.input.get_mut(place).filter(|name| !name.is_empty()) else { return Ok(()) };
-        let sliced = format!("{name}[{}..{}]", channels.start, channels.end);
+        // The same constant may be divided along different dimensions.
+        let sliced = format!("{name}[{}..{} of dimension {axis}]", channels.start, channels.end);
         if let Some(weight) = self.weights.get(name.as_str()) {
             if !part.weights.iter().any(|(known, _)| *known == sliced) {
                 part.weights.push((sliced.clone(), Cow::Owned(weight.slice(axis, channels))));

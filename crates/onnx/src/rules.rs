@@ -1,6 +1,7 @@
 //! Which rule says what shape each operator makes: a table from ONNX operators to `rten-shape-inference`, with own rules where it
 //! knows fewer dimensions than ONNX.
 
+use millstream_graph::DataType;
 use rten_shape_inference::ops;
 use rten_shape_inference::{
     BinaryOp, InferShapes, InferShapesContext, ReductionOp, SymExpr, SymTensor, SymbolGen, UnaryOp, VariadicOp,
@@ -26,7 +27,11 @@ pub(crate) fn outputs(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64
             // MaxPool also gives places, in the same shape.
             Some([pooled.clone(), pooled].concat())
         }
-        _ => by_library(node, operands(node, known, opset)?),
+        _ => {
+            let is_integer = |known: &&Knowledge| matches!(known.data_type, Some(DataType::I64 | DataType::I32));
+            let are_integers = known.iter().flatten().all(is_integer);
+            by_library(node, &operands(node, known, opset)?, are_integers)
+        }
     }
 }
 
@@ -74,14 +79,18 @@ fn operands(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Optio
     Some(inputs)
 }
 
-fn by_library(node: &NodeProto, inputs: Vec<Option<SymTensor>>) -> Option<Vec<SymTensor>> {
-    let apply =
-        |rule: &dyn InferShapes| rule.infer_shapes(InferShapesContext::new(&inputs), &mut SymbolGen::new()).ok();
+/// The library's rules. Elements are followed through arithmetic only where `are_integers`: it counts in whole numbers.
+fn by_library(node: &NodeProto, inputs: &[Option<SymTensor>], are_integers: bool) -> Option<Vec<SymTensor>> {
+    let apply = |rule: &dyn InferShapes| rule.infer_shapes(InferShapesContext::new(inputs), &mut SymbolGen::new()).ok();
     let is_same_shape = SAME_SHAPE.split_whitespace().any(|op| op == node.op());
-    if is_same_shape {
+    let to_integer = matches!(node.int("to"), Some(6 | 7));
+    if is_same_shape || node.op() == "Cast" && !(are_integers && to_integer) {
         return apply(&UnaryOp);
     }
-    layout(node, &apply).or_else(|| arithmetic(node, &inputs, &apply)).or_else(|| products(node, &apply))
+    if !are_integers && matches!(node.op(), "Add" | "Sub" | "Mul" | "Div") {
+        return apply(&BinaryOp);
+    }
+    layout(node, &apply).or_else(|| arithmetic(node, inputs, &apply)).or_else(|| products(node, &apply))
 }
 
 type Apply<'a> = &'a dyn Fn(&dyn InferShapes) -> Option<Vec<SymTensor>>;
@@ -113,14 +122,19 @@ fn layout(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
         "Slice" => apply(&ops::Slice),
         "Split" => apply(&ops::Split { axis: int(node, "axis", 0)?, num_outputs: None }),
         "Pad" => apply(&ops::Pad),
-        "Resize" => apply(&ops::Resize),
+        // The rule knows neither.
+        "Resize"
+            if node.attribute("axes").is_none()
+                && node.text("keep_aspect_ratio_policy").is_none_or(|policy| policy == "stretch") =>
+        {
+            apply(&ops::Resize)
+        }
         "Upsample" => apply(&ops::Upsample),
         "DepthToSpace" => apply(&ops::DepthToSpace { block_size: u32::try_from(node.int("blocksize")?).ok()? }),
         "ConstantOfShape" => apply(&ops::ConstantOfShape { value: constant_of_shape(node) }),
         "Range" => apply(&ops::Range),
         "OneHot" => apply(&ops::OneHot { axis: int(node, "axis", -1)? }),
         "TopK" => apply(&ops::TopK { axis: Some(int(node, "axis", -1)?) }),
-        // Integer shape arithmetic passes through casts; fractions can't occur in it.
         "Identity" | "Cast" => apply(&ops::Identity),
         "Dropout" => apply(&UnaryOp).map(|shapes| [shapes.clone(), shapes].concat()),
         _ => None,

@@ -47,6 +47,14 @@ impl Weight {
         }
     }
 
+    /// Whether all elements of an integer tensor are numbers of 32 bits; of other tensors nothing is asked.
+    pub(crate) fn fits_32_bits(&self) -> bool {
+        const MOST_ASKED: usize = 1 << 12;
+        let is_asked = self.data_type == DataType::I64 && self.data.len() <= MOST_ASKED;
+        let fits = |value: i64| value.abs_diff(0) < u64::from(i32::MAX.unsigned_abs());
+        !is_asked || self.integers().is_none_or(|values| values.into_iter().all(fits))
+    }
+
     /// The elements of an f32 tensor.
     pub fn floats(&self) -> Option<Vec<f32>> {
         (self.data_type == DataType::F32)

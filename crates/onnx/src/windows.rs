@@ -98,7 +98,8 @@ pub(crate) fn transposed_convolution(node: &NodeProto, data: &[usize], filters: 
     let sizes = spatial.iter().enumerate().map(|(axis, &size)| {
         let steps = size.checked_mul(window.strides[axis])?;
         if window.is_same {
-            return Some(steps);
+            // Padding can't be negative: a window shorter than its stride leaves places out.
+            return (window.span(axis)? >= window.strides[axis] as i64).then_some(steps);
         }
         let (begin, end) = window.pads[axis];
         let apart = i64::try_from(steps.checked_sub(window.strides[axis])?).ok()?;

@@ -53,7 +53,8 @@ fn evaluated(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable,
 /// A network of which nothing is known takes no time: there is no shorter period than none, so the front has an end.
 #[test]
 fn a_network_without_work_has_a_front() {
-    let case = Case { times: vec![vec![Some(0); 3]; 3], ..Case::with_cores(vec![2, 1], 3) };
+    let mut case = Case::with_cores(vec![2, 1], 3);
+    case.times.iter_mut().flatten().for_each(|time| *time = Some(0));
     let (graph, board, table) = case.build();
     let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
     let front = pareto_front(&problem).unwrap();

@@ -50,7 +50,8 @@ pub fn replicated_period(times: &[Nanoseconds]) -> Nanoseconds {
         return *time;
     }
     let rate: f64 = times.iter().map(|time| 1.0 / time.0.max(1) as f64).sum();
-    Nanoseconds((1.0 / rate).round() as u64)
+    // However many share the frames, there is some time between two of them.
+    Nanoseconds(((1.0 / rate).round() as u64).max(1))
 }
 
 impl Schedule {

@@ -74,13 +74,37 @@ fn check_quantised(replica: &Replica, graph: &Graph, stage: usize) -> Result<(),
             let apart = |&producer: &OperatorId| {
                 graph.is_one_quantised_operator(producer, operator) && !own.contains(&producer)
             };
-            if let Some(producer) = producers.into_iter().find(apart) {
+            let producer = producers.into_iter().find(apart).or_else(|| {
+                let is_team = replica.assignments.len() > 1;
+                is_team.then(|| interrupted(graph, &assignment.operators, operator))?
+            });
+            if let Some(producer) = producer {
                 let name = |id: OperatorId| graph.operator(id).name.clone();
                 return Err(ScheduleError::Quantised { operator: name(operator), other: name(producer), stage });
             }
         }
     }
     Ok(())
+}
+
+/// What belongs to an operator of a processor but does not stand in a row with it: something between the two could need both the one's
+/// result and another processor's.
+fn interrupted(graph: &Graph, operators: &[OperatorId], operator: OperatorId) -> Option<OperatorId> {
+    let place = operators.iter().position(|&other| other == operator)?;
+    let tied = |reader: OperatorId| {
+        let producers = graph.operator(reader).inputs.iter().filter_map(|&value| graph.producer(value));
+        producers.filter(move |&producer| graph.is_one_quantised_operator(producer, reader))
+    };
+    tied(operator).find(|&producer| {
+        let Some(from) = operators.iter().position(|&other| other == producer) else { return false };
+        // Everything between is one with what stands before or behind it.
+        let between = operators.get(from + 1..place).unwrap_or_default();
+        between.iter().any(|&other| {
+            let readers = graph.operator(other).outputs.iter().flat_map(|&value| graph.readers(value));
+            let leads = readers.into_iter().any(|&reader| graph.is_one_quantised_operator(other, reader));
+            !leads && tied(other).next().is_none()
+        })
+    })
 }
 
 fn operators_once(

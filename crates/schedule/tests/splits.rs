@@ -211,7 +211,7 @@ fn quantised_operators_are_not_taken_apart() {
         let checked = schedule(&ids[..cut], &ids[cut..]).validate(&graph, &board());
         match cut {
             // Between the quantisation and the dequantisation, integers cross.
-            1 => assert_eq!(checked, Ok(())),
+            1 => assert!(checked.is_ok(), "{checked:?}"),
             _ => assert!(matches!(checked, Err(ScheduleError::Quantised { stage: 2, .. })), "{cut}: {checked:?}"),
         }
     }
@@ -229,7 +229,7 @@ fn quantised_operators_are_not_taken_apart() {
         };
         Schedule { stages: vec![Stage { replicas: vec![replica] }] }.validate(&graph, &board())
     };
-    assert_eq!(split(&ids[1..]), Ok(()));
+    assert!(split(&ids[1..]).is_ok(), "{:?}", split(&ids[1..]));
     for part in [&ids[1..3], &ids[1..4], &ids[2..]] {
         assert!(matches!(split(part), Err(ScheduleError::Split { .. })), "{part:?}");
     }

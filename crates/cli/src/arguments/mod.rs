@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Schedule(ScheduleCommand),
     /// Stream frames through a schedule and check the results
     #[command(
-        after_help = "Examples:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json\n  cargo xtask run --model my.onnx --input photo.jpg --output results\n  cargo xtask run --input frames --frame-rate 30 --when-late drop-oldest --deadline 50ms --csv frames.csv"
+        after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json\n  cargo xtask run --model my.onnx --input photo.jpg --output results\n  cargo xtask run --input frames --frame-rate 30 --when-late drop-oldest --deadline 50ms --csv frames.csv"
     )]
     Run(RunCommand),
     /// Search for a better schedule by running schedules while frames flow

@@ -87,7 +87,7 @@ pub(crate) struct RunCommand {
     /// How far floats may be from what is expected, relative to the largest element [default: what fits each type]
     #[arg(long, value_name = "NUMBER", value_parser = parse_tolerance, requires = "expect", help_heading = "Results")]
     pub(crate) tolerance: Option<f64>,
-    /// Write a line for each frame: when it came, when it was done, how long it took
+    /// Write a line for each frame that was not dropped: when it came, when it was done, how long it took
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     /// Show what every operator takes, measured in its stage after the frames

@@ -27,7 +27,7 @@ pub(crate) fn measure(
     let mut values: HashMap<ValueId, Tensor> = graph.inputs().iter().copied().zip(frame.iter().cloned()).collect();
     let mut reports = Vec::new();
     for (index, stage) in schedule.stages.iter().enumerate() {
-        let operators = in_order(graph, stage.operators().collect());
+        let operators = in_order(graph, &stage.operators().collect::<Vec<_>>());
         let segment = Segment::new(graph, operators);
         let inputs: Vec<Tensor> = segment.boundary.inputs.iter().filter_map(|id| values.get(id).cloned()).collect();
         let mut classes = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn measure(
                 frames < FEWEST_FRAMES || begin.elapsed() < TRACE
             })?;
             let own = times.iter().filter(|group| group.operators.iter().any(|id| assignment.operators.contains(id)));
-            reports.extend(rows(graph, index + 1, processor.to_string(), &own.collect::<Vec<_>>()));
+            reports.extend(rows(graph, index + 1, &processor.to_string(), &own.collect::<Vec<_>>()));
         }
         if let Some(processor) = stage.replicas.first().and_then(|replica| replica.assignments.first()) {
             let outputs = backend.prepare(&segment, &processor.processor)?.run(&inputs)?;
@@ -60,18 +60,18 @@ pub(crate) fn measure(
     Ok(reports)
 }
 
-fn in_order(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
+fn in_order(graph: &Graph, operators: &[OperatorId]) -> Vec<OperatorId> {
     graph.order().iter().copied().filter(|id| operators.contains(id)).collect()
 }
 
-fn rows(graph: &Graph, stage: usize, processor: String, times: &[&OperatorTimes]) -> Vec<OperatorReport> {
+fn rows(graph: &Graph, stage: usize, processor: &str, times: &[&OperatorTimes]) -> Vec<OperatorReport> {
     let median = |times: &OperatorTimes| Statistics::of(&times.seconds).map_or(0.0, |time| time.median_seconds);
     let total: f64 = times.iter().map(|times| median(times)).sum();
     times
         .iter()
         .map(|times| OperatorReport {
             stage,
-            processor: processor.clone(),
+            processor: processor.to_owned(),
             operators: times.operators.iter().map(|&id| graph.operator(id).name.clone()).collect(),
             op_type: times.operators.first().map_or_else(String::new, |&id| graph.operator(id).op_type.clone()),
             seconds: median(times),

@@ -1,12 +1,13 @@
 //! The schedules that a run may need: one, one for each size, or one made on the spot.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use millstream_board::Board;
 use millstream_frames::{FrameSet, FramesError, InputFile};
 use millstream_pipeline::Objective;
-use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
+use millstream_schedule::{ModelReference, Schedule, ScheduleDocument, SizesDocument};
 
 use crate::arguments::{InputArguments, RunCommand};
 use crate::model::Network;
@@ -29,7 +30,12 @@ pub(crate) fn load(command: &RunCommand) -> Result<(Board, Vec<Planned>)> {
     let board = machine::board(command.scheduled.board.board.as_deref())?;
     let model = command.scheduled.model.model.as_deref();
     // The default file may be of another model, or not be there at all.
-    if let (Some(source), true) = (model, path == Path::new(DEFAULT_SCHEDULE)) {
+    let is_of_source = |text: &String| {
+        let plans = SizesDocument::from_json(text).map(|own| own.plans);
+        plans.is_ok_and(|plans| plans.iter().all(|plan| Some(plan.model.source.as_str()) == model))
+    };
+    let has_sizes = std::fs::read_to_string(path).is_ok_and(|text| is_of_source(&text));
+    if let (Some(source), true, false) = (model, path == Path::new(DEFAULT_SCHEDULE), has_sizes) {
         let network = Network::load(source, &command.scheduled.model.dimensions)?;
         let is_of_model = |document: &ScheduleDocument| document.model.digest == network.model.digest();
         let known = std::fs::read_to_string(path).ok().filter(|text| !SizesDocument::is_one(text));
@@ -42,11 +48,17 @@ pub(crate) fn load(command: &RunCommand) -> Result<(Board, Vec<Planned>)> {
     let text = files::read(path).map_err(|error| {
         anyhow::anyhow!("{error:#}; make a schedule with: cargo xtask schedule --output {}", path.display())
     })?;
+    let sizes = command.scheduled.model.dimensions.single()?;
     if SizesDocument::is_one(&text) {
-        if model.is_some() {
-            bail!("{}: the file names its network; leave --model out", path.display());
+        let mut documents = SizesDocument::from_json(&text).with_context(context)?.plans;
+        if let Some(source) = model.filter(|source| documents.iter().any(|own| own.model.source != *source)) {
+            bail!("{}: the plans are for another network than {source}", path.display());
         }
-        let documents = SizesDocument::from_json(&text).with_context(context)?.plans;
+        let planned = documents.iter().map(|own| sizes_of(&own.model)).collect::<Vec<_>>().join(", ");
+        documents.retain(|own| sizes.iter().all(|size| own.model.dimensions.contains(size)));
+        if documents.is_empty() {
+            bail!("{}: there is no plan for these sizes; there are plans for {planned}", path.display());
+        }
         let load = |document: ScheduleDocument| resolve(Network::of_schedule(&document.model)?, document, &board, path);
         let planned = documents.into_iter().map(load).collect::<Result<Vec<_>>>()?;
         return Ok((board, assign(planned, &command.inputs)?));
@@ -54,10 +66,19 @@ pub(crate) fn load(command: &RunCommand) -> Result<(Board, Vec<Planned>)> {
     let document = ScheduleDocument::from_json(&text).with_context(context)?;
     let network = match model {
         Some(source) => Network::load(source, &command.scheduled.model.dimensions)?,
+        None if sizes.iter().any(|size| !document.model.dimensions.contains(size)) => {
+            bail!("{}: the schedule is for {}, not for other sizes", path.display(), sizes_of(&document.model));
+        }
         None => Network::of_schedule(&document.model)?,
     };
     let planned = resolve(network.with_inputs(&command.inputs)?, document, &board, path)?;
     Ok((board, vec![planned]))
+}
+
+/// The sizes that a plan is for, such as `sequence=64`.
+fn sizes_of(model: &ModelReference) -> String {
+    let sizes = model.dimensions.iter().map(|(name, size)| format!("{name}={size}"));
+    if model.dimensions.is_empty() { "fixed sizes".to_owned() } else { sizes.collect::<Vec<_>>().join(" ") }
 }
 
 fn resolve(network: Network, document: ScheduleDocument, board: &Board, path: &Path) -> Result<Planned> {
@@ -80,13 +101,23 @@ fn plan(network: Network, board: &Board) -> Result<Planned> {
 /// Gives every plan the frames of its size. Without frames of the user's, every plan makes up its own.
 fn assign(planned: Vec<Planned>, inputs: &InputArguments) -> Result<Vec<Planned>> {
     if inputs.inputs.is_empty() {
-        return Ok(planned);
+        return Ok(planned.into_iter().map(|own| Planned { network: own.network.labelled_by_size(), ..own }).collect());
     }
     let Some(first) = planned.first() else { bail!("the file has no plan") };
     let files = inputs.files(first.network.model.graph());
     let mut frames: Vec<Vec<millstream_frames::Frame>> = planned.iter().map(|_| Vec::new()).collect();
+    let mut taken = HashSet::new();
     for group in InputFile::groups(&files)? {
-        let (place, set) = fitting(&planned, &group, inputs)?;
+        let (place, mut set) = fitting(&planned, &group, inputs)?;
+        for frame in &mut set.frames {
+            let wanted = frame.label.clone();
+            let mut number = 2;
+            // Results are written under the labels, whatever the size.
+            while !taken.insert(frame.label.clone()) {
+                frame.label = format!("{wanted}-{number}");
+                number += 1;
+            }
+        }
         frames[place].extend(set.frames);
     }
     let with_frames = |(own, frames): (Planned, Vec<millstream_frames::Frame>)| {
@@ -102,10 +133,11 @@ fn fitting(planned: &[Planned], group: &[InputFile], inputs: &InputArguments) ->
         match own.network.read_frames(group, inputs) {
             Ok(set) => return Ok((place, set)),
             Err(error @ FramesError::Io { .. }) => return Err(error.into()),
-            Err(error) => misfit = Some(error),
+            // The first plan's word, of which the type may be wrong as well as the size.
+            Err(error) => misfit = misfit.or(Some(error)),
         }
     }
     let sizes: Vec<String> = planned.iter().map(|own| own.network.sizes()).collect();
     let misfit = misfit.map_or_else(String::new, |error| error.to_string());
-    bail!("no plan is for frames of this size; there are plans for {}: {misfit}", sizes.join(", "));
+    bail!("{misfit}; the file has plans for {}, and none takes it", sizes.join(", "));
 }

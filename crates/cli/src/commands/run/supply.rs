@@ -15,6 +15,9 @@ use crate::reference::Reference;
 /// How often somebody who waits for room, or for a result that is not there yet, looks again.
 const LOOK: Duration = Duration::from_micros(200);
 
+/// The longest that the camera sleeps before it looks whether it is over.
+const NAP: Duration = Duration::from_millis(20);
+
 /// Submits frames as fast as there is room until there are enough, and hands the results to the sink. `first` is the engine's number of
 /// the first frame.
 pub(crate) fn stream(
@@ -64,9 +67,8 @@ impl Camera {
         let is_stopped = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {
             let producer = std::thread::Builder::new().name("camera".to_owned()).spawn_scoped(scope, || {
-                let outcome = shutter.run(&is_enough, &is_stopped);
-                is_done.store(true, Ordering::SeqCst);
-                outcome
+                let _done = SetOnDrop(&is_done);
+                shutter.run(&is_enough, &is_stopped)
             })?;
             let received = shutter.receive(&is_done, sink);
             is_stopped.store(true, Ordering::SeqCst);
@@ -85,6 +87,15 @@ impl Camera {
             bail!("interrupted before the first frame");
         }
         Ok(())
+    }
+}
+
+/// Says that a thread is done, however it ends.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }
 
@@ -116,8 +127,14 @@ impl Shutter<'_> {
         while !is_over(number) {
             let due = begin + self.camera.interval.mul_f64(number as f64);
             while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+                if is_over(number) {
+                    break;
+                }
                 waiting = self.try_submit(waiting)?;
-                std::thread::sleep(if waiting.is_some() { LOOK.min(left) } else { left });
+                std::thread::sleep(left.min(if waiting.is_some() { LOOK } else { NAP }));
+            }
+            if is_over(number) {
+                break;
             }
             match self.camera.when_late {
                 WhenLate::Wait => self.submit(number, due)?,

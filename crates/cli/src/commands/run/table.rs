@@ -16,7 +16,8 @@ pub(crate) fn print(document: &ScheduleDocument, schedule: &Schedule, network: &
     let sizes = if sizes.is_empty() { sizes } else { format!(" ({sizes})") };
     output::line(format!("{}{sizes}: {} frames through {}\n", run.network, run.frames, run.configuration));
     let mut rows: Vec<StageRow> = stage_rows(schedule, document, network);
-    for (row, stage) in rows.iter_mut().zip(&run.stages) {
+    // A replica that no frame came to has nothing to show.
+    for (row, stage) in rows.iter_mut().zip(&run.stages).filter(|(_, stage)| stage.frames > 0) {
         row.measured = Some(MeasuredStage {
             seconds: stage.measured_seconds,
             frames: stage.frames,
