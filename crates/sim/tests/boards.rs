@@ -5,6 +5,7 @@
 use millstream_board::{Board, Processor};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::{Graph, OperatorId};
+use millstream_partition::{Block, Chain};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -42,27 +43,39 @@ fn table(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> CostTable {
     table
 }
 
-/// Every core a processor of its own, as the accelerators are; stages anywhere, their operators on any of their processors.
+/// What a schedule may place apart: the single operators, or the blocks where integers must stay with what makes and reads them.
+fn parts(graph: &Graph) -> Vec<Vec<OperatorId>> {
+    let is_quantised = graph.operators().iter().any(|operator| operator.op_type.contains("Quantize"));
+    if is_quantised {
+        let whole = |block: &Block| block.operators.clone();
+        Chain::of(graph).blocks().iter().map(whole).collect()
+    } else {
+        graph.order().iter().map(|&id| vec![id]).collect()
+    }
+}
+
+/// Every core a processor of its own, as the accelerators are; stages anywhere, their parts on any of their processors.
 fn schedule(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
     let of_cluster = |cluster: &millstream_board::Cluster| -> Vec<Processor> {
         cluster.cores.iter().map(|core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] }).collect()
     };
+    let parts = parts(graph);
     let mut processors: Vec<Processor> = board.clusters().iter().flat_map(of_cluster).collect();
     processors.extend(board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone())));
     processors.shuffle(random);
     let stages = random.random_range(1..=processors.len().min(4));
-    let mut cuts: Vec<usize> = (1..stages).map(|_| random.random_range(1..graph.order().len())).collect();
-    cuts.extend([0, graph.order().len()]);
+    let mut cuts: Vec<usize> = (1..stages).map(|_| random.random_range(1..parts.len())).collect();
+    cuts.extend([0, parts.len()]);
     cuts.sort_unstable();
     cuts.dedup();
     let mut rest = processors.into_iter();
     let most = rest.len() / (cuts.len() - 1);
     let stage = |range: &[usize]| {
         let own: Vec<Processor> = rest.by_ref().take(random.random_range(1..=most.min(4))).collect();
-        let operators = &graph.order()[range[0]..range[1]];
-        let places: Vec<usize> = operators.iter().map(|_| random.random_range(0..own.len())).collect();
+        let parts = &parts[range[0]..range[1]];
+        let places: Vec<usize> = parts.iter().map(|_| random.random_range(0..own.len())).collect();
         let of = |place: usize| -> Vec<OperatorId> {
-            operators.iter().zip(&places).filter(|(_, own)| **own == place).map(|(&id, _)| id).collect()
+            parts.iter().zip(&places).filter(|(_, own)| **own == place).flat_map(|(part, _)| part.clone()).collect()
         };
         let assignments =
             own.into_iter().enumerate().map(|(place, processor)| Assignment { processor, operators: of(place) });
