@@ -1,8 +1,9 @@
+use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
 
 use millstream_board::Processor;
-use millstream_graph::{Boundary, Graph, OperatorId};
+use millstream_graph::{Boundary, Graph, OperatorId, ValueId};
 
 use crate::{BackendError, Tensor};
 
@@ -35,6 +36,11 @@ impl Segment {
     pub fn inputs_of(&self, graph: &Graph, frame: &[Tensor]) -> Vec<Tensor> {
         let place = |value| graph.inputs().iter().position(|input| input == value);
         self.boundary.inputs.iter().filter_map(|value| frame.get(place(value)?).cloned()).collect()
+    }
+
+    /// The tensors that the segment takes, of those that were made so far. Values that are not there are left out.
+    pub fn inputs_from(&self, values: &HashMap<ValueId, Tensor>) -> Vec<Tensor> {
+        self.boundary.inputs.iter().filter_map(|value| values.get(value).cloned()).collect()
     }
 
     /// The whole network. [`WholeNetwork`](crate::WholeNetwork) runs it.

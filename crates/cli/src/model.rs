@@ -91,7 +91,7 @@ impl Network {
     /// Reads frames for the network; inputs for which there is no file are made up, unless results are to be right.
     pub(crate) fn read_frames(&self, files: &[InputFile], inputs: &InputArguments) -> Result<FrameSet, FramesError> {
         let maker = FrameMaker::new(&self.model);
-        let maker = (!inputs.must_be_complete()).then_some(&maker);
+        let maker = (!inputs.must_be_complete).then_some(&maker);
         FrameSet::read(self.model.graph(), files, &inputs.image_options(), maker)
     }
 

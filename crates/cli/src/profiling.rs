@@ -159,14 +159,14 @@ pub(crate) fn measured_costs(network: &Network, board: &Board, is_fresh: bool) -
     Ok((backends.choose_threads(network, board, &profile)?, backends))
 }
 
-/// Plans from a cached or new profile, tried out on this machine, and what runs operators.
+/// Plans from a cached or new profile, tried out on this machine.
 pub(crate) fn measured_plans(
     network: &Network,
     board: &Board,
     is_fresh: bool,
     objectives: &[Objective],
     aim: Aim,
-) -> Result<(Plans, Backends)> {
+) -> Result<Plans> {
     let known = if is_fresh { None } else { cached(network, board) };
     let backends = Backends::open(board, &network.model, known.as_ref())?;
     let mut profile = match known {
@@ -179,7 +179,7 @@ pub(crate) fn measured_plans(
     backends.choose_threads(network, board, &profile)?;
     let plans = Plans::refine(network, board, &backends.all, &mut profile, objectives, aim)?;
     cache(&profile, network, board);
-    Ok((plans, backends))
+    Ok(plans)
 }
 
 /// Where the profile of a network on a board is cached; `None` on systems without a place for caches.

@@ -6,14 +6,10 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::{Backend, Tensor, WholeNetwork};
 use millstream_backend_ort::{Environment, OrtBackend, SessionSettings};
 use millstream_board::{Board, Processor};
-use millstream_frames::{Difference, Frame, Tolerance, compare};
+use millstream_frames::{Difference, Frame, Tolerance, compare, largest_difference};
 use millstream_onnx::Model;
 
 use crate::model::Network;
-
-/// Operators whose results are different each time.
-const RANDOM: [&str; 6] =
-    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"];
 
 /// Some frames, and the network's outputs for them, made on one core without any schedule.
 pub(crate) struct Reference {
@@ -85,8 +81,7 @@ impl Reference {
                 difference = compare(result, expected, tolerance).with_context(context)?;
             }
             if difference.wrong > 0 {
-                let graph = self.model.graph();
-                let random = graph.operators().iter().find(|operator| RANDOM.contains(&operator.op_type.as_str()));
+                let random = self.model.graph().operators().iter().find(|operator| operator.is_random());
                 let why = random.map_or_else(String::new, |operator| {
                     format!("; the network draws random numbers ('{}'), so no two runs agree", operator.name)
                 });
@@ -108,10 +103,7 @@ impl Reference {
         let mut plain = WholeNetwork::prepare(self.model.graph(), &backend, &processor)?;
         let mut rounding: f64 = 0.0;
         for (frame, expected) in self.frames.iter().zip(&self.expected) {
-            for (result, expected) in plain.run(&frame.tensors)?.iter().zip(expected) {
-                let largest = compare(result, expected, Tolerance::default())?.largest;
-                rounding = rounding.max(if largest.is_finite() { largest } else { 0.0 });
-            }
+            rounding = rounding.max(largest_difference(&plain.run(&frame.tensors)?, expected)?);
         }
         tracing::info!(rounding, "the network enlarges what is rounded");
         Ok(*self.rounding.get_or_init(|| rounding))

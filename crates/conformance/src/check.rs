@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Tensor, WholeNetwork};
 use millstream_backend_ort::{Environment, OrtBackend, PlainSession, SessionSettings};
-use millstream_frames::{FrameMaker, Tolerance, compare};
+use millstream_frames::{FrameMaker, Tolerance, compare, largest_difference};
 use millstream_graph::Graph;
 use millstream_onnx::proto::ModelProto;
 use millstream_onnx::{Model, ReadOptions};
@@ -45,14 +45,9 @@ pub enum Outcome {
     },
 }
 
-/// Operators whose results are different each time.
-const RANDOM: [&str; 7] =
-    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"];
-
 /// Runs a case in plain ONNX Runtime and in every way here.
 pub fn check(case: &Case, environment: &Environment) -> Outcome {
-    let plain = PlainSession::load(environment, &case.model);
-    let mut plain = match plain {
+    let mut plain = match PlainSession::load(environment, &case.model) {
         Ok(plain) => plain,
         Err(error) => return Outcome::NotByOnnxRuntime { detail: error.to_string() },
     };
@@ -62,10 +57,7 @@ pub fn check(case: &Case, environment: &Environment) -> Outcome {
         .and_then(|proto| case.read_data(&proto));
     let expected = match &data {
         Err(detail) => Err(detail.clone()),
-        Ok(data) => match plain.run(&data.inputs) {
-            Ok(expected) => Ok(expected),
-            Err(error) => Err(error.to_string()),
-        },
+        Ok(data) => plain.run(&data.inputs).map_err(|error| error.to_string()),
     };
     let own = read(&case.model, &data);
     match (own, expected, data) {
@@ -148,8 +140,9 @@ fn compare_with_suite(
     Ok(Outcome::Agrees { has_two_stages, has_splits, differs_from_suite })
 }
 
+/// Whether results are different each time; `Dropout` draws as well where it is there for training.
 fn is_random(graph: &Graph) -> bool {
-    graph.operators().iter().any(|operator| RANDOM.contains(&operator.op_type.as_str()))
+    graph.operators().iter().any(|operator| operator.is_random() || operator.op_type == "Dropout")
 }
 
 /// Runs a frame in every way and compares the results with expected ones. Returns whether there was something to cut into two stages,
@@ -219,11 +212,7 @@ fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], environment: &
     let settings = SessionSettings { optimised: false, ..SessionSettings::default() };
     let backend = OrtBackend::with_settings(environment, Arc::new(model.clone()), settings);
     let results = ways::whole(model.graph(), &backend, frame)?;
-    let apart = |(result, expected): (&Tensor, &Tensor)| {
-        compare(result, expected, Tolerance::default()).ok().map(|own| own.largest)
-    };
-    let largest = results.iter().zip(expected).filter_map(apart).filter(|largest| largest.is_finite());
-    Ok(largest.fold(0.0, f64::max))
+    largest_difference(&results, expected).map_err(|error| error.to_string())
 }
 
 /// Shapes of results as they were inferred, against those that came out.

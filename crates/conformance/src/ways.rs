@@ -36,7 +36,7 @@ pub(crate) fn blocks(
     for block in chain.blocks() {
         let segment = Segment::new(graph, block.operators.clone());
         let mut prepared = backend.prepare(&segment, &processor(0)).map_err(|error| error.to_string())?;
-        let inputs: Vec<Tensor> = segment.boundary.inputs.iter().filter_map(|id| values.get(id).cloned()).collect();
+        let inputs = segment.inputs_from(&values);
         let outputs = prepared.run(&inputs).map_err(|error| error.to_string())?;
         values.extend(segment.boundary.outputs.iter().copied().zip(outputs));
     }

@@ -102,6 +102,20 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resul
     Ok(difference)
 }
 
+/// The largest finite difference of results from expected ones, relative to the largest element of each: what
+/// [`Tolerance::rounding`] is where nothing but rounding sets the two apart. Values that are not finite say nothing about it.
+///
+/// # Errors
+/// As [`compare`].
+pub fn largest_difference(results: &[Tensor], expected: &[Tensor]) -> Result<f64, FramesError> {
+    let mut largest: f64 = 0.0;
+    for (result, expected) in results.iter().zip(expected) {
+        let own = compare(result, expected, Tolerance::default())?.largest;
+        largest = largest.max(if own.is_finite() { own } else { 0.0 });
+    }
+    Ok(largest)
+}
+
 /// Elements in a form in which they can be compared.
 enum Elements {
     Floats(Vec<f64>),

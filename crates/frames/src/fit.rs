@@ -10,6 +10,11 @@ pub(crate) fn expected(value: &Value) -> String {
     format!("{data_type} {shape}")
 }
 
+/// Names in quotes, for messages.
+pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+}
+
 /// The frames that an array holds for a value: one if it has the value's shape, several one after the other if it has one more
 /// dimension in front, or a larger batch than one.
 ///

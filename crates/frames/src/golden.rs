@@ -7,8 +7,8 @@ use millstream_graph::{DataType, Graph, Value};
 
 use crate::array::{read_arrays, read_single};
 use crate::compare::{Difference, Tolerance, compare};
-use crate::fit::frames;
-use crate::{FrameSet, FramesError};
+use crate::fit::{frames, quoted};
+use crate::{Frame, FramesError};
 
 /// Expected results of some frames.
 #[derive(Debug, Clone)]
@@ -36,10 +36,10 @@ impl Golden {
     ///
     /// # Errors
     /// [`FramesError::Io`], [`FramesError::Format`] if names, types or shapes are not those of the network's outputs.
-    pub fn read(path: &Path, graph: &Graph, frames: &FrameSet) -> Result<Self, FramesError> {
+    pub fn read(path: &Path, graph: &Graph, frames: &[Frame]) -> Result<Self, FramesError> {
         let outputs: Vec<&Value> = graph.outputs().iter().map(|&id| graph.value(id)).collect();
         let metadata = std::fs::metadata(path).map_err(FramesError::reading(path))?;
-        let labels: Vec<&str> = frames.frames.iter().map(|frame| frame.label.as_str()).collect();
+        let labels: Vec<&str> = frames.iter().map(|frame| frame.label.as_str()).collect();
         let expected = if metadata.is_dir() {
             let of_frame = |label: &&str| {
                 let mut read = read_file(&path.join(format!("{label}.npz")), &outputs, 1)?;
@@ -99,8 +99,7 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
         }
         (false, _) => read_arrays(path)?,
     };
-    let named = |names: Vec<&str>| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-    let known = || named(outputs.iter().map(|output| output.name.as_str()).collect());
+    let known = || quoted(outputs.iter().map(|output| output.name.as_str()));
     if let Some((name, _)) = arrays.iter().find(|(name, _)| !outputs.iter().any(|output| output.name == *name)) {
         return Err(format(format!("the network has no output '{name}'; it has {}", known())));
     }
@@ -108,7 +107,7 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
     for output in outputs {
         let found = arrays.iter().find(|(name, _)| *name == output.name);
         let (_, array) = found.ok_or_else(|| {
-            let has = named(arrays.iter().map(|(name, _)| name.as_str()).collect());
+            let has = quoted(arrays.iter().map(|(name, _)| name.as_str()));
             format(format!("nothing is expected of the output '{}'; it has {has}", output.name))
         })?;
         let array = &as_written(array, output);

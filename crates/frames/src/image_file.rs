@@ -176,8 +176,7 @@ fn elements(
     let mean = per_channel(&options.mean, "--mean", 0.0)?;
     let std = per_channel(&options.std, "--std", 1.0)?;
     let data_type = value.data_type.unwrap_or(DataType::F32);
-    let is_float = matches!(data_type, DataType::F32 | DataType::F16 | DataType::F64 | DataType::Bf16);
-    let scale = options.scale.unwrap_or(if is_float { 1.0 / 255.0 } else { 1.0 });
+    let scale = options.scale.unwrap_or(if data_type.is_float() { 1.0 / 255.0 } else { 1.0 });
     let area = layout.height * layout.width;
     let place = |index: usize| match layout.channels_first {
         true => (index % area * layout.channels + index / area, index / area),

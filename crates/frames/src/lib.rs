@@ -30,10 +30,10 @@ mod results;
 mod set;
 
 pub use array::{read_arrays, read_single};
-pub use compare::{Difference, Tolerance, WrongElement, compare};
+pub use compare::{Difference, Tolerance, WrongElement, compare, largest_difference};
 pub use error::FramesError;
 pub use golden::{Golden, Mismatch};
 pub use image_file::{ChannelOrder, ImageOptions, Resizing};
 pub use made_up::{FrameMaker, available_bytes};
 pub use results::write_results;
-pub use set::{Frame, FrameSet, InputFile};
+pub use set::{Frame, FrameSet, InputFile, Labels};

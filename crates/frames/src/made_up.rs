@@ -50,7 +50,7 @@ impl<'a> FrameMaker<'a> {
     pub fn tried(model: &'a Model, network: &mut WholeNetwork) -> Result<Self, FramesError> {
         let mut maker = Self::new(model);
         let graph = model.graph();
-        let is_float = |id: &ValueId| graph.value(*id).data_type.is_some_and(is_float);
+        let is_float = |id: &ValueId| graph.value(*id).data_type.is_some_and(DataType::is_float);
         if graph.inputs().iter().all(is_float) {
             return Ok(maker);
         }
@@ -142,10 +142,6 @@ impl<'a> FrameMaker<'a> {
         };
         Ok(Tensor::from_bytes(data_type, shape, bytes))
     }
-}
-
-fn is_float(data_type: DataType) -> bool {
-    matches!(data_type, DataType::F32 | DataType::F64 | DataType::F16 | DataType::Bf16)
 }
 
 fn is_equal(left: &[Tensor], right: &[Tensor]) -> bool {

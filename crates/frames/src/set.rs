@@ -7,7 +7,7 @@ use millstream_backend::Tensor;
 use millstream_graph::{Graph, Value};
 
 use crate::array::{read_arrays, read_single};
-use crate::fit::{expected, frames};
+use crate::fit::{expected, frames, quoted};
 use crate::image_file::read_image;
 use crate::made_up::available_bytes;
 use crate::{FrameMaker, FramesError, ImageOptions};
@@ -67,6 +67,23 @@ pub struct FrameSet {
     pub frames: Vec<Frame>,
 }
 
+/// Labels that are in use: results are written under them.
+#[derive(Debug, Clone, Default)]
+pub struct Labels(HashSet<String>);
+
+impl Labels {
+    /// Takes this label, or the same with a number if it is in use.
+    pub fn unused(&mut self, wanted: &str) -> String {
+        let mut label = wanted.to_owned();
+        let mut number = 2;
+        while !self.0.insert(label.clone()) {
+            label = format!("{wanted}-{number}");
+            number += 1;
+        }
+        label
+    }
+}
+
 /// What was read for one input: a tensor per frame, each with a label.
 type Read = Vec<(String, Tensor)>;
 
@@ -122,19 +139,10 @@ impl FrameSet {
         }
         let at = |tensors: &'_ Read, frame: usize| tensors[if tensors.len() == 1 { 0 } else { frame }].clone();
         let named = read.iter().find(|tensors| tensors.len() == count).or(read.first());
-        // Results are written under the labels: two files may differ in their endings alone.
-        let mut taken = HashSet::new();
-        let mut unused = |label: String| {
-            let mut own = label.clone();
-            let mut number = 2;
-            while !taken.insert(own.clone()) {
-                own = format!("{label}-{number}");
-                number += 1;
-            }
-            own
-        };
+        // Two files may differ in their endings alone.
+        let mut labels = Labels::default();
         let frame = |index: usize| Frame {
-            label: unused(named.map_or_else(String::new, |tensors| at(tensors, index).0)),
+            label: labels.unused(&named.map_or_else(String::new, |tensors| at(tensors, index).0)),
             tensors: read.iter().map(|tensors| at(tensors, index).1).collect(),
         };
         Ok(Self { frames: (0..count).map(frame).collect() })
@@ -190,7 +198,7 @@ fn read_input(
     options: &ImageOptions,
     budget: &mut Budget,
 ) -> Result<Vec<(usize, Read)>, FramesError> {
-    let names = || inputs.iter().map(|input| format!("'{}'", input.name)).collect::<Vec<_>>().join(", ");
+    let names = || quoted(inputs.iter().map(|input| input.name.as_str()));
     let place = |name: &str| inputs.iter().position(|input| input.name == name);
     let wanted = match &file.name {
         Some(name) => Some(
@@ -241,8 +249,6 @@ fn read_input(
 /// The arrays of an archive by the places of the inputs that they are for.
 fn named_arrays(path: &Path, inputs: &[&Value], wanted: Option<usize>) -> Result<Vec<(usize, Tensor)>, FramesError> {
     let mut arrays = read_arrays(path)?;
-    let found =
-        |arrays: &[(String, Tensor)]| arrays.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     let by_name = |name: &str| inputs.iter().position(|input| input.name == name);
     if let Some(wanted) = wanted {
         let own = arrays.iter().position(|(name, _)| *name == inputs[wanted].name);
@@ -250,7 +256,8 @@ fn named_arrays(path: &Path, inputs: &[&Value], wanted: Option<usize>) -> Result
         return match own {
             Some(own) => Ok(vec![(wanted, arrays.swap_remove(own).1)]),
             None => {
-                let detail = format!("it has no array '{}'; it has {}", inputs[wanted].name, found(&arrays));
+                let found = quoted(arrays.iter().map(|(name, _)| name.as_str()));
+                let detail = format!("it has no array '{}'; it has {found}", inputs[wanted].name);
                 Err(FramesError::format(path, detail))
             }
         };
@@ -262,7 +269,7 @@ fn named_arrays(path: &Path, inputs: &[&Value], wanted: Option<usize>) -> Result
     let mut read = Vec::new();
     for (name, tensor) in arrays {
         let place = by_name(&name).ok_or_else(|| {
-            let known = inputs.iter().map(|input| format!("'{}'", input.name)).collect::<Vec<_>>().join(", ");
+            let known = quoted(inputs.iter().map(|input| input.name.as_str()));
             FramesError::format(path, format!("the network has no input '{name}'; it has {known}"))
         })?;
         read.push((place, tensor));

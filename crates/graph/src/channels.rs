@@ -37,9 +37,7 @@ impl Graph {
             let served = self.served_by(id).filter(|_| operator.constants != Constants::Computed)?;
             return self.operator_units(served);
         }
-        let is_served = |producer: OperatorId| self.operator(producer).is_dequantization();
-        let mut producers = operator.inputs.iter().filter_map(|&value| self.producer(value));
-        if producers.any(is_served) { None } else { self.operator_units(id) }
+        if self.reads_dequantized(id) { None } else { self.operator_units(id) }
     }
 
     /// The operator that is divided where these are divided together: the first, or the one that a leading dequantisation serves.
@@ -89,13 +87,18 @@ impl Graph {
     }
 
     /// Whether a quantisation after an operator, a dequantisation before one, an activation between an operator and its quantisation,
-    /// or the scaling of integer sums, ties the two together: engines run them as one operator on integers, which gives other results than the parts by
-    /// themselves. Nothing may come between them.
+    /// or the scaling of integer sums, ties the two together: engines run them as one operator on integers, which gives other results
+    /// than the parts by themselves. Nothing may come between them.
     pub fn is_one_quantised_operator(&self, producer: OperatorId, reader: OperatorId) -> bool {
         self.operator(producer).is_dequantization()
             || self.operator(reader).is_quantization()
             || self.operator(reader).kind == OperatorKind::Activation && self.is_inner_activation(producer, reader)
             || self.is_scaling_of_sums(producer, reader)
+    }
+
+    /// What makes the inputs of an operator and is one quantised operator with it.
+    pub fn tied_producers(&self, reader: OperatorId) -> impl Iterator<Item = OperatorId> {
+        self.producers(reader).filter(move |&producer| self.is_one_quantised_operator(producer, reader))
     }
 
     /// Whether these are two neighbours among a product of integers, its conversion to floats, their scaling, and the bias.
@@ -106,14 +109,8 @@ impl Graph {
                 OperatorKind::IntegerConvolution(_) | OperatorKind::IntegerMatrixMultiplication { .. }
             )
         };
-        let is_conversion = |id: OperatorId| {
-            let mut before = self.operator(id).inputs.iter().filter_map(|&value| self.producer(value));
-            self.operator(id).op_type == "Cast" && before.any(makes_sums)
-        };
-        let is_scaling = |id: OperatorId| {
-            let mut before = self.operator(id).inputs.iter().filter_map(|&value| self.producer(value));
-            self.operator(id).op_type == "Mul" && before.any(is_conversion)
-        };
+        let is_conversion = |id: OperatorId| self.operator(id).op_type == "Cast" && self.producers(id).any(makes_sums);
+        let is_scaling = |id: OperatorId| self.operator(id).op_type == "Mul" && self.producers(id).any(is_conversion);
         // A bias is added with the scaling, rounded once.
         let adds_bias = self.operator(reader).op_type == "Add" && self.operator(reader).inputs.len() == 1;
         is_conversion(reader) || is_conversion(producer) && is_scaling(reader) || is_scaling(producer) && adds_bias
@@ -121,11 +118,15 @@ impl Graph {
 
     /// Whether an activation stands between an operator on dequantised values and its quantisation.
     fn is_inner_activation(&self, producer: OperatorId, activation: OperatorId) -> bool {
-        let mut before = self.operator(producer).inputs.iter().filter_map(|&value| self.producer(value));
-        let is_dequantised = before.any(|other| self.operator(other).is_dequantization());
         let is_alone = self.only_reader(producer).is_some_and(|(_, reader)| reader == activation);
         let next = self.only_reader(activation);
-        is_dequantised && is_alone && next.is_some_and(|(_, next)| self.operator(next).is_quantization())
+        self.reads_dequantized(producer)
+            && is_alone
+            && next.is_some_and(|(_, next)| self.operator(next).is_quantization())
+    }
+
+    fn reads_dequantized(&self, id: OperatorId) -> bool {
+        self.producers(id).any(|producer| self.operator(producer).is_dequantization())
     }
 
     /// The value that an operator makes and its reader, if there is only one of each.

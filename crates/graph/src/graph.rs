@@ -121,6 +121,11 @@ impl Graph {
         &self.dependencies
     }
 
+    /// The operators that make what an operator reads, input by input; inputs of the network are left out.
+    pub fn producers(&self, reader: OperatorId) -> impl Iterator<Item = OperatorId> {
+        self.operator(reader).inputs.iter().filter_map(|&value| self.producer(value))
+    }
+
     /// Multiply-accumulates of the whole network for one frame.
     pub fn macs(&self) -> u64 {
         self.operators.iter().fold(0, |sum: u64, operator| sum.saturating_add(operator.work.macs))

@@ -43,5 +43,7 @@ pub use build::{GraphBuilder, NewOperator};
 pub use channels::ChannelUnits;
 pub use error::GraphError;
 pub use graph::Graph;
-pub use operator::{Constants, Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work};
+pub use operator::{
+    Constants, Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work, is_random,
+};
 pub use value::{DataType, Shape, Value, ValueId};

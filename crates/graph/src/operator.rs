@@ -45,6 +45,18 @@ impl Operator {
     pub fn is_dequantization(&self) -> bool {
         self.op_type == "DequantizeLinear"
     }
+
+    /// Whether it draws random numbers, so that its results are different each time.
+    pub fn is_random(&self) -> bool {
+        is_random(&self.op_type)
+    }
+}
+
+/// Whether operators of an ONNX type draw random numbers.
+pub fn is_random(op_type: &str) -> bool {
+    const RANDOM: [&str; 6] =
+        ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"];
+    RANDOM.contains(&op_type)
 }
 
 /// What the constant inputs of an operator mean for dividing it by channels.

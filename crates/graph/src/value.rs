@@ -96,6 +96,11 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// Whether elements are floating-point numbers.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
+    }
+
     /// Bytes per element; `None` for strings.
     pub fn bytes(self) -> Option<usize> {
         match self {

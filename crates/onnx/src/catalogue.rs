@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
+use millstream_graph::is_random;
 use prost::Message;
 
 use crate::OnnxError;
@@ -53,7 +54,7 @@ pub(crate) fn is_default_domain(domain: &str) -> bool {
 
 /// Whether equal inputs give equal outputs, so that a node of constants is a constant itself.
 pub(crate) fn is_deterministic(node: &NodeProto) -> bool {
-    !node.op().starts_with("Random")
-        && !matches!(node.op(), "Bernoulli" | "Multinomial" | "Dropout" | "If" | "Loop" | "Scan")
+    !is_random(node.op())
+        && !matches!(node.op(), "Dropout" | "If" | "Loop" | "Scan")
         && is_default_domain(node.domain.as_deref().unwrap_or_default())
 }

@@ -32,21 +32,25 @@ impl<'a> ConstantTable<'a> {
 
     /// Whether parts of a constant can be taken.
     fn is_divisible(&self, name: &str) -> bool {
-        self.weights.contains_key(name) || self.dequantized(name).is_some()
+        self.stored(name).is_some()
     }
 
     fn elements(&self, name: &str) -> Option<u64> {
         self.weights.get(name).map(|weight| weight.shape.elements())
     }
 
-    fn rank(&self, name: &str) -> Option<usize> {
-        let weight = self.weights.get(name).or_else(|| Some(self.dequantized(name)?.0))?;
-        Some(weight.shape.dimensions().len())
+    /// A constant as it is stored: floats, or the integers behind them. Both have the same shape.
+    pub(crate) fn stored(&self, name: &str) -> Option<&'a Weight> {
+        self.weights.get(name).or_else(|| Some(self.dequantized(name)?.0))
+    }
+
+    pub(crate) fn rank(&self, name: &str) -> Option<usize> {
+        Some(self.stored(name)?.shape.dimensions().len())
     }
 
     /// What the constant inputs of a node mean for dividing it.
     pub(crate) fn of(&self, node: &NodeProto, kind: &OperatorKind) -> Constants {
-        let input = |index: usize| node.input.get(index).map(String::as_str).filter(|name| !name.is_empty());
+        let input = |index: usize| input(node, index);
         let constants = || node.input.iter().filter(|name| self.contains(name));
         // Before operator set 7, an attribute said along which dimension the second operand lies.
         if node.attribute("broadcast").is_some() {
@@ -76,7 +80,7 @@ impl<'a> ConstantTable<'a> {
 
     /// The product of a value and a weight matrix.
     fn of_product(&self, node: &NodeProto) -> Constants {
-        let input = |index: usize| node.input.get(index).map(String::as_str).filter(|name| !name.is_empty());
+        let input = |index: usize| input(node, index);
         let (left, right) = if node.op() == "QLinearMatMul" { (0, 3) } else { (0, 1) };
         let is_constant = |index: usize| input(index).is_some_and(|name| self.contains(name));
         let is_matrix = |index: usize| {
@@ -105,4 +109,9 @@ impl<'a> ConstantTable<'a> {
             Constants::Computed
         }
     }
+}
+
+/// The name of an input that is not left out.
+fn input(node: &NodeProto, index: usize) -> Option<&str> {
+    node.input.get(index).map(String::as_str).filter(|name| !name.is_empty())
 }

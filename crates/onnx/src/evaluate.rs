@@ -63,18 +63,22 @@ pub(crate) fn evaluate(
             fits(input(0)?.data_type)?;
             gather(input(0)?, input(1)?, node.int("axis").unwrap_or(0))
         }
-        "Slice" => {
-            let list = |index: usize, name: &str| match input(index) {
-                Some(list) => list.integers(),
-                None => node.ints(name).map(<[i64]>::to_vec),
-            };
-            let starts = list(1, "starts")?;
-            let axes = list(3, "axes").unwrap_or_else(|| (0..starts.len() as i64).collect());
-            let steps = list(4, "steps").unwrap_or_else(|| vec![1; starts.len()]);
-            slice(input(0)?, &starts, &list(2, "ends")?, &axes, &steps)
-        }
+        "Slice" => sliced(node, inputs),
         _ => None,
     }
+}
+
+/// A slice whose bounds are inputs or, in old operator sets, attributes.
+fn sliced(node: &NodeProto, inputs: &[Option<&Weight>]) -> Option<Weight> {
+    let input = |index: usize| inputs.get(index).copied().flatten();
+    let list = |index: usize, name: &str| match input(index) {
+        Some(list) => list.integers(),
+        None => node.ints(name).map(<[i64]>::to_vec),
+    };
+    let starts = list(1, "starts")?;
+    let axes = list(3, "axes").unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let steps = list(4, "steps").unwrap_or_else(|| vec![1; starts.len()]);
+    slice(input(0)?, &starts, &list(2, "ends")?, &axes, &steps)
 }
 
 /// The same elements in another shape.

@@ -159,7 +159,7 @@ impl Model {
             (false, _) => 1,
         };
         let name = node.input.get(place).cloned().unwrap_or_default();
-        let Some(rank) = self.constant_rank(&name).filter(|&rank| rank >= 2) else {
+        let Some(rank) = self.constants().rank(&name).filter(|&rank| rank >= 2) else {
             let what = format!("dividing '{}', whose weights are not at hand,", node.name.clone().unwrap_or_default());
             return Err(self.unsupported(what, ": give it to one processor"));
         };
@@ -198,11 +198,6 @@ impl Model {
 
     fn constants(&self) -> ConstantTable<'_> {
         ConstantTable { weights: &self.weights, nodes: &self.constant_nodes }
-    }
-
-    fn constant_rank(&self, name: &str) -> Option<usize> {
-        let weight = self.weights.get(name).or_else(|| Some(self.constants().dequantized(name)?.0))?;
-        Some(weight.shape.dimensions().len())
     }
 
     /// Replaces a constant input by its part along a dimension that counts channels.
@@ -274,8 +269,9 @@ impl Model {
         channels: &Range<usize>,
     ) -> Result<(), OnnxError> {
         let Some(name) = node.input.get(place).filter(|name| !name.is_empty()) else { return Ok(()) };
-        let weight = self.weights.get(name).or_else(|| Some(self.constants().dequantized(name)?.0));
-        let Some(dimensions) = weight.map(|weight| weight.shape.dimensions()) else { return Ok(()) };
+        let Some(dimensions) = self.constants().stored(name).map(|weight| weight.shape.dimensions()) else {
+            return Ok(());
+        };
         let own_axis = (axis + dimensions.len()).checked_sub(rank);
         match own_axis.and_then(|own| Some((own, *dimensions.get(own)?))) {
             Some((own, size)) if size == part.units.channels => self.slice_input(part, node, place, own, channels),

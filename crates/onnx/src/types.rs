@@ -77,9 +77,10 @@ pub(crate) fn output_type(node: &NodeProto, inputs: &[Option<DataType>], index: 
             Some(value) => from_onnx(value.t.as_ref()?.data_type?),
         },
         "RandomNormal" | "RandomUniform" => declared("dtype").or(Some(DataType::F32)),
-        "RandomNormalLike" | "RandomUniformLike" | "EyeLike" | "Bernoulli" => declared("dtype")
-            .or_else(|| input(0))
-            .filter(|_| node.int("dtype").is_none() || declared("dtype").is_some()),
+        "RandomNormalLike" | "RandomUniformLike" | "EyeLike" | "Bernoulli" => match node.int("dtype") {
+            None => input(0),
+            Some(_) => declared("dtype"),
+        },
         "Multinomial" => declared("dtype").or(Some(DataType::I32)),
         "HannWindow" | "HammingWindow" | "BlackmanWindow" | "MelWeightMatrix" => match node.int("output_datatype") {
             None => Some(DataType::F32),

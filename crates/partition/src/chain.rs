@@ -127,7 +127,7 @@ fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
     let mut atoms = UnionFind::<usize>::new(operators.len());
     let mut edges: Vec<(usize, usize)> = Vec::new();
     for (to, &id) in operators.iter().enumerate() {
-        for producer in graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value)) {
+        for producer in graph.producers(id) {
             let Some(&from) = places.get(&producer) else { continue };
             edges.push((from, to));
             if graph.is_one_quantised_operator(producer, id) {

@@ -27,10 +27,8 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     for (place, id) in graph.order().iter().enumerate() {
         position[id.index()] = place;
     }
-    for edge in graph.dependencies().edge_indices() {
-        let Some((from, to)) = graph.dependencies().edge_endpoints(edge) else { continue };
-        let (producer, reader) = (graph.dependencies()[from], graph.dependencies()[to]);
-        if graph.is_one_quantised_operator(producer, reader) {
+    for reader in graph.operator_ids() {
+        for producer in graph.tied_producers(reader) {
             groups.union(producer.index(), reader.index());
         }
     }

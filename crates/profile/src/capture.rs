@@ -23,8 +23,7 @@ pub(crate) fn capture(
             |source| ProfileError::Segment { start: range.start, end: range.end, processor: processor.clone(), source };
         let segment = Segment::new(graph, workload.chain.operators(range.clone()));
         let mut prepared = workload.backend.prepare(&segment, processor).map_err(failed)?;
-        let inputs: Vec<Tensor> =
-            segment.boundary.inputs.iter().filter_map(|value| values.get(value).cloned()).collect();
+        let inputs = segment.inputs_from(&values);
         let outputs = prepared.run(&inputs).map_err(failed)?;
         values.extend(segment.boundary.outputs.iter().copied().zip(outputs));
     }

@@ -95,8 +95,7 @@ pub fn measure(
             let supports = |processor: &&Processor| workload.runs(&segment, processor);
             let processors: Vec<Processor> = processors.iter().filter(supports).cloned().collect();
             if !processors.is_empty() && !is_known(&processors, range) {
-                let inputs: Vec<Tensor> =
-                    segment.boundary.inputs.iter().filter_map(|value| values.get(value).cloned()).collect();
+                let inputs = segment.inputs_from(&values);
                 let run = || together(workload, board, &processors, &segment, range, &inputs, effort);
                 let mut measured = run()?;
                 if measured.values().any(|(_, conditions)| is_disturbed(conditions)) {

@@ -157,8 +157,7 @@ fn atoms(graph: &Graph, tasks: &[Task]) -> Vec<usize> {
     }
     let mut start: Vec<usize> = (0..tasks.len()).collect();
     for (index, task) in tasks.iter().enumerate() {
-        let producers = graph.operator(task.operator).inputs.iter().filter_map(|&value| graph.producer(value));
-        for producer in producers.filter(|&producer| graph.is_one_quantised_operator(producer, task.operator)) {
+        for producer in graph.tied_producers(task.operator) {
             // What stands between the two is bound as well.
             if let Some(&from) = place.get(&(producer, task.processor)).filter(|&&from| from < index) {
                 let first = start[from];

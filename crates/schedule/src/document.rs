@@ -151,6 +151,28 @@ impl Prediction {
     }
 }
 
+/// What a document says that it is.
+pub(crate) fn format_of(text: &str) -> Option<String> {
+    /// The only field that matters.
+    #[derive(Deserialize)]
+    struct Format {
+        format: String,
+    }
+    serde_json::from_str(text).ok().map(|own: Format| own.format)
+}
+
+/// Whether a document's format and version are those that are read here.
+pub(crate) fn check_format(found: (&str, u32), expected: (&str, u32)) -> Result<(), ScheduleError> {
+    let detail = if found.0 != expected.0 {
+        format!("format is '{}', must be '{}'", found.0, expected.0)
+    } else if found.1 != expected.1 {
+        format!("version is {}, this tool reads {}", found.1, expected.1)
+    } else {
+        return Ok(());
+    };
+    Err(ScheduleError::Malformed { detail })
+}
+
 impl ScheduleDocument {
     /// Reads a schedule file.
     ///
@@ -159,13 +181,7 @@ impl ScheduleDocument {
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
         let malformed = |detail: String| ScheduleError::Malformed { detail };
         let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        if document.format != SCHEDULE_FORMAT {
-            return Err(malformed(format!("format is '{}', must be '{SCHEDULE_FORMAT}'", document.format)));
-        }
-        if document.version != SCHEDULE_VERSION {
-            let detail = format!("version is {}, this tool reads {SCHEDULE_VERSION}", document.version);
-            return Err(malformed(detail));
-        }
+        check_format((&document.format, document.version), (SCHEDULE_FORMAT, SCHEDULE_VERSION))?;
         Ok(document)
     }
 

@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::document::{check_format, format_of};
 use crate::{ScheduleDocument, ScheduleError};
 
 /// The `format` of files with the schedules of several networks.
@@ -52,13 +53,7 @@ impl ScheduleSetDocument {
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
         let malformed = |detail: String| ScheduleError::Malformed { detail };
         let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        if document.format != SCHEDULE_SET_FORMAT {
-            return Err(malformed(format!("format is '{}', must be '{SCHEDULE_SET_FORMAT}'", document.format)));
-        }
-        if document.version != SCHEDULE_SET_VERSION {
-            let detail = format!("version is {}, this tool reads {SCHEDULE_SET_VERSION}", document.version);
-            return Err(malformed(detail));
-        }
+        check_format((&document.format, document.version), (SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION))?;
         if !document.takes_turns {
             document.check_processors()?;
         }
@@ -85,14 +80,4 @@ impl ScheduleSetDocument {
         }
         Ok(())
     }
-}
-
-/// What a document says that it is.
-pub(crate) fn format_of(text: &str) -> Option<String> {
-    /// The only field that matters.
-    #[derive(Deserialize)]
-    struct Format {
-        format: String,
-    }
-    serde_json::from_str(text).ok().map(|own: Format| own.format)
 }

@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::document::{check_format, format_of};
 use crate::{ScheduleDocument, ScheduleError};
 
 /// The `format` of files with schedules for several sizes of a network.
@@ -28,7 +29,7 @@ impl SizesDocument {
 
     /// Whether a file says that it is one.
     pub fn is_one(text: &str) -> bool {
-        crate::set::format_of(text).is_some_and(|format| format == SIZES_FORMAT)
+        format_of(text).is_some_and(|format| format == SIZES_FORMAT)
     }
 
     /// Reads a file with schedules for several sizes.
@@ -38,12 +39,7 @@ impl SizesDocument {
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
         let malformed = |detail: String| ScheduleError::Malformed { detail };
         let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        if document.format != SIZES_FORMAT {
-            return Err(malformed(format!("format is '{}', must be '{SIZES_FORMAT}'", document.format)));
-        }
-        if document.version != SIZES_VERSION {
-            return Err(malformed(format!("version is {}, this tool reads {SIZES_VERSION}", document.version)));
-        }
+        check_format((&document.format, document.version), (SIZES_FORMAT, SIZES_VERSION))?;
         if document.plans.is_empty() {
             return Err(malformed("it has no plan".to_owned()));
         }

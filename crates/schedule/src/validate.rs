@@ -70,11 +70,7 @@ fn check_quantised(replica: &Replica, graph: &Graph, stage: usize) -> Result<(),
     for assignment in &replica.assignments {
         let own: HashSet<OperatorId> = assignment.operators.iter().copied().collect();
         for &operator in &assignment.operators {
-            let producers = graph.operator(operator).inputs.iter().filter_map(|&value| graph.producer(value));
-            let apart = |&producer: &OperatorId| {
-                graph.is_one_quantised_operator(producer, operator) && !own.contains(&producer)
-            };
-            let producer = producers.into_iter().find(apart).or_else(|| {
+            let producer = graph.tied_producers(operator).find(|producer| !own.contains(producer)).or_else(|| {
                 let is_team = replica.assignments.len() > 1;
                 is_team.then(|| interrupted(graph, &assignment.operators, operator))?
             });
@@ -91,18 +87,14 @@ fn check_quantised(replica: &Replica, graph: &Graph, stage: usize) -> Result<(),
 /// result and another processor's.
 fn interrupted(graph: &Graph, operators: &[OperatorId], operator: OperatorId) -> Option<OperatorId> {
     let place = operators.iter().position(|&other| other == operator)?;
-    let tied = |reader: OperatorId| {
-        let producers = graph.operator(reader).inputs.iter().filter_map(|&value| graph.producer(value));
-        producers.filter(move |&producer| graph.is_one_quantised_operator(producer, reader))
-    };
-    tied(operator).find(|&producer| {
+    graph.tied_producers(operator).find(|&producer| {
         let Some(from) = operators.iter().position(|&other| other == producer) else { return false };
         // Everything between is one with what stands before or behind it.
         let between = operators.get(from + 1..place).unwrap_or_default();
         between.iter().any(|&other| {
             let readers = graph.operator(other).outputs.iter().flat_map(|&value| graph.readers(value));
             let leads = readers.into_iter().any(|&reader| graph.is_one_quantised_operator(other, reader));
-            !leads && tied(other).next().is_none()
+            !leads && graph.tied_producers(other).next().is_none()
         })
     })
 }

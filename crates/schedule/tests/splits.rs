@@ -169,8 +169,7 @@ fn an_accelerator_works_for_one_stage() {
 }
 
 /// `x -> quantize -> dequantize -> conv -> relu -> quantize`: from the dequantisation on, it is one operator.
-#[test]
-fn quantised_operators_are_not_taken_apart() {
+fn quantised_chain() -> Graph {
     let mut builder = GraphBuilder::new("quantised");
     let value = |builder: &mut GraphBuilder, name: &str, data_type| {
         builder.value(name, Some(data_type), Some(Shape::from([1, 8, 1, 1]))).unwrap()
@@ -199,7 +198,12 @@ fn quantised_operators_are_not_taken_apart() {
         builder.operator(operator).unwrap();
     }
     builder.output(values[5]);
-    let graph = builder.build().unwrap();
+    builder.build().unwrap()
+}
+
+#[test]
+fn quantised_operators_are_not_taken_apart() {
+    let graph = quantised_chain();
     let ids: Vec<OperatorId> = graph.order().to_vec();
     let schedule = |first: &[OperatorId], second: &[OperatorId]| {
         let stage = |core: u32, own: &[OperatorId]| Stage {

@@ -128,9 +128,9 @@ impl Layers {
         self.builder.weight(hint, &Weight::from_f32(shape, elements))
     }
 
-    /// A number from 0 to 1.
+    /// A number from -1 to 1.
     pub(crate) fn uniform(&mut self) -> f32 {
-        self.random.random()
+        self.random.random::<f32>() * 2.0 - 1.0
     }
 
     pub(crate) fn constant(&mut self, hint: &str, channels: usize, value: f32) -> String {

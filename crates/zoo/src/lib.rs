@@ -68,56 +68,34 @@ pub struct Network {
     build: fn(&mut Layers),
 }
 
+/// A network without open dimensions.
+const fn fixed(name: &'static str, source: &'static str, build: fn(&mut Layers)) -> Network {
+    Network { name, source, dimensions: &[], build }
+}
+
 const NETWORKS: &[Network] = &[
-    Network { name: "alexnet", source: "Krizhevsky et al., NIPS 2012", dimensions: &[], build: alexnet::build },
-    Network { name: "vgg16", source: "Simonyan and Zisserman, ICLR 2015", dimensions: &[], build: vgg::vgg16 },
-    Network { name: "vgg19", source: "Simonyan and Zisserman, ICLR 2015", dimensions: &[], build: vgg::vgg19 },
-    Network { name: "googlenet", source: "Szegedy et al., CVPR 2015", dimensions: &[], build: googlenet::build },
+    fixed("alexnet", "Krizhevsky et al., NIPS 2012", alexnet::build),
+    fixed("vgg16", "Simonyan and Zisserman, ICLR 2015", vgg::vgg16),
+    fixed("vgg19", "Simonyan and Zisserman, ICLR 2015", vgg::vgg19),
+    fixed("googlenet", "Szegedy et al., CVPR 2015", googlenet::build),
+    fixed("squeezenet", "Iandola et al., 2016 (version 1.0)", squeezenet::build),
+    fixed("mobilenet-v1", "Howard et al., 2017", mobilenet::v1),
+    fixed("mobilenet-v2", "Sandler et al., CVPR 2018", mobilenet::v2),
+    fixed("resnet50", "He et al., CVPR 2016", resnet::resnet50),
+    fixed("inception-v3", "Szegedy et al., CVPR 2016", inception_v3::build),
+    fixed("inception-v4", "Szegedy et al., AAAI 2017", inception_v4::build),
+    fixed("inception-resnet-v2", "Szegedy et al., AAAI 2017", inception_resnet_v2::build),
+    fixed("yolov3", "Redmon and Farhadi, 2018 (416 x 416)", yolo::v3),
+    fixed("petr-like", "after Liu et al., ECCV 2022", petr::build),
+    fixed("bevformer-like", "after Li et al., ECCV 2022", bevformer::build),
+    fixed("tiny-darknet", "Redmon, pjreddie.com/darknet/tiny-darknet", tiny_darknet::build),
+    fixed("resnet50-int8", "He et al., CVPR 2016, quantised to 8 bits", resnet::resnet50_int8),
+    fixed("mobilenet-v2-int8", "Sandler et al., CVPR 2018, quantised to 8 bits", mobilenet::v2_int8),
     Network {
-        name: "squeezenet",
-        source: "Iandola et al., 2016 (version 1.0)",
-        dimensions: &[],
-        build: squeezenet::build,
-    },
-    Network { name: "mobilenet-v1", source: "Howard et al., 2017", dimensions: &[], build: mobilenet::v1 },
-    Network { name: "mobilenet-v2", source: "Sandler et al., CVPR 2018", dimensions: &[], build: mobilenet::v2 },
-    Network { name: "resnet50", source: "He et al., CVPR 2016", dimensions: &[], build: resnet::resnet50 },
-    Network { name: "inception-v3", source: "Szegedy et al., CVPR 2016", dimensions: &[], build: inception_v3::build },
-    Network { name: "inception-v4", source: "Szegedy et al., AAAI 2017", dimensions: &[], build: inception_v4::build },
-    Network {
-        name: "inception-resnet-v2",
-        source: "Szegedy et al., AAAI 2017",
-        dimensions: &[],
-        build: inception_resnet_v2::build,
-    },
-    Network { name: "yolov3", source: "Redmon and Farhadi, 2018 (416 x 416)", dimensions: &[], build: yolo::v3 },
-    Network { name: "petr-like", source: "after Liu et al., ECCV 2022", dimensions: &[], build: petr::build },
-    Network { name: "bevformer-like", source: "after Li et al., ECCV 2022", dimensions: &[], build: bevformer::build },
-    Network {
-        name: "tiny-darknet",
-        source: "Redmon, pjreddie.com/darknet/tiny-darknet",
-        dimensions: &[],
-        build: tiny_darknet::build,
-    },
-    Network {
-        name: "resnet50-int8",
-        source: "He et al., CVPR 2016, quantised to 8 bits",
-        dimensions: &[],
-        build: resnet::resnet50_int8,
-    },
-    Network {
-        name: "mobilenet-v2-int8",
-        source: "Sandler et al., CVPR 2018, quantised to 8 bits",
-        dimensions: &[],
-        build: mobilenet::v2_int8,
-    },
-    Network {
-        name: "minilm-like-int8",
-        source: "after Wang et al., NeurIPS 2020, matrices of 8 bits",
         dimensions: &[("sequence", 64)],
-        build: minilm::build_int8,
+        ..fixed("minilm-like-int8", "after Wang et al., NeurIPS 2020, matrices of 8 bits", minilm::build_int8)
     },
-    Network { name: "synthnet", source: "after Soomro et al., Shisha, 2022", dimensions: &[], build: synthnet::build },
+    fixed("synthnet", "after Soomro et al., Shisha, 2022", synthnet::build),
 ];
 
 /// All networks.

@@ -77,7 +77,7 @@ impl Layers {
         let filters = shape.first().copied().unwrap_or(1);
         let per_filter = shape.iter().skip(1).product::<usize>();
         let limit = deviation * 3_f32.sqrt();
-        let elements: Vec<f32> = (0..filters * per_filter).map(|_| (self.uniform() * 2.0 - 1.0) * limit).collect();
+        let elements: Vec<f32> = (0..filters * per_filter).map(|_| self.uniform() * limit).collect();
         let largest = |values: &[f32]| values.iter().fold(f32::MIN_POSITIVE, |most: f32, value| most.max(value.abs()));
         let scales: Vec<f32> = match is_per_filter {
             true => elements.chunks(per_filter).map(|filter| largest(filter) / 127.0).collect(),
@@ -90,11 +90,11 @@ impl Layers {
         let data: Vec<u8> = elements.iter().enumerate().map(integer).collect();
         let weight = Weight { data_type: DataType::I8, shape: shape.to_vec().into(), data: data.into() };
         let weight = self.builder.weight("filter", &weight);
-        let (scale_shape, axis) = if is_per_filter { (vec![filters], 0) } else { (Vec::new(), 0) };
+        let scale_shape = if is_per_filter { vec![filters] } else { Vec::new() };
         let scale = self.builder.weight("scale", &Weight::from_f32(scale_shape.clone(), scales.clone()));
         let zeros = Weight { data_type: DataType::I8, shape: scale_shape.into(), data: vec![0; scales.len()].into() };
         let zeros = self.builder.weight("zero", &zeros);
-        let attributes = Attributes::new().int("axis", axis);
+        let attributes = Attributes::new().int("axis", 0);
         (self.builder.node_with("DequantizeLinear", &[&weight, &scale, &zeros], attributes), scales)
     }
 
@@ -102,7 +102,7 @@ impl Layers {
     fn quantised_bias(&mut self, filters: usize, input_scale: f32, scales: &[f32]) -> String {
         let scales: Vec<f32> =
             (0..filters).map(|filter| input_scale * scales[if scales.len() == 1 { 0 } else { filter }]).collect();
-        let values: Vec<f32> = (0..filters).map(|_| (self.uniform() * 2.0 - 1.0) * 0.08).collect();
+        let values: Vec<f32> = (0..filters).map(|_| self.uniform() * 0.08).collect();
         let data: Vec<u8> = values
             .iter()
             .zip(&scales)
@@ -195,19 +195,28 @@ impl Layers {
     /// Every token times a matrix, and a bias, as `onnxruntime.quantization` writes it (5 operators).
     pub(crate) fn dynamic_product(&mut self, input: &DynamicValue, width: usize, units: usize) -> String {
         let limit = 3_f32.sqrt() / (width as f32).sqrt();
-        let data: Vec<u8> =
-            (0..width * units).map(|_| ((self.uniform() * 2.0 - 1.0) * 127.0).round() as i8 as u8).collect();
-        let weight = Weight { data_type: DataType::I8, shape: [width, units].into(), data: data.into() };
-        let weight = self.builder.weight("matrix", &weight);
+        let weight = self.integer_weights("matrix", &[width, units]);
         let weight_zero = Weight { data_type: DataType::I8, shape: Vec::new().into(), data: vec![0].into() };
         let weight_zero = self.builder.weight("zero", &weight_zero);
         let sums = self.builder.node("MatMulInteger", &[&input.integers, &weight, &input.zero, &weight_zero]);
-        let floats = self.builder.node_with("Cast", &[&sums], Attributes::new().int("to", 1));
-        let weight_scale = self.builder.weight("scale", &Weight::from_f32([], vec![limit / 127.0]));
-        let together = self.builder.node("Mul", &[&input.scale, &weight_scale]);
-        let product = self.builder.node("Mul", &[&floats, &together]);
+        let product = self.scaled_sums(&sums, input, limit);
         let bias = self.draw("bias", vec![units], 0.05);
         self.builder.node("Add", &[&product, &bias])
+    }
+
+    /// Random weights that use all 8 bits; what they stand for is up to a scale.
+    fn integer_weights(&mut self, hint: &str, shape: &[usize]) -> String {
+        let count: usize = shape.iter().product();
+        let data: Vec<u8> = (0..count).map(|_| (self.uniform() * 127.0).round() as i8 as u8).collect();
+        self.builder.weight(hint, &Weight { data_type: DataType::I8, shape: shape.to_vec().into(), data: data.into() })
+    }
+
+    /// Sums of integers as floats, where the largest weight stands for `limit`.
+    fn scaled_sums(&mut self, sums: &str, input: &DynamicValue, limit: f32) -> String {
+        let floats = self.builder.node_with("Cast", &[sums], Attributes::new().int("to", 1));
+        let weight_scale = self.builder.weight("scale", &Weight::from_f32([], vec![limit / 127.0]));
+        let together = self.builder.node("Mul", &[&input.scale, &weight_scale]);
+        self.builder.node("Mul", &[&floats, &together])
     }
 
     /// A convolution of integers by the scale of their own values, and back to floats.
@@ -215,16 +224,9 @@ impl Layers {
         let value = self.dynamic_quantised(&input.name);
         let shape = [conv.filters, input.channels / conv.groups, conv.kernel[0], conv.kernel[1]];
         let fan_in = shape.iter().skip(1).product::<usize>();
-        let data: Vec<u8> =
-            (0..conv.filters * fan_in).map(|_| ((self.uniform() * 2.0 - 1.0) * 127.0).round() as i8 as u8).collect();
-        let weight = Weight { data_type: DataType::I8, shape: shape.into(), data: data.into() };
-        let weight = self.builder.weight("filter", &weight);
+        let weight = self.integer_weights("filter", &shape);
         let sums = self.builder.node_with("ConvInteger", &[&value.integers, &weight, &value.zero], conv.attributes());
-        let floats = self.builder.node_with("Cast", &[&sums], Attributes::new().int("to", 1));
-        let limit = (6.0 / fan_in as f32).sqrt();
-        let weight_scale = self.builder.weight("scale", &Weight::from_f32([], vec![limit / 127.0]));
-        let together = self.builder.node("Mul", &[&value.scale, &weight_scale]);
-        let name = self.builder.node("Mul", &[&floats, &together]);
+        let name = self.scaled_sums(&sums, &value, (6.0 / fan_in as f32).sqrt());
         Map { name: self.activate(&name, conv.activation), ..conv.output(input) }
     }
 

@@ -29,17 +29,12 @@ pub(crate) struct InputArguments {
     /// Of images: the order of the colours, rgb or bgr
     #[arg(long, value_name = "ORDER", default_value = "rgb", requires = "inputs")]
     channel_order: ChannelOrder,
-    /// Refuse to make up inputs for which there is no file
+    /// Whether every input must have a file. Times hardly depend on some inputs, results do.
     #[arg(skip)]
-    pub(crate) is_complete: bool,
+    pub(crate) must_be_complete: bool,
 }
 
 impl InputArguments {
-    /// Whether every input must have a file. Times hardly depend on some inputs, results do.
-    pub(crate) fn must_be_complete(&self) -> bool {
-        self.is_complete
-    }
-
     /// The files, with the inputs that they are for. What stands before an equals sign is a name if the network has such an input, or
     /// if there is no file of the whole name.
     pub(crate) fn files(&self, graph: &Graph) -> Vec<InputFile> {

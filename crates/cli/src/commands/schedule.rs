@@ -92,7 +92,7 @@ fn plan(command: &ScheduleCommand, network: &Network, board: &Board) -> Result<(
             }
             (None, None) => {
                 machine::check_usable(board)?;
-                profiling::measured_plans(network, board, command.fresh, &[command.objective], command.aim())?.0
+                profiling::measured_plans(network, board, command.fresh, &[command.objective], command.aim())?
             }
         }
     };

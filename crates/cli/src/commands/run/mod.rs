@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use millstream_backend::Backend;
 use millstream_board::{Board, Processor};
 use millstream_cost::CostTable;
-use millstream_frames::{Frame, FrameSet, Golden};
+use millstream_frames::Golden;
 use millstream_pipeline::Objective;
 use millstream_profile::PowerSensors;
 use millstream_runtime::{
@@ -49,7 +49,7 @@ pub(crate) const USUAL_FRAMES: u64 = 50;
 
 pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let mut command = command.clone();
-    command.inputs.is_complete = command.output.is_some() || command.expect.is_some();
+    command.inputs.must_be_complete = command.output.is_some() || command.expect.is_some();
     let command = &command;
     for path in command.trace.iter().chain(&command.csv) {
         files::check_writable(path)?;
@@ -153,7 +153,6 @@ fn run_one(command: &RunCommand, planned: &Planned, board: &Board) -> Result<(Ne
     };
     drop(engine);
     let mut run = summary(document, &at_work, network, &stream, command, document.predicted.period_seconds);
-    run.different_frames = reference.different_frames();
     if command.operators {
         let frame = network.first_frame(&*backend, board)?;
         run.operators = operators::measure(network.model.graph(), &at_work, &*backend, frame)?;
@@ -168,8 +167,7 @@ fn run_one(command: &RunCommand, planned: &Planned, board: &Board) -> Result<(Ne
 /// The results that the user expects.
 fn golden(command: &RunCommand, network: &Network, backend: &dyn Backend, board: &Board) -> Result<Option<Golden>> {
     let Some(path) = &command.expect else { return Ok(None) };
-    let frames: Vec<Frame> = network.frames(backend, board)?.to_vec();
-    Ok(Some(Golden::read(path, network.model.graph(), &FrameSet { frames })?))
+    Ok(Some(Golden::read(path, network.model.graph(), network.frames(backend, board)?)?))
 }
 
 /// What adapting is for.
@@ -348,7 +346,7 @@ pub(crate) fn summary(
         dimensions: network.reference().dimensions,
         configuration: document.configuration.clone(),
         frames: sink.taken.len(),
-        different_frames: 0,
+        different_frames: sink.different_frames(),
         has_own_frames: network.has_own_frames(),
         frames_per_second_offered: command.frame_rate,
         dropped_frames: sink.dropped,

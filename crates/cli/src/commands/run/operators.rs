@@ -29,7 +29,7 @@ pub(crate) fn measure(
     for (index, stage) in schedule.stages.iter().enumerate() {
         let operators = in_order(graph, &stage.operators().collect::<Vec<_>>());
         let segment = Segment::new(graph, operators);
-        let inputs: Vec<Tensor> = segment.boundary.inputs.iter().filter_map(|id| values.get(id).cloned()).collect();
+        let inputs = segment.inputs_from(&values);
         let mut classes = Vec::new();
         for assignment in stage.replicas.iter().flat_map(|replica| &replica.assignments) {
             let processor = &assignment.processor;

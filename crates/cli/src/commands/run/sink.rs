@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use millstream_backend::Tensor;
 use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
-use millstream_runtime::{FrameError, FrameResult};
+use millstream_runtime::FrameResult;
 
 use crate::reference::{Reference, describe};
 
@@ -74,7 +74,7 @@ impl<'a> Sink<'a> {
     pub(crate) fn take(&mut self, number: u64, mut result: FrameResult, arrived: Option<Instant>) -> Result<()> {
         let outcome = std::mem::replace(&mut result.outcome, Ok(Vec::new()));
         let label = self.reference.label(number);
-        let tensors = check_outcome(outcome, &label)?;
+        let tensors = outcome.with_context(|| format!("the frame '{label}'"))?;
         self.largest_difference = self.largest_difference.max(self.reference.check(number, &tensors)?);
         if let Some(golden) = &self.golden {
             match golden.check(self.reference.place(number), &label, &tensors, self.tolerance)? {
@@ -94,6 +94,11 @@ impl<'a> Sink<'a> {
         let arrived = arrived.unwrap_or(result.submitted);
         self.taken.push(Taken { result, label, arrived });
         Ok(())
+    }
+
+    /// How many different frames the results are of.
+    pub(crate) fn different_frames(&self) -> usize {
+        self.reference.different_frames()
     }
 
     /// Whether everything was as expected; the error names the worst elements.
@@ -117,8 +122,4 @@ impl<'a> Sink<'a> {
     pub(crate) fn golden(&self) -> Option<&Golden> {
         self.golden.as_ref()
     }
-}
-
-fn check_outcome(outcome: Result<Vec<Tensor>, FrameError>, label: &str) -> Result<Vec<Tensor>> {
-    outcome.with_context(|| format!("the frame '{label}'"))
 }

@@ -91,12 +91,11 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
             .collect::<Result<Vec<_>>>()
     })?;
     let mut reports = Vec::new();
-    for ((own, (engine, reference, _)), sink) in loaded.iter().zip(&running).zip(streamed) {
+    for ((own, (engine, ..)), sink) in loaded.iter().zip(&running).zip(streamed) {
         let stream =
             Stream { sink, metrics: engine.metrics(), events: Vec::new(), warnings: engine.warnings(), watts: None };
         let mut run =
             summary(&own.document, &own.schedule, &own.network, &stream, command, own.expected_period_seconds);
-        run.different_frames = reference.different_frames();
         run.deadline_seconds = own.deadline_seconds.or(run.deadline_seconds);
         reports.push(run);
     }
