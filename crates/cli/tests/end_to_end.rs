@@ -121,6 +121,16 @@ fn two_networks_run_at_once() {
             assert!(report["largest_difference"].as_f64().unwrap() <= 1e-4, "{report}");
         }
     }
+    // Each network is held to its own deadline, whatever the command says for those without one.
+    let mut hurried = json(&text(&workplace.path("schedule.json")));
+    hurried["networks"][0]["deadline_seconds"] = serde_json::json!(1e-9);
+    hurried["networks"][1]["deadline_seconds"] = serde_json::Value::Null;
+    workplace.write("hurried.json", hurried.to_string());
+    let run = ["run", "--schedule", "hurried.json", "--frames", "10", "--json", "--deadline", "10s"];
+    let report = json(&workplace.succeed(&run));
+    let [late, early] = [0, 1].map(|index| &report["networks"][index]);
+    assert_eq!((&late["missed_deadlines"], &late["deadline_seconds"]), (&late["frames"], &serde_json::json!(1e-9)));
+    assert_eq!((&early["missed_deadlines"], &early["deadline_seconds"]), (&0.into(), &serde_json::json!(10.0)));
     let shown = workplace.succeed(&["run", "--frames", "10"]);
     assert!(shown.contains("Rounds:") && shown.contains("checked against sequential inference"), "{shown}");
     // Two networks that claim the same core.

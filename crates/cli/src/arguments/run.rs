@@ -101,6 +101,13 @@ pub(crate) struct RunCommand {
     pub(crate) json: bool,
 }
 
+impl RunCommand {
+    /// The deadline of each frame, if one was given.
+    pub(crate) fn deadline_seconds(&self) -> Option<f64> {
+        self.deadline.map(|deadline| deadline.0.as_secs_f64())
+    }
+}
+
 /// Queues are made for as many frames at once.
 const MOST_IN_FLIGHT: i64 = 65_536;
 

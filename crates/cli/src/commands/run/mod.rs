@@ -189,6 +189,8 @@ pub(crate) struct Stream<'a> {
     pub(crate) warnings: Vec<String>,
     /// Mean power of the machine's processors, where it has sensors.
     pub(crate) watts: Option<f64>,
+    /// By when each frame should have been answered.
+    pub(crate) deadline_seconds: Option<f64>,
 }
 
 /// Starts the engine; if the schedule needs accelerators, with the fastest cores ready to go on should one get lost.
@@ -252,7 +254,14 @@ fn stream<'a>(
         };
         streamed.map(|()| (events, power.join().ok().flatten()))
     })?;
-    Ok(Stream { sink, metrics: engine.metrics(), events, warnings: engine.warnings(), watts })
+    Ok(Stream {
+        sink,
+        metrics: engine.metrics(),
+        events,
+        warnings: engine.warnings(),
+        watts,
+        deadline_seconds: command.deadline_seconds(),
+    })
 }
 
 /// How many frames are streamed: each of the user's once if that is what the results are for.
@@ -333,7 +342,6 @@ pub(crate) fn summary(
     let sink = &stream.sink;
     let latencies: Vec<f64> = sink.taken.iter().map(Taken::latency_seconds).collect();
     let measured_period_seconds = measured_period(&sink.taken, schedule.processors().count());
-    let deadline_seconds = command.deadline.map(|deadline| deadline.0.as_secs_f64());
     let missed = |deadline: f64| latencies.iter().filter(|latency| **latency > deadline).count() as u64 + sink.dropped;
     let expected = sink.golden().map(|golden| ExpectedReport {
         path: golden.path().display().to_string(),
@@ -354,8 +362,8 @@ pub(crate) fn summary(
         measured_period_seconds,
         predicted_latency_seconds: document.predicted.latency_seconds,
         measured_latency_seconds: stream.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
-        deadline_seconds,
-        missed_deadlines: deadline_seconds.map(missed),
+        deadline_seconds: stream.deadline_seconds,
+        missed_deadlines: stream.deadline_seconds.map(missed),
         latency: LatencySummary::of(latencies.clone()),
         measured_joules_per_frame: stream.watts.zip(measured_period_seconds).map(|(watts, period)| watts * period),
         predicted_joules_per_frame: document.predicted.joules_per_frame,
