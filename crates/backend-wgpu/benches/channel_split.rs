@@ -127,7 +127,7 @@ impl Layer {
             true => Segment::new(graph, vec![self.head]),
             false => Segment::part(graph, vec![self.head], 0..channels),
         };
-        let _ = core().cores.first().map(|core| core.pin_current_thread());
+        let _ = core().cores.first().map(|core| millstream_machine::pin_current_thread(*core));
         let mut prepared = self.backend.prepare(&segment, processor)?;
         let mut seconds = Vec::new();
         for _ in 0..FRAMES {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, BoardError, Link, Processor, ProcessorClass};
+use crate::{Accelerator, BoardError, Link, Processor, ProcessorClass, label};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -126,6 +126,24 @@ pub struct Cache {
 }
 
 impl Board {
+    /// A board of these clusters and nothing else. They are sorted from the fastest to the slowest, by their first cores where
+    /// they are equally fast, and labelled in that order: `B`, `m`, `m2` and so on, and `s` for the last.
+    ///
+    /// # Errors
+    /// [`BoardError::Invalid`] if there is no cluster, a cluster is impossible, or a core is in two.
+    pub fn from_clusters(name: impl Into<String>, mut clusters: Vec<Cluster>) -> Result<Self, BoardError> {
+        label::sort_and_label(&mut clusters);
+        Self::try_from(crate::BoardDocument {
+            format: crate::BOARD_FORMAT.to_owned(),
+            version: crate::BOARD_VERSION,
+            name: name.into(),
+            clusters,
+            accelerators: Vec::new(),
+            links: Vec::new(),
+            memory: None,
+        })
+    }
+
     /// The board's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,24 +1,11 @@
-use std::path::PathBuf;
-
 use thiserror::Error;
 
 use crate::CoreId;
 
-/// Why a board could not be detected or read, or why something does not fit it.
+/// Why a board could not be read, or why something does not fit it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BoardError {
-    /// No usable core was found.
-    #[error("no usable CPU core found under {}{}", root.display(), if allowed.is_empty() { String::new() } else { format!(" among the cores {allowed:?} that this process may use") })]
-    NoCores {
-        /// The sysfs tree.
-        root: PathBuf,
-        /// The cores that the process may use; empty if unrestricted.
-        allowed: Vec<CoreId>,
-    },
-    /// The operating system does not tell which cores this process may use.
-    #[error("cannot find out which CPU cores this process may use")]
-    NoAffinity,
     /// A board document is not readable.
     #[error("not a board file: {detail}")]
     Malformed {

@@ -1,5 +1,18 @@
+use std::cmp::Reverse;
+
+use crate::Cluster;
+
+/// Sorts clusters from the fastest to the slowest and labels them.
+pub(crate) fn sort_and_label(clusters: &mut [Cluster]) {
+    clusters.sort_by_key(|cluster| (Reverse(cluster.capacity), cluster.cores.first().map(|core| core.id)));
+    let labels = labels(clusters.len());
+    for (cluster, label) in clusters.iter_mut().zip(labels) {
+        cluster.label = label;
+    }
+}
+
 /// Names clusters that are sorted from the fastest to the slowest: `B`, then `m`, `m2`, ..., and `s` for the last.
-pub(crate) fn labels(count: usize) -> Vec<String> {
+fn labels(count: usize) -> Vec<String> {
     (0..count)
         .map(|position| match position {
             0 => "B".to_owned(),

@@ -1,7 +1,7 @@
-//! What the hardware is: clusters of CPU cores, their speeds and caches.
+//! What the hardware is: clusters of CPU cores, accelerators, links, memory, heat and power.
 //!
-//! [`Board::detect`] reads the machine at hand, [`detect_at`] any recorded sysfs tree, and [`Board::from_json`] a file
-//! that says what detection can't find out or that describes a board somewhere else.
+//! [`Board::from_json`] reads a file: what detection can't find out about a machine, or a board that is somewhere else. The
+//! crate `millstream-machine` describes the computer at hand.
 //!
 //! ```
 //! use millstream_board::{Board, Processor};
@@ -22,14 +22,11 @@
 //! ```
 //!
 //! Invariants: a [`Board`] has at least one core, no core belongs to two clusters, and clusters are sorted from the fastest
-//! to the slowest; accelerators and clusters have different labels. Nothing here measures speed or runs anything.
+//! to the slowest; accelerators and clusters have different labels. Everything here is data: nothing
+//! looks at the computer at hand or runs anything.
 
 mod accelerator;
-mod affinity;
 mod board;
-mod core_watch;
-mod cpu_list;
-mod detect;
 mod document;
 mod error;
 mod label;
@@ -37,11 +34,7 @@ mod processor;
 mod slowdown;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
-pub use affinity::{prefer_short_slices, usable_cores};
 pub use board::{Board, Cache, Cluster, Core, CoreId, Memory, OperatingPoint, PowerCoefficients, Thermal};
-pub use core_watch::{CoreLoad, CoreWatch};
-pub use cpu_list::parse_cpu_list;
-pub use detect::detect_at;
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
 pub use error::BoardError;
 pub use processor::{Processor, ProcessorClass};

@@ -28,11 +28,7 @@ impl Board {
             board.clusters.push(own);
             board.clusters.retain(|cluster| !cluster.cores.is_empty());
         }
-        board.clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
-        let labels = label::labels(board.clusters.len());
-        for (cluster, label) in board.clusters.iter_mut().zip(labels) {
-            cluster.label = label;
-        }
+        label::sort_and_label(&mut board.clusters);
         // Labels may name other clusters now.
         board.links.clear();
         Ok(board)

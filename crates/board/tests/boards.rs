@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod recorded;
-
 use std::fs;
 use std::path::PathBuf;
 
 use millstream_board::{AcceleratorKind, Board};
-use recorded::detect;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boards")
@@ -37,22 +34,6 @@ fn all_of_them_are_valid_and_have_their_sources_told() {
         }
     }
     assert_eq!(count, 30);
-}
-
-#[test]
-fn recorded_boards_are_what_detection_makes_of_them() {
-    for name in ["hikey-970", "khadas-vim3", "rk3588", "raspberry-pi-5", "alder-lake-laptop"] {
-        let (file, found) = (read(name), detect(name));
-        assert_eq!(file.name(), found.name());
-        let clusters = |board: &Board| -> Vec<_> {
-            let cluster = |own: &millstream_board::Cluster| {
-                let cores: Vec<u32> = own.cores.iter().map(|core| core.id.0).collect();
-                (own.label.clone(), own.core_type.clone(), own.capacity, cores)
-            };
-            board.clusters().iter().map(cluster).collect()
-        };
-        assert_eq!(clusters(&file), clusters(&found), "{name}");
-    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl BusyLoops {
                 let core = slow.core;
                 let (report, pinned) = std::sync::mpsc::channel();
                 let body = move || {
-                    let is_pinned = core.pin_current_thread();
+                    let is_pinned = millstream_machine::pin_current_thread(core);
                     if report.send(is_pinned).is_err() || !is_pinned {
                         return;
                     }

@@ -175,7 +175,7 @@ impl Sessions {
             let (graph, backend, failure) = (Arc::clone(&graph), Arc::clone(backend), Arc::clone(&failure));
             let body = move || {
                 if pinned && let Some(core) = processor.cores.first() {
-                    let _ = core.pin_current_thread();
+                    let _ = millstream_machine::pin_current_thread(*core);
                 }
                 match WholeNetwork::prepare(&graph, &*backend, &processor) {
                     Ok(mut prepared) => {

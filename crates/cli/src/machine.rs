@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use millstream_board::{Board, usable_cores};
+use millstream_board::Board;
+use millstream_machine::usable_cores;
 
 use crate::files;
 
@@ -17,7 +18,7 @@ pub(crate) fn board(file: Option<&Path>) -> Result<Board> {
 
 /// The machine at hand, with its graphics devices; those that the CPU's cores emulate only if `with_software`.
 pub(crate) fn detect(with_software: bool) -> Result<Board> {
-    Ok(Board::detect()?.with_accelerators(millstream_backend_wgpu::detect(with_software))?)
+    Ok(millstream_machine::detect()?.with_accelerators(millstream_backend_wgpu::detect(with_software))?)
 }
 
 /// Whether this process may run on all the board's cores; measuring and running need that.

@@ -21,7 +21,7 @@
 //! let chain = Chain::of(model.graph());
 //! let frame = FrameMaker::new(&model).frame(0)?;
 //! let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
-//! let samples = measure(&workload, &Board::detect()?, &Settings::default(), &[], &mut |_| true)?;
+//! let samples = measure(&workload, &millstream_machine::detect()?, &Settings::default(), &[], &mut |_| true)?;
 //! println!("{} samples", samples.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,7 +39,6 @@ mod operators;
 mod parts;
 mod power;
 mod rounds;
-mod sensors;
 mod side_by_side;
 mod transfers;
 
@@ -50,5 +49,4 @@ pub use measure::{Progress, Settings, Workload, measure};
 pub use operators::{OperatorSettings, measure_operators};
 pub use parts::{PartSettings, measure_parts};
 pub use power::measure_power;
-pub use sensors::PowerSensors;
 pub use transfers::measure_transfers;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use millstream_board::{Board, Cluster};
 use millstream_cost::PowerSample;
 
-use crate::PowerSensors;
 use crate::conditions::frequency;
 use crate::side_by_side::pin;
+use millstream_machine::PowerSensors;
 
 /// Time for each load.
 const TIME: Duration = Duration::from_millis(400);

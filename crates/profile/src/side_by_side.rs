@@ -95,7 +95,7 @@ pub(crate) fn is_shared(board: &Board, processor: &Processor) -> bool {
 
 /// Pins the calling thread; where the system refuses, the times are what they are.
 pub(crate) fn pin(core: CoreId) {
-    if !core.pin_current_thread() {
+    if !millstream_machine::pin_current_thread(core) {
         tracing::warn!(%core, "the system refused to pin a measuring thread");
     }
 }

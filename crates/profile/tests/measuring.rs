@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
-use millstream_board::{Board, Processor};
+use millstream_board::Processor;
 use millstream_cost::SegmentSample;
 use millstream_frames::FrameMaker;
 use millstream_graph::OperatorId;
@@ -62,7 +62,7 @@ fn every_class_gets_samples_of_every_scale() {
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let settings = Settings { budget: Duration::from_millis(600), leaves: 8, accuracy: 0.5 };
-    let board = Board::detect().unwrap();
+    let board = millstream_machine::detect().unwrap();
     let mut steps = Vec::new();
     let samples = measure(&workload, &board, &settings, &[], &mut |progress| {
         steps.push(progress.done);
@@ -92,11 +92,11 @@ fn failures_and_interruptions_are_errors() {
         let frame = FrameMaker::new(&model).frame(0).unwrap();
         let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
         let settings = Settings { budget: Duration::from_millis(50), leaves: 2, accuracy: 0.5 };
-        measure(&workload, &Board::detect().unwrap(), &settings, &[], &mut |_| go_on)
+        measure(&workload, &millstream_machine::detect().unwrap(), &settings, &[], &mut |_| go_on)
     };
     assert!(measure(true, true).unwrap_err().to_string().contains("no such kernel"));
     let interrupted = measure(false, false).unwrap();
-    assert_eq!(interrupted.len(), Board::detect().unwrap().clusters().len(), "what was measured is kept");
+    assert_eq!(interrupted.len(), millstream_machine::detect().unwrap().clusters().len(), "what was measured is kept");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_is_known_is_not_measured_again() {
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let settings = Settings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
-    let board = Board::detect().unwrap();
+    let board = millstream_machine::detect().unwrap();
     let all = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
     let rest = measure(&workload, &board, &settings, &all[1..], &mut |_| true).unwrap();
     let key = |sample: &SegmentSample| (sample.processor.clone(), sample.start, sample.end);
@@ -122,7 +122,7 @@ fn every_operator_is_timed_in_context_on_every_class() {
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
     let settings = OperatorSettings { budget: Duration::from_millis(300), half_width: 0.5 };
-    let board = Board::detect().unwrap();
+    let board = millstream_machine::detect().unwrap();
     let samples = measure_operators(&workload, &board, &settings, &mut |_| true).unwrap();
     for class in board.processor_classes() {
         let own: Vec<_> = samples.iter().filter(|sample| sample.processor == class).collect();
@@ -137,7 +137,7 @@ fn every_operator_is_timed_in_context_on_every_class() {
 
 #[test]
 fn every_pair_of_clusters_gets_transfers_of_several_sizes() {
-    let board = Board::detect().unwrap();
+    let board = millstream_machine::detect().unwrap();
     let samples = measure_transfers(&board).unwrap();
     let pairs: HashSet<(String, String)> =
         samples.iter().map(|sample| (sample.from.clone(), sample.to.clone())).collect();

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use crossbeam_channel::Sender;
 use millstream_backend::{Backend, BackendError, PreparedSegment, Tensor};
-use millstream_board::{Processor, prefer_short_slices};
+use millstream_board::Processor;
 use millstream_graph::{Graph, ValueId};
+use millstream_machine::{pin_current_thread, prefer_short_slices};
 use millstream_schedule::Replica;
 
 use crate::joining::Joining;
@@ -132,7 +133,7 @@ impl Team {
             // The others wait for this thread, again and again within a frame. A system that can't help is no reason to warn.
             let _ = prefer_short_slices();
         }
-        let core = processor.cores.first().filter(|core| !core.pin_current_thread());
+        let core = processor.cores.first().filter(|core| !pin_current_thread(**core));
         let warning = core.map(|core| format!("stage {stage}: the system refused to pin a thread to core {core}"));
         let prepare = || {
             let track = |(owner, steps): (usize, &Vec<Step>)| {

@@ -1,6 +1,6 @@
 //! Telling changed conditions from noise.
 
-use millstream_board::CoreLoad;
+use millstream_machine::CoreLoad;
 
 use crate::Observation;
 

@@ -7,7 +7,7 @@ mod policy;
 
 use std::time::{Duration, Instant};
 
-use millstream_board::CoreWatch;
+use millstream_machine::CoreWatch;
 
 use crate::{Engine, RuntimeError};
 use drift::drift;

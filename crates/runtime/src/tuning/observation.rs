@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use millstream_board::{CoreLoad, CoreWatch};
+use millstream_machine::{CoreLoad, CoreWatch};
 use millstream_schedule::Schedule;
 
 use crate::{Engine, RuntimeError, StageMetrics, TuningPolicy};

@@ -18,8 +18,8 @@ use millstream_backend::Backend;
 use millstream_board::{Board, Processor};
 use millstream_cost::CostTable;
 use millstream_frames::Golden;
+use millstream_machine::PowerSensors;
 use millstream_pipeline::Objective;
-use millstream_profile::PowerSensors;
 use millstream_runtime::{
     Engine, EngineOptions, FrameResult, Goal, StageMetrics, TuningEvent, TuningEventKind, TuningPolicy,
 };

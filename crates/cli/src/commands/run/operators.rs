@@ -41,7 +41,7 @@ pub(crate) fn measure(
             }
             classes.push(processor.class());
             if let Some(core) = processor.cores.first() {
-                let _ = core.pin_current_thread();
+                let _ = millstream_machine::pin_current_thread(*core);
             }
             let begin = Instant::now();
             let mut frames = 0;

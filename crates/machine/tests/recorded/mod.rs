@@ -1,11 +1,10 @@
 //! Recorded sysfs trees.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::fs;
 use std::path::PathBuf;
 
-use millstream_board::{Board, detect_at};
+use millstream_board::Board;
+use millstream_machine::detect_at;
 use tempfile::TempDir;
 
 /// Lays a recorded tree out on disk.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::CoreId;
+use millstream_board::CoreId;
 
 /// A core whose owner used less than this fraction of it is one that this process leaves alone.
 const UNUSED: f64 = 0.05;

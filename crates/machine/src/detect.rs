@@ -4,27 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Board, BoardError, Cache, Cluster, Core, CoreId, OperatingPoint, label, parse_cpu_list, usable_cores};
+use millstream_board::{Board, Cache, Cluster, Core, CoreId, OperatingPoint};
 
-impl Board {
-    /// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask).
-    ///
-    /// # Errors
-    /// [`BoardError::NoAffinity`] or [`BoardError::NoCores`].
-    pub fn detect() -> Result<Self, BoardError> {
-        let allowed = usable_cores().ok_or(BoardError::NoAffinity)?;
-        match detect_at(Path::new("/sys"), Some(&allowed)) {
-            Err(BoardError::NoCores { .. }) if !allowed.is_empty() => Ok(plain(&allowed)),
-            result => result,
-        }
+use crate::{MachineError, parse_cpu_list, usable_cores};
+
+/// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask).
+///
+/// # Errors
+/// [`MachineError::NoAffinity`] or [`MachineError::NoCores`].
+pub fn detect() -> Result<Board, MachineError> {
+    let allowed = usable_cores().ok_or(MachineError::NoAffinity)?;
+    match detect_at(Path::new("/sys"), Some(&allowed)) {
+        Err(MachineError::NoCores { .. }) if !allowed.is_empty() => plain(&allowed),
+        result => result,
     }
 }
 
 /// A board without sysfs (another operating system, a locked-down container): one cluster of equal cores.
-fn plain(allowed: &[CoreId]) -> Board {
+fn plain(allowed: &[CoreId]) -> Result<Board, MachineError> {
     let cores = allowed.iter().map(|&id| Core { id, siblings: Vec::new(), emulated_slowdown: None }).collect();
     let cluster = Cluster {
-        label: "B".to_owned(),
+        label: String::new(),
         core_type: None,
         capacity: 1024,
         cores,
@@ -33,13 +33,7 @@ fn plain(allowed: &[CoreId]) -> Board {
         power: None,
         thermal: None,
     };
-    Board {
-        name: "this machine".to_owned(),
-        clusters: vec![cluster],
-        accelerators: Vec::new(),
-        links: Vec::new(),
-        memory: None,
-    }
+    Ok(Board::from_clusters("this machine", vec![cluster])?)
 }
 
 /// What sysfs says about one logical CPU.
@@ -67,8 +61,8 @@ struct ClusterKey {
 /// hardware threads of one core, the first that may be used stands for it.
 ///
 /// # Errors
-/// [`BoardError::NoCores`] if there is no core that is online and allowed.
-pub fn detect_at(root: &Path, allowed: Option<&[CoreId]>) -> Result<Board, BoardError> {
+/// [`MachineError::NoCores`] if there is no core that is online and allowed.
+pub fn detect_at(root: &Path, allowed: Option<&[CoreId]>) -> Result<Board, MachineError> {
     let folder = root.join("devices/system/cpu");
     let online = text(&folder.join("online")).and_then(|list| parse_cpu_list(&list)).unwrap_or_default();
     let usable: Vec<CoreId> =
@@ -85,16 +79,11 @@ pub fn detect_at(root: &Path, allowed: Option<&[CoreId]>) -> Result<Board, Board
     }
     if groups.is_empty() {
         let allowed = allowed.unwrap_or_default().to_vec();
-        return Err(BoardError::NoCores { root: root.to_owned(), allowed });
+        return Err(MachineError::NoCores { root: root.to_owned(), allowed });
     }
     let highest = groups.values().flatten().filter_map(|cpu| cpu.hertz).max();
-    let mut clusters: Vec<Cluster> = groups.into_values().map(|cpus| cluster(root, cpus, highest)).collect();
-    clusters.sort_by_key(|cluster| (std::cmp::Reverse(cluster.capacity), cluster.cores.first().map(|core| core.id)));
-    let labels = label::labels(clusters.len());
-    for (cluster, label) in clusters.iter_mut().zip(labels) {
-        cluster.label = label;
-    }
-    Ok(Board { name: board_name(root), clusters, accelerators: Vec::new(), links: Vec::new(), memory: None })
+    let clusters = groups.into_values().map(|cpus| cluster(root, cpus, highest)).collect();
+    Ok(Board::from_clusters(board_name(root), clusters)?)
 }
 
 fn cpu_folder(root: &Path, id: CoreId) -> PathBuf {
@@ -145,6 +134,7 @@ fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
         .unwrap_or_default();
     frequencies.iter_mut().for_each(|frequency| *frequency *= 1000);
     frequencies.extend(hertz);
+    frequencies.retain(|&frequency| frequency > 0);
     frequencies.sort_unstable();
     frequencies.dedup();
     Cluster {

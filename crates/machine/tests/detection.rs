@@ -6,7 +6,8 @@ mod recorded;
 
 use std::path::Path;
 
-use millstream_board::{Board, BoardError, CoreId, detect_at};
+use millstream_board::{Board, CoreId};
+use millstream_machine::{MachineError, detect_at};
 use recorded::{detect, tree};
 
 /// `label: core type x cores, capacity, megahertz, outermost cache`, one line a cluster.
@@ -50,12 +51,34 @@ fn when_the_first_hyper_thread_is_not_allowed_its_sibling_stands_in() {
 
 #[test]
 fn no_usable_core_is_an_error() {
-    assert!(matches!(detect_at(Path::new("/does/not/exist"), None), Err(BoardError::NoCores { .. })));
+    assert!(matches!(detect_at(Path::new("/does/not/exist"), None), Err(MachineError::NoCores { .. })));
     let error = detect_at(tree("plain-vm").path(), Some(&[CoreId(9)])).unwrap_err();
     assert!(error.to_string().contains("9"), "{error}");
 }
 
 #[test]
 fn this_machine_has_cores() {
-    assert!(Board::detect().unwrap().cores().count() >= 1);
+    assert!(millstream_machine::detect().unwrap().cores().count() >= 1);
+}
+
+#[test]
+fn recorded_boards_are_what_detection_makes_of_them() {
+    for name in ["hikey-970", "khadas-vim3", "rk3588", "raspberry-pi-5", "alder-lake-laptop"] {
+        let (file, found) = (fixture(name), detect(name));
+        assert_eq!(file.name(), found.name());
+        let clusters = |board: &Board| -> Vec<_> {
+            let cluster = |own: &millstream_board::Cluster| {
+                let cores: Vec<u32> = own.cores.iter().map(|core| core.id.0).collect();
+                (own.label.clone(), own.core_type.clone(), own.capacity, cores)
+            };
+            board.clusters().iter().map(cluster).collect()
+        };
+        assert_eq!(clusters(&file), clusters(&found), "{name}");
+    }
+}
+
+/// A board file that comes with the project.
+fn fixture(name: &str) -> Board {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/boards/{name}.json"));
+    Board::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }

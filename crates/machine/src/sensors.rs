@@ -122,6 +122,7 @@ fn hwmon(folder: &Path) -> Vec<Sensor> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -1,4 +1,4 @@
-use crate::CoreId;
+use millstream_board::CoreId;
 
 /// Reads the kernel's notation for sets of CPUs, such as `0-3,6`. `None` if the text is not in it.
 pub fn parse_cpu_list(text: &str) -> Option<Vec<CoreId>> {

@@ -1,0 +1,29 @@
+//! The computer at hand: which cores it has and this process may use, where threads run, how fast and how busy cores are, and
+//! what its power sensors show.
+//!
+//! [`detect()`] describes it as a [`Board`](millstream_board::Board); [`detect_at`] reads any recorded sysfs tree.
+//!
+//! ```
+//! let board = millstream_machine::detect()?;
+//! let core = board.clusters()[0].cores[0].id;
+//! let worker = std::thread::spawn(move || millstream_machine::pin_current_thread(core));
+//! assert!(worker.join().is_ok(), "where the system refuses, the answer is `false`");
+//! # Ok::<(), millstream_machine::MachineError>(())
+//! ```
+//!
+//! Invariants: what a board *is* stands in `millstream-board`; everything that looks at this computer or changes how its threads
+//! are scheduled is here. Systems that do not tell something (no sysfs, no sensors) are no errors: less is known then.
+
+mod affinity;
+mod core_watch;
+mod cpu_list;
+mod detect;
+mod error;
+mod sensors;
+
+pub use affinity::{pin_current_thread, prefer_short_slices, usable_cores};
+pub use core_watch::{CoreLoad, CoreWatch};
+pub use cpu_list::parse_cpu_list;
+pub use detect::{detect, detect_at};
+pub use error::MachineError;
+pub use sensors::PowerSensors;
