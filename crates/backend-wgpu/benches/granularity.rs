@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_backend_wgpu::{Gpu, Policy, SweepSample, ThreadWork, WgpuBackend, WorkChoice};
-use millstream_cost::Granularity;
+use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
+use millstream_board::Processor;
 use millstream_graph::OperatorId;
+use millstream_predict::{Granularity, GranularityChoice, GranularityRecord};
+use millstream_profile::{GranularityTime, measure_granularity};
 use millstream_report::{Align, Table, milliseconds};
 
 fn main() {
@@ -30,11 +32,22 @@ fn measure(gpu: &Gpu, name: &str, most: usize) -> Result<(), Box<dyn std::error:
     let graph = model.graph();
     let backend = WgpuBackend::new(gpu, "G", Arc::clone(&model));
     let policies = [Policy::NeighbouringPixels, Policy::SamePixel];
-    let samples = backend.sweep(&policies, most, &mut || true)?;
-    let all: Vec<(ThreadWork, u64, f64)> =
-        samples.iter().map(|sample| (sample.work, sample.macs, sample.seconds)).collect();
-    let choice = WorkChoice::fit(&all)?;
-    let mut layers: BTreeMap<OperatorId, Vec<SweepSample>> = BTreeMap::new();
+    let works: Vec<ThreadWork> = policies
+        .into_iter()
+        .flat_map(|policy| Granularity::ALL.map(|Granularity(outputs)| ThreadWork { outputs, policy }))
+        .collect();
+    let processor = Processor::accelerator("G");
+    let choose = &mut |work| backend.choose_work(WorkChoice::Fixed(work));
+    let samples = measure_granularity(graph, &backend, &processor, &works, choose, most, &mut || true)?;
+    let records = samples.iter().map(|sample| GranularityRecord {
+        accelerator: "G".to_owned(),
+        policy: sample.work.policy.number(),
+        granularity: sample.work.outputs,
+        macs: sample.macs,
+        seconds: sample.seconds,
+    });
+    let choice = GranularityChoice::fit(&records.collect::<Vec<_>>())?;
+    let mut layers: BTreeMap<OperatorId, Vec<GranularityTime<ThreadWork>>> = BTreeMap::new();
     for sample in samples {
         layers.entry(sample.operator).or_default().push(sample);
     }
@@ -56,7 +69,10 @@ fn measure(gpu: &Gpu, name: &str, most: usize) -> Result<(), Box<dyn std::error:
     for (id, samples) in &layers {
         let of = |work: ThreadWork| samples.iter().find(|sample| sample.work == work).map(|sample| sample.seconds);
         let Some(best) = samples.iter().min_by(|left, right| left.seconds.total_cmp(&right.seconds)) else { continue };
-        let chosen = choice.of(best.macs);
+        let chosen = choice.best(best.macs).and_then(|(number, Granularity(outputs))| {
+            Some(ThreadWork { outputs, policy: Policy::of_number(number)? })
+        });
+        let Some(chosen) = chosen else { continue };
         let chosen_seconds = of(chosen).unwrap_or(f64::NAN);
         let same_pixel = |outputs: u32| of(ThreadWork { outputs, policy: Policy::SamePixel }).unwrap_or(f64::NAN);
         let name = |work: ThreadWork| format!("g={} policy {}", work.outputs, work.policy.number());

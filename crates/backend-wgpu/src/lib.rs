@@ -2,7 +2,8 @@
 //!
 //! A segment becomes a list of compute shaders over buffers of the device, with the sizes of the layers written into them;
 //! normalisation and activation run with the convolution before them. A frame is uploaded, computed and downloaded. How many outputs a
-//! thread of a convolution computes, and which, is a [`WorkChoice`]: fixed, or by the lines that were fitted to measurements.
+//! thread of a convolution computes, and which, is a [`WorkChoice`]:
+//! fixed, or by a convolution's amount of work.
 //! Operators that the device can't run are not supported, and [`Backend::supports`](millstream_backend::Backend::supports) says
 //! so beforehand.
 //!
@@ -32,11 +33,9 @@ mod layer;
 mod plan;
 mod segment;
 mod shaders;
-mod sweep;
 mod windows;
 mod work;
 
 pub use backend::WgpuBackend;
 pub use gpu::{Gpu, detect};
-pub use sweep::SweepSample;
 pub use work::{Policy, ThreadWork, WorkChoice};

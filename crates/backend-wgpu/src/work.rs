@@ -1,4 +1,4 @@
-use millstream_cost::{Granularity, GranularityModel};
+use std::collections::BTreeMap;
 
 /// What an invocation of the convolution shader computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +24,11 @@ impl Policy {
     /// All policies.
     pub const ALL: [Self; 3] = [Self::NeighbouringPixels, Self::SamePixel, Self::Unrelated];
 
+    /// The policy of this number in the paper, if there is one.
+    pub fn of_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.number() == number)
+    }
+
     /// The policy's number in the paper.
     pub fn number(self) -> u32 {
         match self {
@@ -34,19 +39,24 @@ impl Policy {
     }
 }
 
-/// How the work of each convolution is chosen.
+/// How the work of each convolution is divided.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkChoice {
-    /// The same for all.
+    /// In the same way for all.
     Fixed(ThreadWork),
-    /// What the fitted lines say is fastest for the convolution's multiply-accumulates, of any policy that has lines.
-    Fitted(Vec<(Policy, GranularityModel)>),
+    /// By its multiply-accumulates: as the entry says that has as many, or the next fewer; as the first one for fewer still. An
+    /// empty map is like the default.
+    ByMacs(BTreeMap<u64, ThreadWork>),
+}
+
+impl ThreadWork {
+    /// What did best without any measurement on the devices at hand: eight channels of a pixel.
+    const UNMEASURED: Self = Self { outputs: 8, policy: Policy::SamePixel };
 }
 
 impl Default for WorkChoice {
-    /// What did best without any measurement on the devices at hand: eight channels of a pixel.
     fn default() -> Self {
-        Self::Fixed(ThreadWork { outputs: 8, policy: Policy::SamePixel })
+        Self::Fixed(ThreadWork::UNMEASURED)
     }
 }
 
@@ -55,14 +65,23 @@ impl WorkChoice {
     pub fn of(&self, macs: u64) -> ThreadWork {
         match self {
             Self::Fixed(work) => *work,
-            Self::Fitted(models) => {
-                let best = models.iter().filter_map(|(policy, model)| {
-                    let Granularity(outputs) = model.best(macs)?;
-                    Some((model.seconds(Granularity(outputs), macs)?, ThreadWork { outputs, policy: *policy }))
-                });
-                let fastest = best.min_by(|left, right| left.0.total_cmp(&right.0));
-                fastest.map_or(ThreadWork { outputs: 1, policy: Policy::SamePixel }, |(_, work)| work)
+            Self::ByMacs(choices) => {
+                let choice = choices.range(..=macs).next_back().or_else(|| choices.first_key_value());
+                choice.map_or(ThreadWork::UNMEASURED, |(_, work)| *work)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_fewer_multiply_accumulates_decide() {
+        let [small, large] = [1, 16].map(|outputs| ThreadWork { outputs, policy: Policy::SamePixel });
+        let choice = WorkChoice::ByMacs(BTreeMap::from([(100, small), (1000, large)]));
+        assert_eq!([0, 100, 999, 1000, u64::MAX].map(|macs| choice.of(macs)), [small, small, small, large, large]);
+        assert_eq!(WorkChoice::ByMacs(BTreeMap::new()).of(7), WorkChoice::default().of(7));
     }
 }

@@ -3,7 +3,11 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Accelerator, Board, BoardError, Cluster, Link, Memory, OperatingPoint, PowerCoefficients, Thermal};
+use crate::reading::check_header;
+use crate::{
+    Accelerator, Board, BoardError, Cluster, Document, DocumentError, Link, Memory, OperatingPoint, PowerCoefficients,
+    Thermal, read_document,
+};
 
 /// The `format` of board files.
 pub const BOARD_FORMAT: &str = "millstream-board";
@@ -33,19 +37,28 @@ pub struct BoardDocument {
     pub memory: Option<Memory>,
 }
 
+impl Document for BoardDocument {
+    const FORMAT: &'static str = BOARD_FORMAT;
+    const VERSION: u32 = BOARD_VERSION;
+    const NAME: &'static str = "board file";
+}
+
+impl From<DocumentError> for BoardError {
+    fn from(error: DocumentError) -> Self {
+        match error {
+            DocumentError::Malformed { detail, .. } => Self::Malformed { detail },
+            DocumentError::Invalid { field, detail, .. } => Self::Invalid { field, detail },
+        }
+    }
+}
+
 impl Board {
     /// Reads a board file.
     ///
     /// # Errors
     /// [`BoardError::Malformed`] if it is not one, [`BoardError::Invalid`] if what it says is impossible.
     pub fn from_json(text: &str) -> Result<Self, BoardError> {
-        let reader = &mut serde_json::Deserializer::from_str(text);
-        let malformed = |error: serde_path_to_error::Error<serde_json::Error>| match error.path().to_string().as_str() {
-            "." | "?" => BoardError::Malformed { detail: error.inner().to_string() },
-            field => BoardError::Invalid { field: field.to_owned(), detail: error.inner().to_string() },
-        };
-        let document: BoardDocument = serde_path_to_error::deserialize(reader).map_err(malformed)?;
-        Self::try_from(document)
+        Self::try_from(read_document::<BoardDocument>(text)?)
     }
 
     /// The board as a file.
@@ -67,13 +80,7 @@ impl TryFrom<BoardDocument> for Board {
 
     fn try_from(document: BoardDocument) -> Result<Self, BoardError> {
         let invalid = |field: String, detail: String| Err(BoardError::Invalid { field, detail });
-        if document.format != BOARD_FORMAT {
-            return invalid("format".into(), format!("is '{}', must be '{BOARD_FORMAT}'", document.format));
-        }
-        if document.version != BOARD_VERSION {
-            let detail = format!("is {}, this version of Millstream reads {BOARD_VERSION}", document.version);
-            return invalid("version".into(), detail);
-        }
+        check_header::<BoardDocument>(&document.format, document.version)?;
         let mut labels = HashSet::new();
         let mut cores = HashSet::new();
         for (index, cluster) in document.clusters.iter().enumerate() {

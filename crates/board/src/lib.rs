@@ -31,6 +31,8 @@ mod document;
 mod error;
 mod label;
 mod processor;
+mod provenance;
+mod reading;
 mod slowdown;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
@@ -38,3 +40,5 @@ pub use board::{Board, Cache, Cluster, Core, CoreId, Memory, OperatingPoint, Pow
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
 pub use error::BoardError;
 pub use processor::{Processor, ProcessorClass};
+pub use provenance::Provenance;
+pub use reading::{Document, DocumentError, is_document, read_document};

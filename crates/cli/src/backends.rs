@@ -7,9 +7,12 @@ use anyhow::{Result, bail};
 use millstream_backend::{Backend, Several};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
-use millstream_board::{AcceleratorKind, Board};
-use millstream_cost::{CostTable, GranularityRecord, Profile, fit, threads_by_family};
+use millstream_board::{AcceleratorKind, Board, Processor};
+use millstream_cost::CostTable;
+use millstream_graph::{Graph, OperatorKind};
 use millstream_onnx::Model;
+use millstream_predict::{Granularity, GranularityChoice, GranularityRecord, Profile, fit, threads_by_family};
+use millstream_profile::measure_granularity;
 
 use crate::interrupt;
 use crate::model::Network;
@@ -23,6 +26,7 @@ pub(crate) struct Backends {
     pub(crate) all: Arc<dyn Backend>,
     cores: Arc<OrtBackend>,
     gpus: Vec<(String, Arc<WgpuBackend>)>,
+    model: Arc<Model>,
 }
 
 impl Backends {
@@ -46,7 +50,7 @@ impl Backends {
             all.push(Arc::clone(&backend) as Arc<dyn Backend>);
             gpus.push((accelerator.label.clone(), backend));
         }
-        let backends = Self { all: Arc::new(Several::new(all)), cores, gpus };
+        let backends = Self { all: Arc::new(Several::new(all)), cores, gpus, model: Arc::clone(model) };
         if let Some(profile) = profile {
             backends.choose_work(profile);
         }
@@ -68,16 +72,9 @@ impl Backends {
     /// Lets the threads of each GPU share the work as its measurements suggest.
     fn choose_work(&self, profile: &Profile) {
         for (label, backend) in &self.gpus {
-            let policy = |number: u32| Policy::ALL.into_iter().find(|policy| policy.number() == number);
-            let own = profile.granularity.iter().filter(|record| record.accelerator == *label);
-            let samples: Vec<(ThreadWork, u64, f64)> = own
-                .filter_map(|record| {
-                    let work = ThreadWork { outputs: record.granularity, policy: policy(record.policy)? };
-                    Some((work, record.macs, record.seconds))
-                })
-                .collect();
-            match WorkChoice::fit(&samples) {
-                Ok(choice) => backend.choose_work(choice),
+            let records = profile.granularity.iter().filter(|record| record.accelerator == *label);
+            match GranularityChoice::fit(records) {
+                Ok(choice) => backend.choose_work(work_by_macs(&choice, self.model.graph())),
                 Err(error) => tracing::debug!(label, "the granularity is not fitted: {error}"),
             }
         }
@@ -90,7 +87,22 @@ impl Backends {
                 continue;
             }
             let policies = [Policy::NeighbouringPixels, Policy::SamePixel];
-            let samples = backend.sweep(&policies, GRANULARITY_CONVOLUTIONS, &mut || !interrupt::requested())?;
+            let works: Vec<ThreadWork> = policies
+                .into_iter()
+                .flat_map(|policy| Granularity::ALL.map(|Granularity(outputs)| ThreadWork { outputs, policy }))
+                .collect();
+            let before = backend.work_choice();
+            let samples = measure_granularity(
+                self.model.graph(),
+                &**backend,
+                &Processor::accelerator(label.clone()),
+                &works,
+                &mut |work| backend.choose_work(WorkChoice::Fixed(work)),
+                GRANULARITY_CONVOLUTIONS,
+                &mut || !interrupt::requested(),
+            );
+            backend.choose_work(before);
+            let samples = samples?;
             profile.granularity.extend(samples.into_iter().map(|sample| GranularityRecord {
                 accelerator: label.clone(),
                 policy: sample.work.policy.number(),
@@ -102,6 +114,17 @@ impl Backends {
         self.choose_work(profile);
         Ok(())
     }
+}
+
+/// What is fastest for each amount of work that a convolution of the network has.
+fn work_by_macs(choice: &GranularityChoice, graph: &Graph) -> WorkChoice {
+    let convolutions =
+        graph.operators().iter().filter(|operator| matches!(operator.kind, OperatorKind::Convolution(_)));
+    let works = convolutions.filter_map(|operator| {
+        let (number, Granularity(outputs)) = choice.best(operator.work.macs)?;
+        Some((operator.work.macs, ThreadWork { outputs, policy: Policy::of_number(number)? }))
+    });
+    WorkChoice::ByMacs(works.collect())
 }
 
 /// The device of this name, opened once per process.

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, anyhow};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_backend::{Backend, BackendError, Tensor, WholeNetwork};
 use millstream_board::{Board, Processor};
-use millstream_cost::Statistics;
 use millstream_pipeline::{Objective, Plan, Problem};
+use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
 
 use crate::model::Network;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use millstream_backend::Backend;
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{Clocks, CostTable, Profile, SegmentSample, fit};
+use millstream_cost::{Clocks, CostTable};
 use millstream_graph::Graph;
 use millstream_pipeline::{
-    Constraints, Nanojoules, Objective, Plan, Problem, best_period, choose, energy_front, pareto_front, teams_of,
+    Constraints, Nanojoules, Objective, Plan, Problem, best_period, choose, energy_front, pareto_front, score, teams_of,
 };
+use millstream_predict::{Profile, SegmentSample, fit};
 use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
 
 use crate::model::Network;
@@ -157,7 +158,7 @@ impl Plans {
         }
         let candidate = self.best_on_front(objective)?;
         let known = choose(&tried, objective).and_then(|index| tried.get(index));
-        let gain = known.map_or(f64::INFINITY, |known| objective.score(known) - objective.score(candidate));
+        let gain = known.map_or(f64::INFINITY, |known| score(objective, known) - score(objective, candidate));
         (gain > NOISE && !is_tried(&candidate)).then_some(candidate)
     }
 
@@ -225,7 +226,7 @@ pub(crate) fn document(
         model: network.reference(),
         board: BoardReference { name: board.name().to_owned(), fingerprint: board.fingerprint() },
         algorithm: algorithm.to_owned(),
-        objective: objective.to_string(),
+        objective,
         configuration: schedule.to_string(),
         predicted,
         clocks: Clocks::new(),

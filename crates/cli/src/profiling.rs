@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use millstream_board::Board;
-use millstream_cost::{CostModels, CostTable, NetworkProfile, Profile, Provenance, TransferSample, fit};
+use millstream_board::Provenance;
+use millstream_cost::CostTable;
 use millstream_pipeline::Objective;
+use millstream_predict::{CostModels, NetworkProfile, Profile, TransferSample, fit};
 use millstream_profile::{
     OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
     measure_operators, measure_parts,

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Board;
-use millstream_cost::{NetworkProfile, Profile};
 use millstream_frames::FrameMaker;
 use millstream_machine::PowerSensors;
 use millstream_partition::Chain;
+use millstream_predict::{NetworkProfile, Profile};
 use millstream_profile::{OperatorSettings, Workload, measure_operators, measure_power, measure_transfers};
 use millstream_zoo::Sweep;
 

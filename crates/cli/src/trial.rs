@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use millstream_backend::{Backend, Tensor};
 use millstream_board::Board;
-use millstream_cost::{Conditions, Nanoseconds, SegmentSample};
+use millstream_cost::Nanoseconds;
 use millstream_graph::Graph;
 use millstream_pipeline::{Plan, Problem};
+use millstream_predict::{Conditions, SegmentSample};
 use millstream_profile::BatchedTimes;
 use millstream_runtime::{Engine, EngineOptions, StepSpan};
 

@@ -1,15 +1,8 @@
-//! What running an operator costs.
+//! What running a network costs: the table that every search and every evaluation reads.
 //!
-//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit()`] turns
-//! them into a [`CostTable`], the one interface that every search and every evaluation reads: operators x processor classes
-//! to [`Nanoseconds`], and what a hand-over between stages costs.
-//!
-//! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
-//! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
-//! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
-//! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models ([`GemmModel`], [`MulticoreModel`],
-//! [`FullyConnectedModel`], [`AcceleratorModel`], [`CpuUnitModel`], [`GranularityModel`], [`PowerModel`]) are here as they were
-//! published; [`compare()`] sets them beside the default on the same samples.
+//! A [`CostTable`] says for each operator and each class of processors how long it takes in [`Nanoseconds`], what moving values
+//! between processors costs, and what power processors draw. It says nothing of where the numbers come from: the crate
+//! `millstream-predict` fills tables from profiles, fitted models and published ones, and anybody may fill one by hand.
 //!
 //! ```
 //! use millstream_board::ProcessorClass;
@@ -25,62 +18,17 @@
 //! assert_eq!(table.hand_over(processor, 100_000), Nanoseconds(20_000));
 //! ```
 //!
-//! Invariants: this crate does no I/O and measures nothing; all times in a [`CostTable`] are whole nanoseconds, so that sums
-//! are exact in any order.
+//! Invariants: this crate does no I/O and knows no models; all times in a [`CostTable`] are whole nanoseconds, so that sums are exact
+//! in any order.
 
-mod calibration;
 mod clocks;
-mod comparison;
-mod context;
-mod error;
-mod evaluation;
-mod fit;
-mod line;
-mod linear;
-mod model;
-mod models;
 mod nanoseconds;
-mod parts;
 mod power;
-mod profile;
-mod published;
-mod regression;
-mod samples;
-mod statistics;
 mod table;
-mod threads;
 mod transfer;
 
-pub use calibration::{
-    AcceleratorCostModel, AcceleratorCosts, ActivePower, Calibration, CalibrationRow, CoreScaling, FamilyTerms,
-    GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, MeasuredNetwork, Measurements, NetworkFactor,
-    StatedCosts, StatedTransfer, Statement, Throughput, Unsupported, calibrate,
-};
 pub use clocks::{Clocks, clock_combinations};
-pub use comparison::{Comparison, compare};
-pub use error::CostError;
-pub use evaluation::{Evaluation, evaluate};
-pub use fit::fit;
-pub use line::{Line, Weighting};
-pub use linear::LinearModel;
-pub use model::{
-    Accuracy, FamilyModel, FusionRule, ModelTerm, Observation, Prediction, Predictor, ProcessorModel, TrainingRange,
-    cross_validate,
-};
-pub use models::{COST_FORMAT, COST_VERSION, CostModels};
 pub use nanoseconds::Nanoseconds;
-pub use power::{ClusterPower, PowerModel, PowerOrigin};
-pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile, Provenance};
-pub use published::{
-    AcceleratorLatency, AcceleratorModel, AcceleratorSample, Buffering, Coherence, ConvolutionSize, CpuUnitModel,
-    FullyConnectedModel, GemmModel, Granularity, GranularityModel, GranularitySample, MulticoreModel, MulticoreSample,
-};
-pub use regression::{Regression, Term};
-pub use samples::{
-    Conditions, GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample,
-    TransferSample,
-};
-pub use statistics::Statistics;
-pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex, ProcessorPower};
-pub use threads::threads_by_family;
-pub use transfer::{BlockedEnd, ClusterTransfer, TransferModel};
+pub use power::{PowerOrigin, ProcessorPower};
+pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex};
+pub use transfer::{BlockedEnd, TransferModel};

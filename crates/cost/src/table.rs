@@ -1,6 +1,6 @@
 use millstream_board::ProcessorClass;
 
-use crate::{BlockedEnd, Nanoseconds, PowerOrigin, TransferModel};
+use crate::{BlockedEnd, Nanoseconds, ProcessorPower, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,17 +43,6 @@ impl Entry {
     pub fn given(time: Nanoseconds) -> Self {
         Self { time, low: time, high: time, origin: Origin::Given }
     }
-}
-
-/// Power of a processor.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProcessorPower {
-    /// While it works.
-    pub active_watts: f64,
-    /// While it waits.
-    pub idle_watts: f64,
-    /// Where this comes from.
-    pub origin: PowerOrigin,
 }
 
 /// What a stage pays to take over a frame's values from the stages before it.

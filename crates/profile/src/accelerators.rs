@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Segment};
 use millstream_board::{Board, Processor};
-use millstream_cost::{Conditions, OperatorSample, Statistics, TransferSample};
 use millstream_graph::OperatorId;
+use millstream_predict::{Conditions, OperatorSample, Statistics, TransferSample};
 
 use crate::parts::made_up;
 use crate::{ProfileError, Workload};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use millstream_cost::Statistics;
+use millstream_predict::Statistics;
 
 /// A batch takes at least this long: long enough for a core that is shared with other load to take part in several of
 /// the system's time slices, so that the batch's mean is the share it really gets.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_cost::{Conditions, SegmentSample};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
+use millstream_predict::{Conditions, SegmentSample};
 
 use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use millstream_backend::{OperatorTimes, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_cost::{Conditions, OperatorSample, Statistics};
 use millstream_graph::OperatorId;
+use millstream_predict::{Conditions, OperatorSample, Statistics};
 
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::rounds;

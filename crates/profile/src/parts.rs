@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor};
-use millstream_cost::PartSample;
 use millstream_graph::{Graph, OperatorId};
+use millstream_predict::PartSample;
 
 use crate::measure::{Effort, together};
 use crate::rounds::rounds;

@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::Instant;
 
 use millstream_board::{Board, CoreId, Processor};
-use millstream_cost::{Statistics, TransferSample};
+use millstream_predict::{Statistics, TransferSample};
 
 use crate::ProfileError;
 use crate::side_by_side::pin;

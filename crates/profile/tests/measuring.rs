@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
-use millstream_cost::SegmentSample;
 use millstream_frames::FrameMaker;
 use millstream_graph::OperatorId;
 use millstream_partition::Chain;
+use millstream_predict::SegmentSample;
 use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators, measure_transfers};
 
 /// Takes 20 microseconds per operator, busily, and makes empty outputs.

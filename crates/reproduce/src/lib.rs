@@ -25,9 +25,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use millstream_board::BoardError;
-use millstream_cost::CostError;
 use millstream_mapping::MappingError;
 use millstream_pipeline::PipelineError;
+use millstream_predict::PredictError;
 use millstream_report::PlotError;
 use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
@@ -96,7 +96,7 @@ pub enum ReproduceError {
     },
     /// A model could not be fitted.
     #[error(transparent)]
-    Cost(#[from] CostError),
+    Cost(#[from] PredictError),
     /// A figure could not be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),

@@ -1,10 +1,10 @@
-use millstream_board::{Board, Processor};
-use millstream_cost::{Clocks, Provenance};
+use millstream_board::{Board, Document, Processor, Provenance, read_document};
+use millstream_cost::Clocks;
 use millstream_graph::{Graph, OperatorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Assignment, ChannelSplit, Energy, Evaluation, Replica, Schedule, ScheduleError, Stage};
+use crate::{Assignment, ChannelSplit, Energy, Evaluation, Objective, Replica, Schedule, ScheduleError, Stage};
 
 /// The `format` of schedule files.
 pub const SCHEDULE_FORMAT: &str = "millstream-schedule";
@@ -27,8 +27,8 @@ pub struct ScheduleDocument {
     pub board: BoardReference,
     /// The search that found it.
     pub algorithm: String,
-    /// What it was chosen for: `throughput`, `latency`, `balanced` or `energy`.
-    pub objective: String,
+    /// What it was chosen for.
+    pub objective: Objective,
     /// Its stages in short, such as `B4-s2-s2`.
     pub configuration: String,
     /// What it should achieve.
@@ -151,38 +151,19 @@ impl Prediction {
     }
 }
 
-/// What a document says that it is.
-pub(crate) fn format_of(text: &str) -> Option<String> {
-    /// The only field that matters.
-    #[derive(Deserialize)]
-    struct Format {
-        format: String,
-    }
-    serde_json::from_str(text).ok().map(|own: Format| own.format)
-}
-
-/// Whether a document's format and version are those that are read here.
-pub(crate) fn check_format(found: (&str, u32), expected: (&str, u32)) -> Result<(), ScheduleError> {
-    let detail = if found.0 != expected.0 {
-        format!("format is '{}', must be '{}'", found.0, expected.0)
-    } else if found.1 != expected.1 {
-        format!("version is {}, this tool reads {}", found.1, expected.1)
-    } else {
-        return Ok(());
-    };
-    Err(ScheduleError::Malformed { detail })
+impl Document for ScheduleDocument {
+    const FORMAT: &'static str = SCHEDULE_FORMAT;
+    const VERSION: u32 = SCHEDULE_VERSION;
+    const NAME: &'static str = "schedule";
 }
 
 impl ScheduleDocument {
     /// Reads a schedule file.
     ///
     /// # Errors
-    /// [`ScheduleError::Malformed`] if it is not one.
+    /// [`ScheduleError::Document`] if it is not one.
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
-        let malformed = |detail: String| ScheduleError::Malformed { detail };
-        let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        check_format((&document.format, document.version), (SCHEDULE_FORMAT, SCHEDULE_VERSION))?;
-        Ok(document)
+        Ok(read_document(text)?)
     }
 
     /// The schedule, checked against the model and the board that it is to run on.

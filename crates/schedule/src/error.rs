@@ -1,16 +1,13 @@
-use millstream_board::{BoardError, CoreId, ProcessorClass};
+use millstream_board::{BoardError, CoreId, DocumentError, ProcessorClass};
 use thiserror::Error;
 
 /// Why a schedule is not usable.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// A schedule document is not readable.
-    #[error("not a schedule: {detail}; make a new one with `cargo xtask schedule`")]
-    Malformed {
-        /// What is wrong, with line and column where known.
-        detail: String,
-    },
+    /// A file of schedules can't be read.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// Two networks were given the same core or accelerator.
     #[error(
         "the schedule of '{network}' uses {unit}, which another network of the file uses as well; schedule them together again"
@@ -23,7 +20,7 @@ pub enum ScheduleError {
     },
     /// The schedule belongs to another model.
     #[error(
-        "the schedule is for the model '{schedule}' (digest {schedule_digest:.12}), not for '{model}' (digest {model_digest:.12}); schedule this model with `cargo xtask schedule --model`"
+        "the schedule is for the model '{schedule}' (digest {schedule_digest:.12}), not for '{model}' (digest {model_digest:.12}); schedule this model"
     )]
     OtherModel {
         /// Model of the schedule.

@@ -41,6 +41,7 @@ mod energy;
 mod error;
 mod evaluate;
 mod notation;
+mod objective;
 mod schedule;
 mod set;
 mod sizes;
@@ -55,6 +56,7 @@ pub use document::{
 pub use energy::Energy;
 pub use error::ScheduleError;
 pub use evaluate::{Evaluation, StageEvaluation, replicated_period, task_time};
+pub use objective::Objective;
 pub use schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 pub use set::{SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
 pub use sizes::{SIZES_FORMAT, SIZES_VERSION, SizesDocument};

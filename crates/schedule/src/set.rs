@@ -1,7 +1,7 @@
+use millstream_board::{Document, is_document, read_document};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{check_format, format_of};
 use crate::{ScheduleDocument, ScheduleError};
 
 /// The `format` of files with the schedules of several networks.
@@ -39,21 +39,25 @@ pub struct SharedSchedule {
     pub schedule: ScheduleDocument,
 }
 
+impl Document for ScheduleSetDocument {
+    const FORMAT: &'static str = SCHEDULE_SET_FORMAT;
+    const VERSION: u32 = SCHEDULE_SET_VERSION;
+    const NAME: &'static str = "file of schedules for several networks";
+}
+
 impl ScheduleSetDocument {
     /// Whether a file says that it is one.
     pub fn is_one(text: &str) -> bool {
-        format_of(text).is_some_and(|format| format == SCHEDULE_SET_FORMAT)
+        is_document::<Self>(text)
     }
 
     /// Reads a file with the schedules of several networks.
     ///
     /// # Errors
-    /// [`ScheduleError::Malformed`] if it is not one, [`ScheduleError::SharedProcessor`] if two networks use the same core or
+    /// [`ScheduleError::Document`] if it is not one, [`ScheduleError::SharedProcessor`] if two networks use the same core or
     /// accelerator.
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
-        let malformed = |detail: String| ScheduleError::Malformed { detail };
-        let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        check_format((&document.format, document.version), (SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION))?;
+        let document: Self = read_document(text)?;
         if !document.takes_turns {
             document.check_processors()?;
         }

@@ -1,7 +1,7 @@
+use millstream_board::{Document, DocumentError, is_document, read_document};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{check_format, format_of};
 use crate::{ScheduleDocument, ScheduleError};
 
 /// The `format` of files with schedules for several sizes of a network.
@@ -21,6 +21,26 @@ pub struct SizesDocument {
     pub plans: Vec<ScheduleDocument>,
 }
 
+impl Document for SizesDocument {
+    const FORMAT: &'static str = SIZES_FORMAT;
+    const VERSION: u32 = SIZES_VERSION;
+    const NAME: &'static str = "file of schedules for several sizes";
+
+    fn validate(&self) -> Result<(), DocumentError> {
+        if self.plans.is_empty() {
+            return Err(DocumentError::invalid::<Self>("plans", "is empty"));
+        }
+        for (index, plan) in self.plans.iter().enumerate() {
+            let is_same = |other: &ScheduleDocument| other.model.digest == plan.model.digest;
+            if self.plans.iter().take(index).any(is_same) {
+                let detail = format!("is a second plan for {:?}", plan.model.dimensions);
+                return Err(DocumentError::invalid::<Self>(format!("plans[{index}]"), detail));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl SizesDocument {
     /// The file of these plans.
     pub fn new(plans: Vec<ScheduleDocument>) -> Self {
@@ -29,26 +49,14 @@ impl SizesDocument {
 
     /// Whether a file says that it is one.
     pub fn is_one(text: &str) -> bool {
-        format_of(text).is_some_and(|format| format == SIZES_FORMAT)
+        is_document::<Self>(text)
     }
 
     /// Reads a file with schedules for several sizes.
     ///
     /// # Errors
-    /// [`ScheduleError::Malformed`] if it is not one, has no plan, or two for the same size.
+    /// [`ScheduleError::Document`] if it is not one, has no plan, or two for the same size.
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
-        let malformed = |detail: String| ScheduleError::Malformed { detail };
-        let document: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        check_format((&document.format, document.version), (SIZES_FORMAT, SIZES_VERSION))?;
-        if document.plans.is_empty() {
-            return Err(malformed("it has no plan".to_owned()));
-        }
-        for (index, plan) in document.plans.iter().enumerate() {
-            let is_same = |other: &ScheduleDocument| other.model.digest == plan.model.digest;
-            if document.plans[..index].iter().any(is_same) {
-                return Err(malformed(format!("two plans are for {:?}", plan.model.dimensions)));
-            }
-        }
-        Ok(document)
+        Ok(read_document(text)?)
     }
 }

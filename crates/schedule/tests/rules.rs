@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use millstream_board::Provenance;
 use millstream_board::{Board, Processor};
-use millstream_cost::{CostTable, HandOver, Nanoseconds, Provenance, TransferModel};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
@@ -185,7 +186,7 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
         },
         board: BoardReference { name: "test".into(), fingerprint: "a fingerprint".into() },
         algorithm: "exact".into(),
-        objective: "throughput".into(),
+        objective: millstream_schedule::Objective::Throughput,
         configuration: schedule.to_string(),
         predicted: Prediction::new(&evaluation, 20e-9),
         stages: schedule.to_stages(&graph),

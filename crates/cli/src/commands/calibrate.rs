@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use millstream_cost::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
+use millstream_predict::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::arguments::{CalibrateCommand, DimensionArguments};

@@ -5,8 +5,8 @@ use anyhow::Result;
 use millstream_backend::Backend;
 use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, Spinning};
 use millstream_board::{Board, CoreId};
-use millstream_cost::Statistics;
 use millstream_pipeline::Objective;
+use millstream_predict::Statistics;
 use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
 

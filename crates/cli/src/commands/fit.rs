@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use millstream_cost::{CostModels, Evaluation, Observation, PowerOrigin, ProcessorModel, Profile, compare, evaluate};
+use millstream_cost::PowerOrigin;
+use millstream_predict::{CostModels, Evaluation, Observation, ProcessorModel, Profile, compare, evaluate};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
 
 use crate::arguments::FitCommand;
@@ -73,7 +74,7 @@ fn family_table(models: &CostModels) -> Table {
     ]);
     for processor in &models.processors {
         for model in processor.families.iter().chain([&processor.pooled]) {
-            let accuracy = |text: &dyn Fn(&millstream_cost::Accuracy) -> f64| {
+            let accuracy = |text: &dyn Fn(&millstream_predict::Accuracy) -> f64| {
                 model.cross_validated.as_ref().map_or("-".to_owned(), |accuracy| fraction(text(accuracy)))
             };
             table.row([
@@ -110,7 +111,7 @@ fn power_lines(models: &CostModels) -> String {
         return "Power: this machine shows no power sensors, and the board file gives no coefficients (`power` of a cluster)."
             .to_owned();
     }
-    let line = |cluster: &millstream_cost::ClusterPower| {
+    let line = |cluster: &millstream_predict::ClusterPower| {
         let origin = match cluster.origin {
             PowerOrigin::Measured => "measured",
             PowerOrigin::BoardFile => "as the board file says",
@@ -159,7 +160,7 @@ fn evaluation_table(rows: &[Evaluation]) -> Table {
         ("convolutions", Align::Right),
         ("by Pipe-it's eq. 5", Align::Right),
     ]);
-    let weighted = |accuracy: Option<&millstream_cost::Accuracy>| {
+    let weighted = |accuracy: Option<&millstream_predict::Accuracy>| {
         accuracy.map_or("-".to_owned(), |accuracy| fraction(accuracy.weighted_mape))
     };
     for row in rows {

@@ -3,7 +3,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use millstream_backend_ort::Environment;
 use millstream_board::Board;
-use millstream_cost::{Conditions, Profile};
+use millstream_predict::{Conditions, Profile};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::arguments::ProfileCommand;

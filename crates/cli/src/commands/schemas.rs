@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream_board::BoardDocument;
-use millstream_cost::{CostModels, Measurements, Profile};
+use millstream_predict::{CostModels, Measurements, Profile};
 use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
 use crate::arguments::SchemasCommand;

@@ -1,6 +1,6 @@
 //! Tables 2 and 4: how well coefficients are recovered from noisy samples.
 
-use millstream_cost::{
+use millstream_predict::{
     AcceleratorLatency, AcceleratorModel, AcceleratorSample, ConvolutionSize, CpuUnitModel, Weighting,
 };
 use millstream_report::{Align, Table};

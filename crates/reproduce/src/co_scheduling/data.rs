@@ -1,6 +1,6 @@
 //! What the paper prints.
 
-use millstream_cost::{AcceleratorModel, Buffering, Coherence, ConvolutionSize, CpuUnitModel, Line};
+use millstream_predict::{AcceleratorModel, Buffering, Coherence, ConvolutionSize, CpuUnitModel, Line};
 
 /// One column of table 2: coefficients in microseconds per element, and microseconds.
 pub(super) struct Platform {

@@ -2,7 +2,7 @@
 
 mod networks;
 
-use millstream_cost::{Granularity, GranularityModel, Line};
+use millstream_predict::{Granularity, GranularityModel, Line};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
 use crate::{Claim, Figure, Kind, ReproduceError, Reproduction, Section};

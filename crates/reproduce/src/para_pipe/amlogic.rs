@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostModels, CostTable, ProcessorIndex};
+use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_mapping::{CoarseIlp, Exact, Limits, Mapper, compose};
 use millstream_partition::{Chain, subgraphs};
 use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period};
+use millstream_predict::CostModels;
 use millstream_report::{Align, BarChart, Table};
 
 use super::{NETWORKS, Network};

@@ -1,10 +1,11 @@
 //! Pipe-it's board, with costs calibrated to what its clusters reach alone.
 
 use millstream_board::Board;
-use millstream_cost::{CoreScaling, CostTable, Nanoseconds};
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::Problem;
+use millstream_predict::CoreScaling;
 
 use crate::ReproduceError;
 

@@ -135,8 +135,7 @@ fn run_one(command: &RunCommand, planned: &Planned, board: &Board) -> Result<(Ne
     let reference = Reference::new(network, &backend, board)?;
     let golden = golden(command, network, &*backend, board)?;
     let engine = start(network, board, schedule, &backend, &options)?;
-    let objective: Objective =
-        document.objective.parse().map_err(|error| anyhow::anyhow!("the schedule's objective: {error}"))?;
+    let objective = document.objective;
     let adaptation =
         costs.as_ref().map(|costs| (ModelPlanner::new(network, board, costs, objective), policy(objective)));
     let sink = Sink::new(&reference).writing_to(command.output.clone()).expecting(golden, command.tolerance);

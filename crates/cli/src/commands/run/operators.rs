@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use millstream_backend::{Backend, OperatorTimes, Segment, Tensor};
-use millstream_cost::Statistics;
 use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_predict::Statistics;
 use millstream_schedule::Schedule;
 
 use crate::commands::run::report::OperatorReport;

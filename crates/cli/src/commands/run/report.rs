@@ -1,6 +1,6 @@
 //! What a run showed, as a document.
 
-use millstream_cost::Provenance;
+use millstream_board::Provenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,308 @@
+//! Cost models of boards that are not here, from what others published.
+
+mod accelerators;
+mod fitted;
+mod measurements;
+mod scaling;
+
+use std::collections::BTreeMap;
+
+use millstream_board::{Board, DocumentError, ProcessorClass};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ModelTerm, ProcessorModel};
+use crate::profile::records;
+use crate::{
+    COST_FORMAT, COST_VERSION, ClusterPower, ClusterTransfer, CostModels, FamilyModel, OperatorRecord, PowerModel,
+    PredictError,
+};
+use millstream_board::Provenance;
+use millstream_cost::{PowerOrigin, TransferModel};
+
+use fitted::{Fitted, Row, amounts};
+
+pub use accelerators::{AcceleratorCostModel, AcceleratorCosts};
+pub use measurements::{
+    ActivePower, FamilyTerms, GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, Measurements, StatedCosts,
+    StatedTransfer, Statement, Throughput, Unsupported,
+};
+pub use scaling::CoreScaling;
+
+/// A network that measurements name.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasuredNetwork<'a> {
+    /// Its name there.
+    pub name: &'a str,
+    /// Digest of its model.
+    pub digest: &'a str,
+    /// Its graph.
+    pub graph: &'a Graph,
+    /// The graph's blocks.
+    pub chain: &'a Chain,
+}
+
+/// How much longer or shorter than by the models a measured network takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkFactor {
+    /// Name of the network.
+    pub model: String,
+    /// Digest of its model.
+    pub digest: String,
+    /// The processor.
+    pub processor: ProcessorClass,
+    /// Times of all its operators are multiplied by this.
+    pub factor: f64,
+}
+
+/// Models calibrated to published measurements, and how well they fit them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// The models.
+    pub models: CostModels,
+    /// One row per measurement.
+    pub rows: Vec<CalibrationRow>,
+}
+
+/// A measurement beside what the models make of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CalibrationRow {
+    /// The network.
+    pub model: String,
+    /// The processor.
+    pub processor: ProcessorClass,
+    /// As published, at the board's clock.
+    pub measured_seconds: f64,
+    /// By the models, before the network's own factor.
+    pub fitted_seconds: f64,
+    /// By models that were fitted to the other networks; `None` if there are none.
+    pub unseen_seconds: Option<f64>,
+}
+
+/// Cost models from published measurements:
+///
+/// 1. Times of whole networks on a cluster are taken apart into four amounts of work (multiply-accumulates, those of 1x1 kernels in
+///    addition, weight bytes, output bytes), each with a part that the cores share and one that they do not: non-negative least squares on
+///    relative errors. Without two numbers of cores, everything is shared.
+/// 2. A network that was measured gets a factor per number of cores, so that it takes what was measured: its [`CoreScaling`] over the sum
+///    of what the models say. Where threads were seen to gain more than linearly, only the measurement on the most cores is met.
+/// 3. What nobody measured is as stated.
+///
+/// # Errors
+/// [`PredictError::InvalidMeasurements`] if measurements name networks or processors that are not there, or leave a cluster without any.
+pub fn calibrate(
+    board: &Board,
+    measurements: &Measurements,
+    networks: &[MeasuredNetwork<'_>],
+    provenance: Provenance,
+) -> Result<Calibration, PredictError> {
+    let records: BTreeMap<&str, Vec<OperatorRecord>> =
+        networks.iter().map(|own| (own.name, records(own.graph, own.chain).concat())).collect();
+    let rows = rows(board, measurements, &records)?;
+    let mut models = CostModels {
+        format: COST_FORMAT.to_owned(),
+        version: COST_VERSION,
+        provenance,
+        board: board.to_document(),
+        board_fingerprint: board.fingerprint(),
+        processors: Vec::new(),
+        fusions: Vec::new(),
+        transfers: measurements.transfers.iter().map(transfer).collect(),
+        power: powers(board, measurements),
+        accelerators: Vec::new(),
+        networks: Vec::new(),
+    };
+    let mut shown = Vec::new();
+    for cluster in board.clusters() {
+        let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == cluster.label).collect();
+        for count in 1..=cluster.cores.len() {
+            let class = ProcessorClass { cluster: cluster.label.clone(), count };
+            models.processors.push(cluster_model(class, &own, measurements)?);
+        }
+    }
+    resolve_likenesses(board, measurements, &mut models)?;
+    for accelerator in board.accelerators() {
+        let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == accelerator.label).collect();
+        let stated = measurements.stated.iter().find(|stated| stated.label == accelerator.label);
+        let model = match stated.and_then(|stated| AcceleratorCostModel::of(&stated.costs)) {
+            Some(model) => model,
+            None if own.is_empty() => return Err(nothing_known(&accelerator.label)),
+            None => AcceleratorCostModel::Terms(FamilyModel::stated(None, Fitted::to(&own).terms(1))),
+        };
+        let unsupported = measurements.unsupported.iter().filter(|entry| entry.label == accelerator.label);
+        let unsupported = unsupported.flat_map(|entry| entry.op_types.iter().cloned()).collect();
+        models.accelerators.push(AcceleratorCosts { label: accelerator.label.clone(), model, unsupported });
+    }
+    for row in &rows {
+        let same: Vec<&Row<'_>> = rows.iter().filter(|other| other.label == row.label).collect();
+        let others: Vec<&Row<'_>> = same.iter().filter(|other| other.model != row.model).copied().collect();
+        shown.push(CalibrationRow {
+            model: row.model.to_owned(),
+            processor: ProcessorClass { cluster: row.label.to_owned(), count: row.cores },
+            measured_seconds: row.seconds,
+            fitted_seconds: Fitted::to(&same).seconds(row),
+            unseen_seconds: (!others.is_empty()).then(|| Fitted::to(&others).seconds(row)),
+        });
+    }
+    models.networks = factors(board, &rows, networks);
+    Ok(Calibration { models, rows: shown })
+}
+
+fn invalid(field: impl Into<String>, detail: String) -> PredictError {
+    DocumentError::invalid::<Measurements>(field, detail).into()
+}
+
+fn nothing_known(label: &str) -> PredictError {
+    invalid("throughputs", format!("say nothing of '{label}', and neither does 'stated'"))
+}
+
+fn rows<'a>(
+    board: &'a Board,
+    measurements: &'a Measurements,
+    records: &BTreeMap<&str, Vec<OperatorRecord>>,
+) -> Result<Vec<Row<'a>>, PredictError> {
+    let classes: Vec<ProcessorClass> = board.processor_classes().collect();
+    let row = |(index, own): (usize, &'a Throughput)| {
+        let invalid = |field: &str, detail: String| invalid(format!("throughputs[{index}].{field}"), detail);
+        let unknown = || invalid("model", format!("is '{}', which is no network of the zoo", own.model));
+        let operators = records.get(own.model.as_str()).ok_or_else(unknown)?;
+        if !classes.contains(&own.processor) {
+            return Err(invalid(
+                "processor",
+                format!("is {}, which board '{}' does not have", own.processor, board.name()),
+            ));
+        }
+        let clock = clock(board, &own.processor.cluster);
+        let slower = own.hertz.zip(clock).map_or(1.0, |(measured, here)| measured as f64 / here as f64);
+        Ok(Row {
+            model: &own.model,
+            label: &own.processor.cluster,
+            cores: own.processor.count,
+            seconds: slower / own.frames_per_second,
+            amounts: amounts(operators),
+        })
+    };
+    measurements.throughputs.iter().enumerate().map(row).collect()
+}
+
+/// The highest clock of a cluster or accelerator.
+fn clock(board: &Board, label: &str) -> Option<u64> {
+    match board.accelerator(label) {
+        Some(accelerator) => accelerator.hertz,
+        None => board.cluster(label).ok()?.operating_points.last().map(|point| point.hertz),
+    }
+}
+
+/// The model of some cores of a cluster. Clusters that are like another one get theirs later, and an empty one until then.
+fn cluster_model(
+    class: ProcessorClass,
+    rows: &[&Row<'_>],
+    measurements: &Measurements,
+) -> Result<ProcessorModel, PredictError> {
+    let stated = measurements.stated.iter().find(|stated| stated.label == class.cluster);
+    let cores = class.count;
+    match stated.map(|stated| &stated.costs) {
+        Some(StatedCosts::Terms(families)) => {
+            let of = |family: &FamilyTerms| {
+                let term = |term: &ModelTerm| ModelTerm { seconds: term.seconds / cores as f64, ..term.clone() };
+                FamilyModel::stated(family.family, family.terms.iter().map(term).collect())
+            };
+            let (pooled, families): (Vec<_>, Vec<_>) = families.iter().map(of).partition(|own| own.family.is_none());
+            let pooled = pooled.into_iter().next().ok_or_else(|| nothing_known(&class.cluster))?;
+            Ok(ProcessorModel::stated(class, families, pooled))
+        }
+        Some(_) => Ok(ProcessorModel::stated(class, Vec::new(), FamilyModel::stated(None, Vec::new()))),
+        None if rows.is_empty() => Err(nothing_known(&class.cluster)),
+        None => Ok(ProcessorModel::stated(class, Vec::new(), FamilyModel::stated(None, Fitted::to(rows).terms(cores)))),
+    }
+}
+
+/// Gives clusters that are like others their models.
+fn resolve_likenesses(board: &Board, measurements: &Measurements, models: &mut CostModels) -> Result<(), PredictError> {
+    for (index, stated) in measurements.stated.iter().enumerate() {
+        let StatedCosts::Like { label, slowness } = &stated.costs else { continue };
+        let unknown = || {
+            let detail = format!("is '{label}', which is no cluster of board '{}'", board.name());
+            invalid(format!("stated[{index}].costs.like.label"), detail)
+        };
+        let most = board.cluster(label).map_err(|_| unknown())?.cores.len();
+        for count in 1..=board.cluster(&stated.label).map_err(|_| unknown())?.cores.len() {
+            let like = ProcessorClass { cluster: label.clone(), count: count.min(most) };
+            let factor = slowness * like.count as f64 / count as f64;
+            let source = models.processors.iter().find(|model| model.processor == like).ok_or_else(unknown)?;
+            let slower = |model: &FamilyModel| {
+                let term = |term: &ModelTerm| ModelTerm { seconds: term.seconds * factor, ..term.clone() };
+                FamilyModel { terms: model.terms.iter().map(term).collect(), ..model.clone() }
+            };
+            let (families, pooled) = (source.families.iter().map(slower).collect(), slower(&source.pooled));
+            let own = ProcessorClass { cluster: stated.label.clone(), count };
+            if let Some(model) = models.processors.iter_mut().find(|model| model.processor == own) {
+                (model.families, model.pooled) = (families, pooled);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A factor per measured network, cluster and number of cores.
+fn factors(board: &Board, rows: &[Row<'_>], networks: &[MeasuredNetwork<'_>]) -> Vec<NetworkFactor> {
+    let mut found = Vec::new();
+    for class in board.processor_classes() {
+        let of_label: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == class.cluster).collect();
+        let fitted = Fitted::to(&of_label);
+        for network in networks {
+            let own: Vec<&&Row<'_>> = of_label.iter().filter(|row| row.model == network.name).collect();
+            let seconds: Vec<(usize, f64)> = own.iter().map(|row| (row.cores, row.seconds)).collect();
+            let (Some(scaling), Some(row)) = (CoreScaling::through(&seconds), own.first()) else { continue };
+            let expected = fitted.seconds(&Row { cores: class.count, amounts: row.amounts.clone(), ..***row });
+            found.push(NetworkFactor {
+                model: network.name.to_owned(),
+                digest: network.digest.to_owned(),
+                processor: class.clone(),
+                factor: scaling.seconds(class.count) / expected.max(1e-12),
+            });
+        }
+    }
+    found
+}
+
+fn transfer(stated: &StatedTransfer) -> ClusterTransfer {
+    ClusterTransfer {
+        from: stated.from.clone(),
+        to: stated.to.clone(),
+        model: TransferModel {
+            latency_seconds: stated.latency_seconds,
+            seconds_per_byte: 1.0 / stated.bytes_per_second,
+            conversion_seconds_per_byte: 0.0,
+            blocks: stated.blocks,
+        },
+    }
+}
+
+/// What clusters draw at work, as the mean over what was measured of all their cores; what the board file says goes first.
+fn powers(board: &Board, measurements: &Measurements) -> Vec<ClusterPower> {
+    let mut known = crate::power::fit_power(board, &[]);
+    let labels = board.clusters().iter().map(|cluster| {
+        let point = cluster.operating_points.iter().rev().find_map(|point| Some((point.volts?, point.hertz)));
+        (&cluster.label, cluster.cores.len(), point)
+    });
+    let accelerators = board.accelerators().iter().map(|own| (&own.label, 1, own.volts.zip(own.hertz)));
+    for (label, count, point) in labels.chain(accelerators) {
+        let own = measurements.powers.iter().filter(|power| power.processor.cluster == *label);
+        // A part of the cores is a part of the power.
+        let watts: Vec<f64> =
+            own.map(|power| power.active_watts * count as f64 / power.processor.count as f64).collect();
+        let Some((volts, hertz)) = point.filter(|_| !watts.is_empty()) else { continue };
+        if known.iter().any(|power| power.cluster == *label) {
+            continue;
+        }
+        let mean = watts.iter().sum::<f64>() / watts.len() as f64;
+        let capacitance_farads = mean / (volts * volts * hertz as f64);
+        let model = PowerModel { capacitance_farads, leakage_amperes: 0.0 };
+        known.push(ClusterPower { cluster: label.clone(), model, origin: PowerOrigin::Published });
+    }
+    known
+}

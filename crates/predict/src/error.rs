@@ -1,0 +1,57 @@
+use millstream_board::{DocumentError, ProcessorClass};
+use thiserror::Error;
+
+/// Why costs could not be derived.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PredictError {
+    /// A profile, a file of cost models or a file of measurements can't be read.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The profile was taken on another board.
+    #[error(
+        "the profile is of board '{profile}' (fingerprint {profile_fingerprint}), not of '{board}' (fingerprint {board_fingerprint}); profile this board, or pass the board that it belongs to"
+    )]
+    OtherBoard {
+        /// Board of the profile.
+        profile: String,
+        /// Its fingerprint.
+        profile_fingerprint: String,
+        /// The board asked for.
+        board: String,
+        /// Its fingerprint.
+        board_fingerprint: String,
+    },
+    /// The profile has no samples of a processor.
+    #[error("the profile has no samples of {class}; profile again without restricting the processors")]
+    MissingProcessor {
+        /// The processor class.
+        class: ProcessorClass,
+    },
+    /// There are too few samples to fit a model.
+    #[error(
+        "too few samples of {what}: there are {found} samples of different shape and {needed} are needed; profile for longer, with a sweep over layers"
+    )]
+    TooFewSamples {
+        /// What was sampled.
+        what: String,
+        /// How many there are.
+        found: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// The samples do not vary enough to fit a model.
+    #[error("the samples of {what} can't determine a model: {detail}; profile layers of other shapes, with a sweep")]
+    Degenerate {
+        /// What was sampled.
+        what: String,
+        /// What is missing.
+        detail: String,
+    },
+    /// The fitted models lack a processor of the board.
+    #[error("there is no cost model for {class}; profile this board again and fit its models")]
+    MissingModel {
+        /// The processor class.
+        class: ProcessorClass,
+    },
+}

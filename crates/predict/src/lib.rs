@@ -1,0 +1,75 @@
+//! What running an operator will take: everything that fills a [`CostTable`](millstream_cost::CostTable).
+//!
+//! A [`Profile`] holds samples: measured times of contiguous parts of networks on processors of a board. [`fit()`] turns them
+//! into a table for a network that was measured.
+//!
+//! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
+//! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
+//! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
+//! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models ([`GemmModel`], [`MulticoreModel`],
+//! [`FullyConnectedModel`], [`AcceleratorModel`], [`CpuUnitModel`], [`GranularityModel`], [`PowerModel`]) are here as they were
+//! published; [`compare()`] sets them beside the default on the same samples. [`calibrate()`] makes cost models of a board that
+//! is not here from what others measured on it ([`Measurements`]).
+//!
+//! ```
+//! use millstream_predict::{Line, Weighting};
+//!
+//! let fitted = Line::fit("transfers", &[(4096.0, 3e-6), (65536.0, 18e-6), (1e6, 252e-6)], Weighting::Relative)?;
+//! assert!((fitted.slope * 4e9 - 1.0).abs() < 0.01, "4 gigabytes a second");
+//! # Ok::<(), millstream_predict::PredictError>(())
+//! ```
+//!
+//! Invariants: this crate does no I/O and measures nothing; the same profile gives the same table, bit for bit.
+
+mod calibration;
+mod comparison;
+mod context;
+mod error;
+mod evaluation;
+mod fit;
+mod granularity_choice;
+mod line;
+mod linear;
+mod model;
+mod models;
+mod parts;
+mod power;
+mod profile;
+mod published;
+mod regression;
+mod samples;
+mod statistics;
+mod threads;
+mod transfer;
+
+pub use calibration::{
+    AcceleratorCostModel, AcceleratorCosts, ActivePower, Calibration, CalibrationRow, CoreScaling, FamilyTerms,
+    GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, MeasuredNetwork, Measurements, NetworkFactor,
+    StatedCosts, StatedTransfer, Statement, Throughput, Unsupported, calibrate,
+};
+pub use comparison::{Comparison, compare};
+pub use error::PredictError;
+pub use evaluation::{Evaluation, evaluate};
+pub use fit::fit;
+pub use granularity_choice::GranularityChoice;
+pub use line::{Line, Weighting};
+pub use linear::LinearModel;
+pub use model::{
+    Accuracy, FamilyModel, FusionRule, ModelTerm, Observation, Prediction, Predictor, ProcessorModel, TrainingRange,
+    cross_validate,
+};
+pub use models::{COST_FORMAT, COST_VERSION, CostModels};
+pub use power::{ClusterPower, PowerModel};
+pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile};
+pub use published::{
+    AcceleratorLatency, AcceleratorModel, AcceleratorSample, Buffering, Coherence, ConvolutionSize, CpuUnitModel,
+    FullyConnectedModel, GemmModel, Granularity, GranularityModel, GranularitySample, MulticoreModel, MulticoreSample,
+};
+pub use regression::{Regression, Term};
+pub use samples::{
+    Conditions, GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample,
+    TransferSample,
+};
+pub use statistics::Statistics;
+pub use threads::threads_by_family;
+pub use transfer::{ClusterTransfer, fit_transfer};

@@ -1,0 +1,179 @@
+//! The default model of one processor class.
+
+use std::collections::{BTreeMap, HashSet};
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_graph::Family;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::accuracy::{Accuracy, cross_validate};
+use crate::model::basis;
+use crate::model::family::{Coefficients, FamilyModel};
+use crate::model::observation::{Observation, further_bytes, main_of};
+use crate::{OperatorRecord, PredictError};
+
+/// Families with fewer different shapes are predicted by the model of everything.
+const FEWEST_SHAPES: usize = 4;
+/// Cache of a processor whose board does not tell.
+const ASSUMED_CACHE_BYTES: u64 = 1 << 20;
+/// Interval of predictions whose error could not be validated.
+const ASSUMED_INTERVAL: f64 = 0.5;
+
+/// Models of all families on one processor class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorModel {
+    /// The processor class.
+    pub processor: ProcessorClass,
+    /// What it can keep at hand: the largest cache that few cores share.
+    pub cache_bytes: u64,
+    /// One model per family with enough samples.
+    pub families: Vec<FamilyModel>,
+    /// The model of everything.
+    pub pooled: FamilyModel,
+}
+
+/// A predicted time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// The time.
+    pub seconds: f64,
+    /// Nine in ten true times are within this, relative to the prediction.
+    pub interval: f64,
+}
+
+impl ProcessorModel {
+    /// A model that is stated rather than fitted: of caches it knows nothing.
+    pub(crate) fn stated(processor: ProcessorClass, families: Vec<FamilyModel>, pooled: FamilyModel) -> Self {
+        Self { processor, cache_bytes: u64::MAX / 4, families, pooled }
+    }
+
+    /// Fits all families to the samples of one processor class.
+    ///
+    /// # Errors
+    /// [`PredictError::TooFewSamples`] with fewer than four different shapes.
+    pub fn fit(
+        processor: &ProcessorClass,
+        board: &Board,
+        observations: &[Observation<'_>],
+    ) -> Result<Self, PredictError> {
+        let mut model = Self::fit_unvalidated(processor, board, observations)?;
+        let predictions = Self::predict_unseen(processor, board, observations);
+        if let Some(predictions) = predictions {
+            let accuracy = |family: Option<Family>| {
+                let own = observations.iter().zip(&predictions);
+                let own =
+                    own.filter(|(observation, _)| family.is_none_or(|family| observation.main.family() == family));
+                Accuracy::of(
+                    &own.filter_map(|(observation, &predicted)| Some((predicted?, observation.seconds)))
+                        .collect::<Vec<_>>(),
+                )
+            };
+            for family in &mut model.families {
+                family.cross_validated = accuracy(family.family);
+            }
+            model.pooled.cross_validated = accuracy(None);
+        }
+        Ok(model)
+    }
+
+    /// Predicts every observation from models fitted to the other networks' ones; `None` with fewer than two networks.
+    pub fn predict_unseen(
+        processor: &ProcessorClass,
+        board: &Board,
+        observations: &[Observation<'_>],
+    ) -> Option<Vec<Option<f64>>> {
+        let cache_bytes = cache_bytes(board, processor);
+        cross_validate(observations, |learned, held_out| {
+            let predictor = Self::fitted(processor, cache_bytes, learned)?.predictor();
+            Some(held_out.iter().map(|observation| predictor.of(observation).seconds).collect())
+        })
+    }
+
+    /// As [`Self::fit`], without asking how good the model is.
+    pub(crate) fn fit_unvalidated(
+        processor: &ProcessorClass,
+        board: &Board,
+        observations: &[Observation<'_>],
+    ) -> Result<Self, PredictError> {
+        let shapes: HashSet<_> = observations.iter().map(|observation| shape(observation.main.work)).collect();
+        let too_few = || PredictError::TooFewSamples {
+            what: format!("operators on {processor}"),
+            found: shapes.len(),
+            needed: FEWEST_SHAPES,
+        };
+        if shapes.len() < FEWEST_SHAPES {
+            return Err(too_few());
+        }
+        let observations: Vec<&Observation<'_>> = observations.iter().collect();
+        Self::fitted(processor, cache_bytes(board, processor), &observations).ok_or_else(too_few)
+    }
+
+    fn fitted(processor: &ProcessorClass, cache_bytes: u64, observations: &[&Observation<'_>]) -> Option<Self> {
+        let families = Family::ALL.into_iter().filter_map(|family| {
+            let own: Vec<&Observation<'_>> =
+                observations.iter().filter(|observation| observation.main.family() == family).copied().collect();
+            let shapes: HashSet<_> = own.iter().map(|observation| shape(observation.main.work)).collect();
+            if shapes.len() < FEWEST_SHAPES { None } else { FamilyModel::fit(Some(family), &own, cache_bytes) }
+        });
+        Some(Self {
+            processor: processor.clone(),
+            cache_bytes,
+            families: families.collect(),
+            pooled: FamilyModel::fit(None, observations, cache_bytes)?,
+        })
+    }
+
+    /// The model in the form that predicts fast.
+    pub fn predictor(&self) -> Predictor {
+        let with_interval = |model: &FamilyModel| {
+            let interval = model.cross_validated.map_or(ASSUMED_INTERVAL, |accuracy| accuracy.interval);
+            (model.coefficients(), interval)
+        };
+        let families = self.families.iter().filter_map(|model| Some((model.family?, with_interval(model))));
+        Predictor { cache_bytes: self.cache_bytes, families: families.collect(), pooled: with_interval(&self.pooled) }
+    }
+}
+
+/// Predicts times on one processor class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictor {
+    cache_bytes: u64,
+    families: BTreeMap<Family, (Coefficients, f64)>,
+    pooled: (Coefficients, f64),
+}
+
+impl Predictor {
+    /// Time of operators that run as one; nothing takes no time.
+    pub fn group(&self, operators: &[OperatorRecord]) -> Prediction {
+        let members: Vec<&OperatorRecord> = operators.iter().collect();
+        match main_of(&members) {
+            Some(main) => self.operator(main, further_bytes(main, &members)),
+            None => Prediction { seconds: 0.0, interval: 0.0 },
+        }
+    }
+
+    /// Time of what was observed.
+    pub fn of(&self, observation: &Observation<'_>) -> Prediction {
+        self.operator(observation.main, observation.further_bytes)
+    }
+
+    fn operator(&self, main: &OperatorRecord, further_bytes: u64) -> Prediction {
+        let (coefficients, interval) = self.families.get(&main.family()).unwrap_or(&self.pooled);
+        let amounts = basis::amounts(main, further_bytes, self.cache_bytes);
+        let seconds = coefficients.seconds(&amounts, main);
+        Prediction { seconds, interval: *interval }
+    }
+}
+
+fn shape(work: millstream_graph::Work) -> (u64, u64, u64, u64) {
+    (work.macs, work.input_bytes, work.weight_bytes, work.output_bytes)
+}
+
+/// The largest cache of the cluster that is not shared by more cores than the cluster has, below the last level.
+fn cache_bytes(board: &Board, processor: &ProcessorClass) -> u64 {
+    let Ok(cluster) = board.cluster(&processor.cluster) else { return ASSUMED_CACHE_BYTES };
+    let level_two = cluster.caches.iter().find(|cache| cache.level == 2);
+    level_two.map_or(ASSUMED_CACHE_BYTES, |cache| cache.bytes.max(ASSUMED_CACHE_BYTES / 4))
+}

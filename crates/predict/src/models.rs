@@ -1,0 +1,301 @@
+use millstream_board::{Board, BoardDocument, Document, DocumentError, ProcessorClass, read_document};
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fit::{ASSUMED_HAND_OVER, BlockTime, fill};
+use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
+use crate::parts::set_part_costs;
+use crate::power::fit_power;
+use crate::profile::{check_board, records};
+use crate::transfer::fit_transfers;
+use crate::{
+    AcceleratorCostModel, AcceleratorCosts, ClusterPower, ClusterTransfer, FamilyModel, NetworkFactor, OperatorRecord,
+    PredictError, Profile,
+};
+use millstream_board::Provenance;
+use millstream_cost::{
+    BlockedEnd, CostTable, Entry, HandOver, MemoryAccess, Nanoseconds, Origin, ProcessorIndex, TransferModel,
+};
+
+/// The `format` of files of fitted models.
+pub const COST_FORMAT: &str = "millstream-cost";
+/// The `version` of such files that is written and read.
+pub const COST_VERSION: u32 = 1;
+
+/// Everything that was fitted to a profile: what operators take that were never measured, transfers, and power.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CostModels {
+    /// Always `millstream-cost`.
+    pub format: String,
+    /// Version of the format.
+    pub version: u32,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// The board that was profiled.
+    pub board: BoardDocument,
+    /// [`Board::fingerprint`] of that board.
+    pub board_fingerprint: String,
+    /// Models of every processor class.
+    pub processors: Vec<ProcessorModel>,
+    /// Which operators the runtime fuses.
+    pub fusions: Vec<FusionRule>,
+    /// What handing data between clusters takes.
+    pub transfers: Vec<ClusterTransfer>,
+    /// What clusters consume, where anything is known about it.
+    pub power: Vec<ClusterPower>,
+    /// What operators take on accelerators, where that was published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<AcceleratorCosts>,
+    /// How networks that were measured as a whole differ from the models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkFactor>,
+}
+
+impl Document for CostModels {
+    const FORMAT: &'static str = COST_FORMAT;
+    const VERSION: u32 = COST_VERSION;
+    const NAME: &'static str = "file of cost models";
+
+    fn validate(&self) -> Result<(), DocumentError> {
+        let invalid = |field: String, detail: String| Err(DocumentError::invalid::<Self>(field, detail));
+        for (index, processor) in self.processors.iter().enumerate() {
+            for (position, model) in processor.families.iter().chain([&processor.pooled]).enumerate() {
+                for term in &model.terms {
+                    let field = || format!("processors[{index}].families[{position}].terms['{}']", term.name);
+                    if !(term.seconds.is_finite() && term.seconds >= 0.0) {
+                        return invalid(field(), format!("is {}, must be a number from 0", term.seconds));
+                    }
+                    if !FamilyModel::knows(&term.name) {
+                        return invalid(field(), "is not a term that this version knows".into());
+                    }
+                }
+            }
+        }
+        for (index, network) in self.networks.iter().enumerate() {
+            if !(network.factor.is_finite() && network.factor > 0.0) {
+                return invalid(
+                    format!("networks[{index}].factor"),
+                    format!("is {}, must be positive", network.factor),
+                );
+            }
+        }
+        for (index, accelerator) in self.accelerators.iter().enumerate() {
+            let AcceleratorCostModel::Terms(model) = &accelerator.model else { continue };
+            if let Some(term) = model.terms.iter().find(|term| !(term.seconds.is_finite() && term.seconds >= 0.0)) {
+                let field = format!("accelerators[{index}].model.terms['{}']", term.name);
+                return invalid(field, format!("is {}, must be a number from 0", term.seconds));
+            }
+        }
+        for (index, transfer) in self.transfers.iter().enumerate() {
+            let model = transfer.model;
+            let values = [model.latency_seconds, model.seconds_per_byte, model.conversion_seconds_per_byte];
+            if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
+                return invalid(format!("transfers[{index}].model"), "must consist of numbers from 0".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CostModels {
+    /// Fits models to the operator samples of a profile, one for every processor class of its board.
+    ///
+    /// # Errors
+    /// [`PredictError::MissingProcessor`] if a class was not measured, [`PredictError::TooFewSamples`] if its samples have too few
+    /// different shapes, [`PredictError::Invalid`] if the profile's board is impossible.
+    pub fn fit(profile: &Profile, provenance: Provenance) -> Result<Self, PredictError> {
+        let board = profile.board()?;
+        let fit = |class: ProcessorClass| {
+            let observations = Observation::all(profile, &class);
+            if observations.is_empty() {
+                return Err(PredictError::MissingProcessor { class });
+            }
+            ProcessorModel::fit(&class, &board, &observations)
+        };
+        Ok(Self {
+            format: COST_FORMAT.to_owned(),
+            version: COST_VERSION,
+            provenance,
+            board: profile.board.clone(),
+            board_fingerprint: profile.board_fingerprint.clone(),
+            // What an accelerator supports can't be predicted from what it takes.
+            processors: board.core_classes().map(fit).collect::<Result<_, _>>()?,
+            fusions: Fusion::rules(profile),
+            transfers: fit_transfers(&profile.transfers)?,
+            power: fit_power(&board, &profile.power),
+            accelerators: Vec::new(),
+            networks: Vec::new(),
+        })
+    }
+
+    /// Reads a file of models.
+    ///
+    /// # Errors
+    /// [`PredictError::Document`] if it is not one, or if what it says is impossible.
+    pub fn from_json(text: &str) -> Result<Self, PredictError> {
+        Ok(read_document(text)?)
+    }
+
+    /// Costs of a network on all processor classes of a board, all of them predicted. `digest` is that of the model: networks that
+    /// were measured as a whole take what was measured.
+    ///
+    /// # Errors
+    /// [`PredictError::OtherBoard`] if the models are of another board, [`PredictError::MissingModel`] if one lacks.
+    pub fn table(&self, board: &Board, digest: &str, graph: &Graph, chain: &Chain) -> Result<CostTable, PredictError> {
+        check_board(&self.board.name, &self.board_fingerprint, board)?;
+        let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+        let blocks = records(graph, chain);
+        let fusion = Fusion::new(&self.fusions);
+        for processor in table.processors() {
+            let class = table.classes()[processor.index()].clone();
+            let known = self.networks.iter().find(|own| own.processor == class && own.digest == digest);
+            let factor = known.map_or(1.0, |own| own.factor);
+            if board.accelerator(&class.cluster).is_some() {
+                self.fill_accelerator(&mut table, processor, factor, chain, &blocks);
+                set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
+                continue;
+            }
+            let model = self.processors.iter().find(|model| model.processor == class);
+            let predictor = model.ok_or(PredictError::MissingModel { class })?.predictor();
+            for (block, records) in chain.blocks().iter().zip(&blocks) {
+                let mut shares = predict_block(&predictor, &fusion, records);
+                shares.iter_mut().for_each(|(seconds, _)| *seconds *= factor);
+                fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
+            }
+            set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
+            table.set_hand_over(processor, ASSUMED_HAND_OVER);
+        }
+        self.add_board_costs(&mut table, board);
+        Ok(table)
+    }
+
+    /// What operators take on an accelerator; nothing runs on one that nothing was published of.
+    fn fill_accelerator(
+        &self,
+        table: &mut CostTable,
+        processor: ProcessorIndex,
+        factor: f64,
+        chain: &Chain,
+        blocks: &[Vec<OperatorRecord>],
+    ) {
+        let label = &table.classes()[processor.index()].cluster;
+        let Some(costs) = self.accelerators.iter().find(|own| own.label == *label) else { return };
+        let ids = chain.blocks().iter().flat_map(|block| &block.operators);
+        for (id, record) in ids.zip(blocks.iter().flatten()) {
+            let Some(seconds) = costs.seconds(record) else { continue };
+            let time = Nanoseconds::from_seconds(seconds * factor);
+            table.set_entry(processor, id.index(), Entry { time, low: time, high: time, origin: Origin::Model });
+        }
+    }
+
+    /// Adds transfers and power to a table.
+    pub(crate) fn add_board_costs(&self, table: &mut CostTable, board: &Board) {
+        add_board_costs(table, board, &self.transfers, &self.power);
+    }
+}
+
+/// Adds transfers and power to a table.
+pub(crate) fn add_board_costs(
+    table: &mut CostTable,
+    board: &Board,
+    transfers: &[ClusterTransfer],
+    power: &[ClusterPower],
+) {
+    for from in table.processors() {
+        if let Some(access) = memory_access(board, transfers, &table.classes()[from.index()].cluster) {
+            table.set_access(from, access);
+        }
+        for to in table.processors() {
+            let labels = [from, to].map(|processor| table.classes()[processor.index()].cluster.clone());
+            let pair = transfers.iter().find(|pair| pair.from == labels[0] && pair.to == labels[1]);
+            let link = board.links().iter().find(|link| link.from == labels[0] && link.to == labels[1]);
+            let mut model = match (pair, link) {
+                (Some(pair), _) => pair.model,
+                (None, Some(link)) => TransferModel {
+                    latency_seconds: link.latency_seconds,
+                    seconds_per_byte: 1.0 / link.bytes_per_second,
+                    conversion_seconds_per_byte: 0.0,
+                    blocks: link.blocks,
+                },
+                (None, None) => TransferModel::default(),
+            };
+            let is_core = |label: &str| board.cluster(label).is_ok();
+            let of_any_core = |own: &str, is_sender: bool| {
+                let known = transfers.iter().find(|pair| match is_sender {
+                    true => pair.from == own && is_core(&pair.to),
+                    false => pair.to == own && is_core(&pair.from),
+                });
+                known.map(|pair| pair.model)
+            };
+            // Whoever drives an accelerator waits for its memory to be written or read.
+            if link.is_none() && !is_core(&labels[1]) {
+                model = of_any_core(&labels[1], false).unwrap_or(model);
+                model.blocks = Some(BlockedEnd::Receiver);
+            } else if link.is_none() && !is_core(&labels[0]) {
+                model = of_any_core(&labels[0], true).unwrap_or(model);
+                model.blocks = Some(BlockedEnd::Sender);
+            }
+            if link.is_none() && labels.iter().all(|label| is_core(label)) {
+                // Cores share memory. What a value from elsewhere costs is the reader's time: another segment begins there, and
+                // brings the value into its own layout. That is what taking over a frame's values costs between stages.
+                let HandOver { seconds, seconds_per_byte } = table.hand_over_model(to);
+                model.latency_seconds += seconds;
+                model.conversion_seconds_per_byte += seconds_per_byte;
+                model.blocks = Some(BlockedEnd::Receiver);
+            }
+            table.set_transfer(from, to, model);
+        }
+        let class = table.classes()[from.index()].clone();
+        if let Some(watts) = class_power(board, power, &class) {
+            table.set_power(from, watts);
+        }
+    }
+}
+
+/// What moving values into and out of an accelerator's memory takes, if that was measured.
+fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> Option<MemoryAccess> {
+    board.accelerator(label)?;
+    let hand_over = |model: &TransferModel| HandOver {
+        seconds: model.latency_seconds,
+        seconds_per_byte: model.seconds_per_byte + model.conversion_seconds_per_byte,
+    };
+    let upload = transfers.iter().find(|pair| pair.to == label)?;
+    let download = transfers.iter().find(|pair| pair.from == label)?;
+    Some(MemoryAccess { upload: hand_over(&upload.model), download: hand_over(&download.model) })
+}
+
+/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage, or at an
+/// accelerator's clock.
+fn class_power(
+    board: &Board,
+    power: &[ClusterPower],
+    class: &ProcessorClass,
+) -> Option<millstream_cost::ProcessorPower> {
+    let known = power.iter().find(|known| known.cluster == class.cluster)?;
+    let (volts, hertz, share) = match board.accelerator(&class.cluster) {
+        Some(accelerator) => (accelerator.volts?, accelerator.hertz?, 1.0),
+        None => {
+            let cluster = board.cluster(&class.cluster).ok()?;
+            let point = cluster.operating_points.iter().rev().find(|point| point.volts.is_some())?;
+            // The model is of the whole cluster: a part of its cores is a part of its utilisation and of its leakage.
+            (point.volts?, point.hertz, class.count as f64 / cluster.cores.len().max(1) as f64)
+        }
+    };
+    let idle_watts = share * known.model.watts(volts, hertz as f64, 0.0);
+    let active_watts = share * known.model.watts(volts, hertz as f64, 1.0);
+    Some(millstream_cost::ProcessorPower { active_watts, idle_watts, origin: known.origin })
+}
+
+/// Times of a block's operators: those that run as one have theirs at the first of them.
+pub(crate) fn predict_block(predictor: &Predictor, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<(f64, f64)> {
+    let mut times = Vec::with_capacity(block.len());
+    for group in fusion.groups(block) {
+        let prediction = predictor.group(group);
+        times.push((prediction.seconds.max(1e-9), prediction.interval));
+        times.extend(std::iter::repeat_n((0.0, prediction.interval), group.len() - 1));
+    }
+    times
+}

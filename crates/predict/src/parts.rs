@@ -1,0 +1,81 @@
+//! What parts of operators take, from measured ones.
+
+use std::collections::BTreeMap;
+
+use millstream_board::Board;
+use millstream_graph::Family;
+use millstream_partition::Chain;
+
+use crate::{OperatorRecord, PartSample, Statistics};
+use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
+
+/// The part of an operator's time that stays with fewer channels, where nothing was measured: what reading the input takes.
+const ASSUMED_FIXED_FRACTION: f64 = 0.1;
+/// No more of the time is taken for fixed, however noisy the samples.
+const LARGEST_FIXED_FRACTION: f64 = 0.95;
+
+/// What running apart takes per byte read and made, where nothing was measured: a change of layout.
+const ASSUMED_SECONDS_PER_BYTE: f64 = 1e-10;
+
+/// Sets how every operator's time on a processor depends on its channels: as measured for operators that were, as the median of
+/// those of its family for others. Accelerators with processing elements work in waves of them.
+pub(crate) fn set_part_costs(
+    table: &mut CostTable,
+    processor: ProcessorIndex,
+    board: &Board,
+    blocks: &[Vec<OperatorRecord>],
+    chain: &Chain,
+    samples: &[PartSample],
+) {
+    let class = &table.classes()[processor.index()];
+    let elements = board.accelerator(&class.cluster).and_then(|accelerator| accelerator.processing_elements);
+    let wave = elements.map_or(1, |elements| elements as usize);
+    let records: Vec<&OperatorRecord> = blocks.iter().flatten().collect();
+    let own: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();
+    let mut measured: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut families: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
+    let mut apart: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut per_byte: Vec<f64> = Vec::new();
+    let ids: Vec<_> = chain.blocks().iter().flat_map(|block| &block.operators).collect();
+    for whole in own.iter().filter(|sample| sample.channels == sample.of) {
+        let parts = own.iter().filter(|part| part.operators == whole.operators && part.channels < part.of);
+        let fractions: Vec<f64> = parts.map(|part| fixed_fraction(part, whole)).collect();
+        let (Some(fraction), Some(&head)) = (median(&fractions), whole.operators.first()) else { continue };
+        measured.extend(whole.operators.iter().map(|&operator| (operator, fraction)));
+        let among = whole.operators.iter().filter_map(|&place| table.time(processor, ids.get(place)?.index()));
+        let beyond = whole.time.median_seconds - among.map(|time| time.seconds()).sum::<f64>();
+        apart.insert(head, beyond.max(0.0));
+        if let Some(record) = records.get(head) {
+            let moved = record.work.input_bytes + record.work.output_bytes;
+            per_byte.push(beyond / moved.max(1) as f64);
+            families.entry(record.family()).or_default().push(fraction);
+        }
+    }
+    let everything: Vec<f64> = families.values().flatten().copied().collect();
+    let per_byte = median(&per_byte).unwrap_or(ASSUMED_SECONDS_PER_BYTE).max(0.0);
+    let least = table.hand_over_model(processor).seconds;
+    for (place, (id, record)) in ids.into_iter().zip(records).enumerate() {
+        let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
+        let fixed_fraction = measured
+            .get(&place)
+            .copied()
+            .or_else(of_family)
+            .or_else(|| median(&everything))
+            .unwrap_or(ASSUMED_FIXED_FRACTION);
+        let moved = record.work.input_bytes + record.work.output_bytes;
+        let known = apart.get(&place).copied().unwrap_or(per_byte * moved as f64);
+        let apart = Nanoseconds::from_seconds(known.max(least));
+        table.set_part(processor, id.index(), PartCost { fixed_fraction, wave, apart });
+    }
+}
+
+/// With `t(n) = t(N) (f + (1 - f) n / N)`, the `f` that a part and its whole show.
+fn fixed_fraction(part: &PartSample, whole: &PartSample) -> f64 {
+    let share = part.channels as f64 / part.of as f64;
+    let time = part.time.median_seconds / whole.time.median_seconds;
+    ((time - share) / (1.0 - share)).clamp(0.0, LARGEST_FIXED_FRACTION)
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    Statistics::of(values).map(|statistics| statistics.median_seconds)
+}

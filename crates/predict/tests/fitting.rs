@@ -1,0 +1,152 @@
+//! Profiles: what is refused, and what fits recover from samples with known truth.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::ops::Range;
+
+use millstream_board::Provenance;
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, Origin};
+use millstream_graph::Graph;
+use millstream_onnx::Model;
+use millstream_partition::Chain;
+use millstream_predict::{Conditions, NetworkProfile, PredictError, Profile, SegmentSample, Statistics, fit};
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "test", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 300, "cores": [{"id": 1}]}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// True time of block `index`: by no means linear in its work.
+fn truth(index: usize, slowness: f64) -> f64 {
+    slowness * 1e-4 * (1.0 + (index * 7 % 5) as f64)
+}
+
+const HAND_OVER: f64 = 3e-5;
+
+/// All binary subdivisions of the chain.
+fn halves(range: Range<usize>, into: &mut Vec<Range<usize>>) {
+    into.push(range.clone());
+    if range.len() > 1 {
+        let middle = range.start + range.len() / 2;
+        halves(range.start..middle, into);
+        halves(middle..range.end, into);
+    }
+}
+
+fn profile(model: &Model, chain: &Chain) -> Profile {
+    let graph: &Graph = model.graph();
+    let provenance = Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() };
+    let mut profile = Profile::new(&board(), provenance);
+    let mut network = NetworkProfile::new(model.digest(), graph, chain);
+    let bytes = chain.input_bytes(graph);
+    let mut ranges = Vec::new();
+    halves(0..chain.blocks().len(), &mut ranges);
+    for (label, slowness) in [("B", 1.0), ("s", 3.0)] {
+        for range in &ranges {
+            let start_up = if range.start > 0 { HAND_OVER * slowness } else { 0.0 };
+            let seconds = start_up + range.clone().map(|index| truth(index, slowness)).sum::<f64>();
+            network.samples.push(SegmentSample {
+                processor: ProcessorClass { cluster: label.into(), count: 1 },
+                start: range.start,
+                end: range.end,
+                input_bytes: bytes.of(range.clone()),
+                concurrent: 2,
+                time: Statistics { median_seconds: seconds, mad_seconds: 0.0, repetitions: 9 },
+                conditions: Conditions::default(),
+            });
+        }
+    }
+    profile.networks.push(network);
+    profile
+}
+
+fn range_seconds(table: &CostTable, chain: &Chain, label: &str, range: Range<usize>) -> f64 {
+    let class = ProcessorClass { cluster: label.into(), count: 1 };
+    let processor = table.find(&class).unwrap();
+    chain.operators(range).iter().map(|id| table.time(processor, id.index()).unwrap().seconds()).sum()
+}
+
+#[test]
+fn in_context_times_reproduce_the_samples() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let chain = Chain::of(model.graph());
+    let table = fit(&profile(&model, &chain), &board(), model.digest(), model.graph(), &chain).unwrap();
+    for (label, slowness) in [("B", 1.0), ("s", 3.0)] {
+        let processor = table.find(&ProcessorClass { cluster: label.into(), count: 1 }).unwrap();
+        let entries = (0..table.operators()).map(|operator| table.entry(processor, operator).unwrap());
+        assert!(entries.into_iter().all(|entry| entry.origin == Origin::Measured && entry.low <= entry.high));
+        let hand_over = table.hand_over(processor, 0).seconds();
+        assert!((hand_over / (HAND_OVER * slowness) - 1.0).abs() < 0.2, "{label}: hand-over {hand_over}");
+        // Ranges that were never measured as such.
+        for range in [0..chain.blocks().len(), 3..11, 5..30, 17..19] {
+            let expected: f64 = range.clone().map(|index| truth(index, slowness)).sum();
+            let found = range_seconds(&table, &chain, label, range.clone());
+            assert!((found / expected - 1.0).abs() < 0.03, "{label} {range:?}: {found} for {expected}");
+        }
+    }
+}
+
+#[test]
+fn another_network_is_predicted_by_the_linear_model() {
+    let measured = millstream_zoo::build("squeezenet").unwrap();
+    let profile = profile(&measured, &Chain::of(measured.graph()));
+    let other = millstream_zoo::build("tiny-darknet").unwrap();
+    let chain = Chain::of(other.graph());
+    let table = fit(&profile, &board(), other.digest(), other.graph(), &chain).unwrap();
+    let fast = range_seconds(&table, &chain, "B", 0..chain.blocks().len());
+    let slow = range_seconds(&table, &chain, "s", 0..chain.blocks().len());
+    let entries = table.processors().flat_map(|processor| (0..table.operators()).map(move |index| (processor, index)));
+    for (processor, index) in entries {
+        let entry = table.entry(processor, index).unwrap();
+        assert!(entry.origin == Origin::Model && entry.low <= entry.time && entry.time <= entry.high, "{entry:?}");
+    }
+    assert!((slow / fast - 3.0).abs() < 0.1, "{fast} {slow}");
+}
+
+#[test]
+fn sample_order_does_not_matter() {
+    let model = millstream_zoo::build("tiny-darknet").unwrap();
+    let chain = Chain::of(model.graph());
+    let straight = profile(&model, &chain);
+    let mut reversed = straight.clone();
+    reversed.networks[0].samples.reverse();
+    let whole = 0..chain.blocks().len();
+    let seconds = |profile: &Profile| {
+        let table = fit(profile, &board(), model.digest(), model.graph(), &chain).unwrap();
+        range_seconds(&table, &chain, "B", whole.clone())
+    };
+    assert!((seconds(&straight) - seconds(&reversed)).abs() < 1e-8);
+}
+
+#[test]
+fn unusable_profiles_are_refused_with_the_reason() {
+    let model = millstream_zoo::build("tiny-darknet").unwrap();
+    let chain = Chain::of(model.graph());
+    let good = profile(&model, &chain);
+    let fit = |profile: &Profile, board: &Board| fit(profile, board, model.digest(), model.graph(), &chain);
+
+    let other = r#"{"format": "millstream-board", "version": 1, "name": "other", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#;
+    assert!(matches!(fit(&good, &Board::from_json(other).unwrap()), Err(PredictError::OtherBoard { .. })));
+
+    let mut partial = good.clone();
+    partial.networks[0].samples.retain(|sample| sample.processor.cluster == "B");
+    let error = fit(&partial, &board()).unwrap_err();
+    assert_eq!(error, PredictError::MissingProcessor { class: ProcessorClass { cluster: "s".into(), count: 1 } });
+
+    let text = serde_json::to_string(&good).unwrap();
+    assert!(Profile::from_json(&text).is_ok());
+    let cases = [
+        (text.replace("\"version\":2,\"provenance\"", "\"version\":9,\"provenance\""), "version is 9"),
+        (text.replacen("\"median_seconds\":", "\"median_seconds\":-", 1), "samples[0].time.median_seconds"),
+        (text.replacen("\"median_seconds\":", "\"mean_seconds\":", 1), "mean_seconds"),
+        (text.replacen("\"end\":", "\"end\":9", 1), "samples[0].end"),
+        (text[..text.len() / 2].to_owned(), "EOF"),
+    ];
+    for (damaged, expected) in cases {
+        let message = Profile::from_json(&damaged).unwrap_err().to_string();
+        assert!(message.contains(expected) && message.contains("cargo xtask profile"), "{message}");
+    }
+}
