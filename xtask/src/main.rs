@@ -9,6 +9,7 @@
 mod ci;
 mod command;
 mod conformance;
+mod light;
 mod native;
 mod solver;
 mod tools;
