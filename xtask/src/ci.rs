@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, root, run};
-use crate::{conformance, native, tools};
+use crate::{conformance, light, native, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -14,7 +14,11 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     tests.args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library));
     run(tests.env("MILLSTREAM_NETWORKS", models.networks))?;
     // Arguments ask for some of the tests only.
-    if arguments.is_empty() { conformance::conformance(&[]) } else { Ok(()) }
+    if !arguments.is_empty() {
+        return Ok(());
+    }
+    light::test()?;
+    conformance::conformance(&[])
 }
 
 /// Formatting, lints, documentation, licences, and the documents that must follow the code.
@@ -23,6 +27,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--release", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     run(cargo().args(clippy))?;
+    light::lint()?;
     let doc = ["doc", "--release", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
     run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     tools::deny()?;

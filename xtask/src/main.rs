@@ -1,15 +1,17 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
-//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `snapshots`) are run
-//! here. This crate has no dependencies, so that it compiles in a second.
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `snapshots`,
+//! `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 mod ci;
 mod command;
 mod conformance;
+mod light;
 mod native;
+mod solver;
 mod tools;
 
 use std::process::ExitCode;
@@ -34,13 +36,16 @@ Use Millstream (all take --help):
   reproduce   compute a paper's tables and figures beside the printed numbers
 
 Work on Millstream:
-  setup       fetch ONNX Runtime, CMake and libclang (every other verb does it when needed)
+  setup       fetch ONNX Runtime, HiGHS and libclang (every other verb does it when needed); MILLSTREAM_HIGHS=compile has
+              HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
   conformance run ONNX's own test models in every way [part of a name]
   lint        check formatting, clippy, documentation, licences and the crate map
   ci          lint and test, as continuous integration does
   bench       run the benchmarks [name of a crate]
   snapshots   accept changed snapshots and schemas
+  solver-from-source
+              compile HiGHS apart from all else and run the tests of what uses it
 
 Example: cargo xtask schedule --model zoo:googlenet && cargo xtask run";
 
@@ -66,6 +71,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
+        "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
         "" | "help" | "-h" | "--help" => {
             println!("{HELP}");

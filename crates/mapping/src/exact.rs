@@ -5,7 +5,7 @@ use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 use crate::local_search::{Found, improve};
 use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome, placement_of};
-use crate::{CoarseIlp, MappingError, Problem, relaxation};
+use crate::{MappingError, Problem, programs};
 
 /// Moves of the first local search for each node, and of the later ones.
 const FIRST_MOVES_PER_NODE: usize = 400;
@@ -18,7 +18,10 @@ const MORE_STEPS: u64 = 20_000_000;
 
 /// The default: list scheduling and local search from above, paths, a relaxation and branch and bound from below, until
 /// they meet, the gap is small enough, or the time is over. Its result is never worse than those of [`Heft`], [`Cpop`],
-/// [`LayerSwitched`], [`SingleProcessor`] and [`CoarseIlp`], which it starts from.
+/// [`LayerSwitched`], [`SingleProcessor`] and the coarse program, which it starts from.
+///
+/// Without the feature `highs` there is neither the coarse program nor the relaxation. Searches are the same, but on large problems
+/// that they don't finish the bound is lower, and so the gap is larger than it need be.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Exact;
 
@@ -46,9 +49,9 @@ fn quick(
     clock: &Clock<'_>,
 ) -> Result<(Found, u64), MappingError> {
     let mut lower = bounds.critical;
-    // The coarse program takes longer than all the rest: it has its turn where the others do not come to an end without it.
+    // A program takes longer than all the rest: it has its turn where the others do not come to an end without it.
     let mut best: Option<Found> = None;
-    for mappers in [&LISTS[..], &[&CoarseIlp]] {
+    for mappers in [LISTS, programs::STARTS] {
         let Some(start) = best_of(mappers, problem, limits) else { continue };
         if best.as_ref().is_some_and(|best| best.makespan <= start.makespan) {
             continue;
@@ -81,7 +84,7 @@ impl Mapper for Exact {
         let bounds = PathBounds::new(problem);
         let (mut found, mut lower) = quick(problem, &bounds, limits, &clock)?;
         if clock.reason(found.makespan, lower).is_none() {
-            lower = lower.max(relaxation::bound(problem, &bounds, found.makespan, limits.gap, &clock)?);
+            lower = lower.max(programs::bound(problem, &bounds, found.makespan, limits.gap, &clock)?);
         }
         for seed in 1..=RESTARTS {
             if clock.reason(found.makespan, lower).is_some() {
@@ -100,22 +103,17 @@ impl Mapper for Exact {
 }
 
 /// The simple methods.
-const LISTS: [&dyn Mapper; 4] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
+pub(crate) const LISTS: &[&dyn Mapper] = &[&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
 
-/// The best of what the simple methods find.
-pub(crate) fn start(problem: &Problem, limits: &Limits<'_>) -> Result<Found, MappingError> {
-    let found = LISTS.into_iter().chain([&CoarseIlp as &dyn Mapper]).collect::<Vec<_>>();
-    best_of(&found, problem, limits).ok_or_else(nothing_found)
-}
-
-fn best_of(mappers: &[&dyn Mapper], problem: &Problem, limits: &Limits<'_>) -> Option<Found> {
+/// The best of what some methods find.
+pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &Problem, limits: &Limits<'_>) -> Option<Found> {
     // A single processor need not support everything.
     let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
     let best = mappings.min_by_key(|mapping| mapping.makespan)?;
     Some(Found { makespan: best.makespan.0, order: best.order })
 }
 
-fn nothing_found() -> MappingError {
+pub(crate) fn nothing_found() -> MappingError {
     MappingError::Shape { detail: "no mapping was found".to_owned() }
 }
 

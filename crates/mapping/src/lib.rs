@@ -2,7 +2,7 @@
 //!
 //! A [`Problem`] has nodes with times per processor and dependencies with transfer times. A [`Mapper`] returns a [`Mapping`]:
 //! placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`Exact`] is the
-//! default; [`CoarseIlp`], [`FineIlp`], [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
+//! default; `CoarseIlp`, `FineIlp`, [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
 //!
 //! ```
 //! use millstream_mapping::{Edge, Exact, Limits, Mapper, Outcome, Problem};
@@ -24,29 +24,34 @@
 //! [`map_network()`] maps all subgraphs of a network: one after the other, each for every processor on which the one before may
 //! have ended, so that the composition is the best there is.
 //!
+//! Feature `highs` (on by default): integer programs, solved by HiGHS. Without it nothing but Rust is compiled; the published
+//! programs `CoarseIlp` and `FineIlp` are not there, and [`Exact`] searches as it does otherwise, with a weaker lower bound: small
+//! problems are still solved to the end, large ones may run into their time limit where the bound would have stopped them.
+//!
 //! Invariants: every mapping is evaluated by the same rules ([`Problem::timeline`]), whichever mapper found it; results are
 //! the same in every run unless a time limit interferes; no bound exceeds what any mapping achieves.
 
 mod bounds;
 mod branch_and_bound;
-mod coarse;
 mod error;
 mod exact;
 mod execution;
-mod fine;
 mod lists;
 mod local_search;
 mod mapping;
 mod network;
 mod problem;
-mod relaxation;
-mod solver;
+#[cfg(feature = "highs")]
+mod programs;
+#[cfg(not(feature = "highs"))]
+#[path = "no_programs.rs"]
+mod programs;
 
-pub use coarse::CoarseIlp;
 pub use error::MappingError;
 pub use exact::Exact;
-pub use fine::FineIlp;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 pub use mapping::{Limits, Mapper, Mapping, Outcome};
 pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
 pub use problem::{Edge, Problem};
+#[cfg(feature = "highs")]
+pub use programs::{CoarseIlp, FineIlp};

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use millstream_cost::BlockedEnd;
 use millstream_mapping::{
-    CoarseIlp, Cpop, Edge, Exact, FineIlp, Heft, LayerSwitched, Limits, Mapper, MappingError, Outcome, Problem,
-    SingleProcessor,
+    Cpop, Edge, Exact, Heft, LayerSwitched, Limits, Mapper, MappingError, Outcome, Problem, SingleProcessor,
 };
 use proptest::prelude::*;
 
@@ -140,7 +139,8 @@ fn mappers() -> Vec<Box<dyn Mapper>> {
         Box::new(Cpop),
         Box::new(LayerSwitched),
         Box::new(SingleProcessor),
-        Box::new(CoarseIlp),
+        #[cfg(feature = "highs")]
+        Box::new(millstream_mapping::CoarseIlp),
         Box::new(Exact),
     ]
 }
@@ -195,12 +195,13 @@ proptest! {
     }
 }
 
+#[cfg(feature = "highs")]
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn the_published_fine_program_is_optimal_on_small_problems(problem in problems(5)) {
-        let mapping = FineIlp.map(&problem, &Limits::default()).unwrap();
+        let mapping = millstream_mapping::FineIlp.map(&problem, &Limits::default()).unwrap();
         let best = brute_force(&problem);
         prop_assert_eq!(Some(mapping.makespan), problem.makespan(&mapping.order));
         prop_assert!(mapping.lower_bound.0 <= best, "{:?} {}", mapping, best);

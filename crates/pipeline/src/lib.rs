@@ -33,6 +33,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Feature `highs` (on by default): teams of processors are mapped with the solver HiGHS at hand. Without it nothing in C or C++ is
+//! compiled; a large team's mapping may then have a weaker bound, and take its whole time limit.
+//!
 //! Invariants: nothing here measures or guesses times; every [`Plan`]'s numbers equal what
 //! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule.
 

@@ -23,6 +23,9 @@
 //! # Ok::<(), millstream_tune::TuneError>(())
 //! ```
 //!
+//! Feature `highs` (on by default): exact searches use the solver HiGHS where it helps, as the crate `millstream-pipeline` says. Without
+//! it nothing in C or C++ is compiled.
+//!
 //! Invariants: the same seed gives the same search; every configuration that is measured is valid; nothing here runs anything
 //! itself.
 

@@ -5,8 +5,9 @@ use millstream_partition::reachability;
 use crate::bounds::quick;
 use crate::local_search::Found;
 use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
-use crate::solver::minimise;
 use crate::{MappingError, Problem, exact};
+
+use super::solver::minimise;
 
 /// The horizon in the solver's units.
 const SCALE: f64 = 1000.0;
@@ -38,7 +39,8 @@ impl Mapper for FineIlp {
         // Without a solution in time, what the solver would have been compared with.
         let found = match solved.values {
             Some(values) => program_order(problem, &program.assigned, &program.starts, &values),
-            None => exact::start(problem, limits)?,
+            None => exact::best_of(&[exact::LISTS, super::STARTS].concat(), problem, limits)
+                .ok_or_else(exact::nothing_found)?,
         };
         let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::TimeLimit);
         Ok(exact::finish(problem, found, lower, outcome))

@@ -8,8 +8,9 @@ use highs::{Col, RowProblem};
 
 use crate::bounds::PathBounds;
 use crate::mapping::Clock;
-use crate::solver::minimise;
 use crate::{MappingError, Problem};
+
+use super::solver::minimise;
 
 /// Rounds of adding load rows that a solution violates.
 const ROUNDS: usize = 12;

@@ -1,0 +1,15 @@
+//! Integer programs, and bounds from them: all that needs the solver HiGHS.
+
+mod coarse;
+mod fine;
+mod relaxation;
+mod solver;
+
+pub use coarse::CoarseIlp;
+pub use fine::FineIlp;
+pub(crate) use relaxation::bound;
+
+use crate::Mapper;
+
+/// Programs whose mappings are worth starting a search from.
+pub(crate) const STARTS: &[&dyn Mapper] = &[&CoarseIlp];

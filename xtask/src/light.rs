@@ -1,0 +1,46 @@
+//! The crates that work without the solver HiGHS, and then without anything in C or C++.
+
+use crate::command::{Failure, capture, cargo, run};
+
+const CRATES: [&str; 6] =
+    ["--package", "millstream-mapping", "--package", "millstream-pipeline", "--package", "millstream-tune"];
+
+/// Runs their tests without the solver.
+pub(crate) fn test() -> Result<(), Failure> {
+    run(cargo().args(["test", "--release", "--no-default-features"]).args(CRATES))
+}
+
+/// Lints them without the solver, and looks at what they need then.
+pub(crate) fn lint() -> Result<(), Failure> {
+    let clippy = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
+    run(cargo().args(clippy).args(CRATES).args(["--", "-D", "warnings"]))?;
+    let tree = ["tree", "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
+    let tree = capture(cargo().args(tree).args(CRATES))?;
+    match native(&tree) {
+        found if found.is_empty() => Ok(()),
+        found => Err(Failure(format!("without the feature `highs`, {CRATES:?} still need {}", found.join(", ")))),
+    }
+}
+
+/// Packages in a list that bind or build native code.
+fn native(tree: &str) -> Vec<&str> {
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let mut found: Vec<&str> = names
+        .filter(|name| name.ends_with("-sys") || ["bindgen", "cc", "cmake", "pkg-config", "vcpkg"].contains(name))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::native;
+
+    #[test]
+    fn native_packages_are_found() {
+        let tree =
+            "rand v0.10.3\nhighs v2.4.0\nhighs-sys v1.15.0\nccc v1.0.0\ncc v1.11.1\ncc v1.11.1 (*)\n\nlibc v0.2.186\n";
+        assert_eq!(native(tree), ["cc", "highs-sys"]);
+    }
+}
