@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use millstream_backend::{Backend, BackendError, Segment, Tensor};
+use millstream_backend::{Backend, BackendError, Observed, Segment, Tensor};
 use millstream_board::Processor;
 use millstream_cost::{CostError, Granularity, GranularityModel, GranularitySample};
 use millstream_graph::{OperatorId, OperatorKind};

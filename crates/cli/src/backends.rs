@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use millstream_backend::{Backend, Several};
+use millstream_backend::{Backend, Observed, Several};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::{AcceleratorKind, Board};
@@ -21,6 +21,8 @@ const GRANULARITY_CONVOLUTIONS: usize = 10;
 pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Backend>,
+    /// The same, to look at while they work.
+    pub(crate) observed: Arc<dyn Observed>,
     cores: Arc<OrtBackend>,
     gpus: Vec<(String, Arc<WgpuBackend>)>,
 }
@@ -29,7 +31,7 @@ impl Backends {
     /// Opens whatever the board has. `profile` says how threads of GPUs share the work, if it is known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self> {
         let cores = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model)));
-        let mut all = vec![Arc::clone(&cores) as Arc<dyn Backend>];
+        let mut all = vec![Arc::clone(&cores) as Arc<dyn Observed>];
         let mut gpus = Vec::new();
         for accelerator in board.accelerators() {
             if !matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu) {
@@ -43,10 +45,11 @@ impl Backends {
             }
             let gpu = opened(accelerator.name.as_deref())?;
             let backend = Arc::new(WgpuBackend::new(&gpu, accelerator.label.clone(), Arc::clone(model)));
-            all.push(Arc::clone(&backend) as Arc<dyn Backend>);
+            all.push(Arc::clone(&backend) as Arc<dyn Observed>);
             gpus.push((accelerator.label.clone(), backend));
         }
-        let backends = Self { all: Arc::new(Several::new(all)), cores, gpus };
+        let observed = Arc::new(Several::new(all));
+        let backends = Self { all: observed.clone(), observed, cores, gpus };
         if let Some(profile) = profile {
             backends.choose_work(profile);
         }
