@@ -3,7 +3,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, BackendError, OperatorTimes, PreparedSegment, Segment, Tensor};
+use millstream_backend::{
+    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
+};
 use millstream_board::Processor;
 use millstream_graph::{Family, OperatorId};
 use millstream_onnx::{Model, Weight, WeightStorage};
@@ -158,11 +160,14 @@ impl Backend for OrtBackend {
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        self.check_owns(processor)?;
         let session = self.session(segment, processor, None).map_err(|detail| self.prepare_error(segment, detail))?;
         let inputs = segment.boundary.inputs.iter().map(|&value| self.model.graph().value(value).clone()).collect();
         Ok(Box::new(OrtSegment::new(session, inputs)))
     }
+}
 
+impl Observed for OrtBackend {
     fn trace(
         &self,
         segment: &Segment,
@@ -170,6 +175,7 @@ impl Backend for OrtBackend {
         inputs: &[Tensor],
         go_on: &mut dyn FnMut(Duration) -> bool,
     ) -> Result<Vec<OperatorTimes>, BackendError> {
+        self.check_owns(processor)?;
         let graph = self.model.graph();
         let failed = |error: std::io::Error| BackendError::failed(format!("a folder for the profile: {error}"));
         let folder = tempfile::tempdir().map_err(failed)?;
@@ -190,9 +196,22 @@ impl Backend for OrtBackend {
         let profile = prepared.end_profiling()?;
         trace::operator_times(&profile, graph, &segment.operators, WARM_UP_FRAMES).map_err(BackendError::failed)
     }
+
+    /// Cores work in the host's memory.
+    fn transfer_times(&self, _: &Processor, _: u64) -> Result<Option<TransferTimes>, BackendError> {
+        Ok(None)
+    }
 }
 
 impl OrtBackend {
+    fn check_owns(&self, processor: &Processor) -> Result<(), BackendError> {
+        if !processor.is_accelerator() {
+            return Ok(());
+        }
+        let detail = format!("it runs on cores, {processor} has none");
+        Err(BackendError::Unavailable { backend: self.name().to_owned(), detail })
+    }
+
     fn prepare_error(&self, segment: &Segment, detail: String) -> BackendError {
         let name =
             |id: Option<&OperatorId>| id.map_or(String::new(), |&id| self.model.graph().operator(id).name.clone());

@@ -2,7 +2,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, BackendError, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes};
+use millstream_backend::{
+    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
+};
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_onnx::Model;
@@ -95,7 +97,15 @@ impl WgpuBackend {
         Ok(pipeline)
     }
 
-    fn prepared(&self, segment: &Segment, has_ticks: bool) -> Result<GpuSegment, BackendError> {
+    fn owns(&self, processor: &Processor) -> bool {
+        processor.is_accelerator() && processor.cluster == self.label
+    }
+
+    fn prepared(&self, segment: &Segment, processor: &Processor, has_ticks: bool) -> Result<GpuSegment, BackendError> {
+        if !self.owns(processor) {
+            let detail = format!("it runs on {}, not on {processor}", self.label);
+            return Err(BackendError::Unavailable { backend: NAME.to_owned(), detail });
+        }
         let choice = self.work_choice();
         let name =
             |id: Option<&OperatorId>| id.map_or(String::new(), |&id| self.model.graph().operator(id).name.clone());
@@ -114,21 +124,23 @@ impl Backend for WgpuBackend {
     }
 
     fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
-        processor.is_accelerator() && processor.cluster == self.label && layer(&self.model, operator).is_some()
+        self.owns(processor) && layer(&self.model, operator).is_some()
     }
 
-    fn prepare(&self, segment: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
-        Ok(Box::new(self.prepared(segment, false)?))
+    fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        Ok(Box::new(self.prepared(segment, processor, false)?))
     }
+}
 
+impl Observed for WgpuBackend {
     fn trace(
         &self,
         segment: &Segment,
-        _: &Processor,
+        processor: &Processor,
         inputs: &[Tensor],
         go_on: &mut dyn FnMut(Duration) -> bool,
     ) -> Result<Vec<OperatorTimes>, BackendError> {
-        let mut prepared = self.prepared(segment, true)?;
+        let mut prepared = self.prepared(segment, processor, true)?;
         for _ in 0..WARM_UP_FRAMES {
             prepared.run(inputs)?;
         }
@@ -148,7 +160,7 @@ impl Backend for WgpuBackend {
     }
 
     fn transfer_times(&self, processor: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
-        if processor.cluster != self.label {
+        if !self.owns(processor) {
             return Ok(None);
         }
         let gpu = &self.gpu.0;

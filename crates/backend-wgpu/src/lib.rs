@@ -30,6 +30,7 @@ mod backend;
 mod convolution;
 mod gpu;
 mod layer;
+mod part;
 mod plan;
 mod segment;
 mod shaders;

@@ -6,6 +6,7 @@ use millstream_onnx::{Model, Weight};
 
 use crate::convolution::ConvolutionShape;
 use crate::layer::{Layer, layer};
+use crate::part::check_part;
 use crate::shaders::{Activation, Shader, shader};
 use crate::windows::{SOFTMAX, local_response, pool};
 use crate::{ThreadWork, WorkChoice};
@@ -35,6 +36,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(model: &Model, segment: &Segment, choice: &WorkChoice) -> Result<Self, String> {
+        check_part(model, segment)?;
         let mut planner = Planner { model, segment, choice, dispatches: Vec::new() };
         let mut rest = segment.operators.as_slice();
         while let Some((&id, _)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! What the device computes is what ONNX Runtime computes. Without any graphics device (not even an emulated one) there is nothing to
+//! What the conformance suite does not ask: granularities, memory, and which devices there are. Without any graphics device (not even an emulated one) there is nothing to
 //! test, unless `MILLSTREAM_NEEDS_GPU` is set, as in CI.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
@@ -9,7 +9,7 @@ use millstream_backend::{Backend, BackendError, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice, detect};
 use millstream_board::Processor;
-use millstream_graph::{OperatorId, Shape};
+use millstream_graph::Shape;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 
 fn gpu() -> Option<Gpu> {
@@ -47,10 +47,6 @@ impl Pair {
         }
     }
 
-    fn supports(&self, id: OperatorId) -> bool {
-        self.gpu.supports(id, &accelerator())
-    }
-
     fn check(&self, segment: &Segment) {
         let graph = self.model.graph();
         let inputs: Vec<Tensor> = segment
@@ -75,53 +71,6 @@ impl Pair {
                 let difference = found.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale).fold(0.0, f32::max);
                 assert!(difference < 2e-4, "{name}: {difference}");
             }
-        }
-    }
-}
-
-#[test]
-fn a_whole_network_runs() {
-    let Some(gpu) = gpu() else { return };
-    let pair = Pair::new(&gpu, millstream_zoo::build("squeezenet").unwrap());
-    let graph = pair.model.graph();
-    assert!(graph.operator_ids().all(|id| pair.supports(id)));
-    pair.check(&Segment::whole(graph));
-    let times = pair
-        .gpu
-        .trace(
-            &Segment::whole(graph),
-            &accelerator(),
-            &[Tensor::from_f32([1, 3, 224, 224], vec![0.5; 150_528])],
-            &mut |_| false,
-        )
-        .unwrap();
-    let mut covered: Vec<OperatorId> = times.iter().flat_map(|times| times.operators.clone()).collect();
-    covered.sort_unstable();
-    assert_eq!(covered, graph.operator_ids().collect::<Vec<_>>());
-    assert!(times.iter().all(|times| times.seconds.len() == 1 && times.seconds[0] >= 0.0));
-    assert!(times.iter().map(|times| times.seconds[0]).sum::<f64>() > 0.0);
-    let transfers = pair.gpu.transfer_times(&accelerator(), 1 << 20).unwrap().unwrap();
-    assert!(transfers.upload.as_nanos() > 0 && transfers.download.as_nanos() > 0);
-}
-
-/// Single operators of networks, whole and in parts: all kinds of convolution, pooling, normalisation and joining.
-#[test]
-fn operators_of_networks_run_whole_and_in_parts() {
-    let Some(gpu) = gpu() else { return };
-    for (name, step) in
-        [("googlenet", 9), ("mobilenet-v2", 11), ("alexnet", 2), ("inception-v3", 23), ("tiny-darknet", 5)]
-    {
-        let pair = Pair::new(&gpu, millstream_zoo::build(name).unwrap());
-        let graph = pair.model.graph();
-        let largest = |id: &OperatorId| graph.operator(*id).work.weight_bytes < 40_000_000;
-        for id in graph.operator_ids().step_by(step).filter(|&id| pair.supports(id)).filter(largest) {
-            pair.check(&Segment::new(graph, vec![id]));
-            let Some(units) = graph.channel_units(id) else { continue };
-            let mut operators = vec![id];
-            operators.extend(graph.channel_followers(id).into_iter().filter(|&next| pair.supports(next)));
-            let third = (units.channels / units.unit / 3).max(1) * units.unit;
-            pair.check(&Segment::part(graph, operators.clone(), 0..third));
-            pair.check(&Segment::part(graph, operators, third..units.channels));
         }
     }
 }
@@ -151,44 +100,6 @@ fn granularity_does_not_change_results() {
             pair.check(&whole);
         }
     }
-}
-
-#[test]
-fn what_the_device_can_not_run_is_known_before() {
-    let Some(gpu) = gpu() else { return };
-    let mut builder = ModelBuilder::new("odd");
-    let input = builder.input("image", [1, 3, 4, 4]);
-    let moved = builder.node_with("Transpose", &[&input], Attributes::new().ints("perm", &[0, 2, 3, 1]));
-    builder.output(&moved);
-    let pair = Pair::new(&gpu, builder.build().unwrap());
-    let graph = pair.model.graph();
-    assert!(!pair.supports(graph.order()[0]));
-    let refused = pair.gpu.prepare(&Segment::whole(graph), &accelerator());
-    assert!(matches!(&refused, Err(BackendError::Prepare { detail, .. }) if detail.contains("Transpose")));
-    assert!(!pair.gpu.supports(graph.order()[0], &Processor::new("B", [0])), "cores are not the device's");
-}
-
-#[test]
-fn a_lost_device_is_an_error_of_every_later_frame() {
-    if gpu().is_none() {
-        return;
-    }
-    let gpu = Gpu::open(None).unwrap();
-    let backend = WgpuBackend::new(&gpu, "G", Arc::new(millstream_zoo::build("squeezenet").unwrap()));
-    let whole = Segment::whole(backend_graph(&backend));
-    let mut prepared = backend.prepare(&whole, &accelerator()).unwrap();
-    let frame = [Tensor::from_f32([1, 3, 224, 224], vec![0.5; 150_528])];
-    prepared.run(&frame).unwrap();
-    gpu.destroy();
-    for _ in 0..2 {
-        assert!(matches!(prepared.run(&frame), Err(BackendError::DeviceLost { .. })));
-    }
-    assert!(matches!(backend.prepare(&whole, &accelerator()), Err(BackendError::DeviceLost { .. })));
-}
-
-fn backend_graph(_: &WgpuBackend) -> &'static millstream_graph::Graph {
-    static MODEL: std::sync::OnceLock<Model> = std::sync::OnceLock::new();
-    MODEL.get_or_init(|| millstream_zoo::build("squeezenet").unwrap()).graph()
 }
 
 #[test]

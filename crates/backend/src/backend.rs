@@ -1,6 +1,5 @@
 use std::collections::HashMap;
 use std::ops::Range;
-use std::time::Duration;
 
 use millstream_board::Processor;
 use millstream_graph::{Boundary, Graph, OperatorId, ValueId};
@@ -61,53 +60,9 @@ pub trait Backend: Send + Sync {
     /// the processor's first core; further cores are the backend's to use.
     ///
     /// # Errors
-    /// [`BackendError::Unavailable`] or [`BackendError::Prepare`].
+    /// [`BackendError::Unavailable`] on a processor that is not the backend's, [`BackendError::Prepare`] for operators that it does
+    /// not support, [`BackendError::DeviceLost`] and [`BackendError::OutOfMemory`] as they are.
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError>;
-
-    /// Runs a segment frame by frame as [`Backend::prepare`] would have it run, and tells how long its operators took in
-    /// it. `go_on` is given the time of each frame and says whether another one should follow. Threads are as for
-    /// [`Backend::prepare`]. A backend that can't tell the times of operators apart runs nothing and returns no times.
-    ///
-    /// # Errors
-    /// As [`Backend::prepare`] and [`PreparedSegment::run`].
-    fn trace(
-        &self,
-        segment: &Segment,
-        processor: &Processor,
-        inputs: &[Tensor],
-        go_on: &mut dyn FnMut(Duration) -> bool,
-    ) -> Result<Vec<OperatorTimes>, BackendError> {
-        let _ = (segment, processor, inputs, go_on);
-        Ok(Vec::new())
-    }
-
-    /// Moves so many bytes to the processor's memory and back, once, and tells how long that took. `None` if the processor works
-    /// in the host's memory.
-    ///
-    /// # Errors
-    /// As [`PreparedSegment::run`].
-    fn transfer_times(&self, processor: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
-        let _ = (processor, bytes);
-        Ok(None)
-    }
-}
-
-/// What moving some bytes to and from a processor's own memory took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TransferTimes {
-    /// From host memory to the processor's.
-    pub upload: Duration,
-    /// From the processor's memory to the host's.
-    pub download: Duration,
-}
-
-/// How long one or several operators took that a backend ran as one, in context.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OperatorTimes {
-    /// The operators. Every operator of the segment is in one such group.
-    pub operators: Vec<OperatorId>,
-    /// One time per frame.
-    pub seconds: Vec<f64>,
 }
 
 /// A segment that is ready to run.
@@ -116,7 +71,7 @@ pub trait PreparedSegment: Send {
     ///
     /// # Errors
     /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails. The segment stays
-    /// usable for the next frame.
+    /// usable for the next frame, unless it is [`BackendError::DeviceLost`].
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError>;
 
     /// As [`PreparedSegment::run`] for a segment with one output, which is written into `output`: dense, in native byte order.
@@ -144,4 +99,23 @@ pub fn copy_output(outputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendE
     }
     output.copy_from_slice(bytes);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_result_of_the_right_size_is_copied() {
+        let made = Tensor::from_bytes(millstream_graph::DataType::U8, [3], vec![1, 2, 3]);
+        let mut room = [0; 3];
+        copy_output(std::slice::from_ref(&made), &mut room).unwrap();
+        assert_eq!(room, [1, 2, 3]);
+        for size in [0, 2, 4] {
+            assert!(copy_output(std::slice::from_ref(&made), &mut vec![0; size]).is_err(), "{size}");
+        }
+        assert!(copy_output(&[], &mut []).is_err());
+        assert!(copy_output(&[made.clone(), made], &mut room).is_err());
+        assert!(copy_output(&[Tensor::from_strings([1], vec!["a".to_owned()])], &mut room).is_err());
+    }
 }

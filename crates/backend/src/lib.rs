@@ -2,7 +2,8 @@
 //!
 //! A [`Backend`] prepares a [`Segment`] (a set of operators with the values that cross its border) for a processor; the
 //! [`PreparedSegment`] then runs frame after frame. [`Tensor`]s pass between segments by reference: a backend that
-//! receives a tensor which it made itself gets its own storage back and copies nothing.
+//! receives a tensor which it made itself gets its own storage back and copies nothing. An [`Observed`] backend also tells what its operators
+//! and transfers take.
 //!
 //! ```
 //! use millstream_backend::{BackendError, PreparedSegment, Tensor};
@@ -25,12 +26,14 @@
 
 mod backend;
 mod error;
+mod observed;
 mod several;
 mod tensor;
 mod whole;
 
-pub use backend::{Backend, OperatorTimes, PreparedSegment, Segment, TransferTimes, copy_output};
+pub use backend::{Backend, PreparedSegment, Segment, copy_output};
 pub use error::BackendError;
+pub use observed::{Observed, OperatorTimes, TransferTimes};
 pub use several::Several;
 pub use tensor::{Storage, Tensor};
 pub use whole::WholeNetwork;

@@ -139,3 +139,41 @@ impl Storage for Strings {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_seen_as_what_they_are() {
+        let floats = Tensor::from_f32([1, 2], vec![1.0, -2.0]);
+        assert_eq!(floats.as_f32(), Some(&[1.0, -2.0][..]));
+        assert_eq!(floats.bytes().map(<[u8]>::len), Some(8));
+        assert_eq!((floats.strings(), floats.description().as_str()), (None, "f32 [1, 2]"));
+        let integers = Tensor::from_i64([2], vec![1, 2]);
+        assert_eq!((integers.as_f32(), integers.bytes().map(<[u8]>::len)), (None, Some(16)));
+        let texts = Tensor::from_strings([1], vec!["a".to_owned()]);
+        assert_eq!((texts.bytes(), texts.strings()), (None, Some(vec!["a".to_owned()])));
+    }
+
+    #[test]
+    fn clones_share_their_elements() {
+        let one = Tensor::from_f32([1], vec![1.0]);
+        let other = one.clone();
+        assert_eq!(one.bytes().map(<[u8]>::as_ptr), other.bytes().map(<[u8]>::as_ptr));
+    }
+
+    #[test]
+    fn only_what_is_known_of_a_value_must_fit() {
+        let tensor = Tensor::from_f32([1, 2], vec![0.0; 2]);
+        let value = |data_type, shape: Option<[usize; 2]>| Value {
+            name: "x".to_owned(),
+            data_type,
+            shape: shape.map(Shape::from),
+        };
+        assert_eq!(tensor.check_fits(&value(Some(DataType::F32), Some([1, 2]))), Ok(()));
+        assert_eq!(tensor.check_fits(&value(None, None)), Ok(()));
+        assert_eq!(tensor.check_fits(&value(None, Some([2, 1]))), Err("? [2, 1]".to_owned()));
+        assert_eq!(tensor.check_fits(&value(Some(DataType::I64), None)), Err("i64 ?".to_owned()));
+    }
+}

@@ -4,15 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use millstream_backend::{Backend, Several};
+use millstream_backend::{Backend, Observed, Several};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
-use millstream_board::{AcceleratorKind, Board, Processor};
-use millstream_cost::CostTable;
-use millstream_graph::{Graph, OperatorKind};
+use millstream_board::{AcceleratorKind, Board};
+use millstream_cost::{CostTable, GranularityRecord, Profile, fit, threads_by_family};
 use millstream_onnx::Model;
-use millstream_predict::{Granularity, GranularityChoice, GranularityRecord, Profile, fit, threads_by_family};
-use millstream_profile::measure_granularity;
 
 use crate::interrupt;
 use crate::model::Network;
@@ -24,16 +21,17 @@ const GRANULARITY_CONVOLUTIONS: usize = 10;
 pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Backend>,
+    /// The same, to look at while they work.
+    pub(crate) observed: Arc<dyn Observed>,
     cores: Arc<OrtBackend>,
     gpus: Vec<(String, Arc<WgpuBackend>)>,
-    model: Arc<Model>,
 }
 
 impl Backends {
     /// Opens whatever the board has. `profile` says how threads of GPUs share the work, if it is known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self> {
         let cores = Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model)));
-        let mut all = vec![Arc::clone(&cores) as Arc<dyn Backend>];
+        let mut all = vec![Arc::clone(&cores) as Arc<dyn Observed>];
         let mut gpus = Vec::new();
         for accelerator in board.accelerators() {
             if !matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu) {
@@ -47,10 +45,11 @@ impl Backends {
             }
             let gpu = opened(accelerator.name.as_deref())?;
             let backend = Arc::new(WgpuBackend::new(&gpu, accelerator.label.clone(), Arc::clone(model)));
-            all.push(Arc::clone(&backend) as Arc<dyn Backend>);
+            all.push(Arc::clone(&backend) as Arc<dyn Observed>);
             gpus.push((accelerator.label.clone(), backend));
         }
-        let backends = Self { all: Arc::new(Several::new(all)), cores, gpus, model: Arc::clone(model) };
+        let observed = Arc::new(Several::new(all));
+        let backends = Self { all: observed.clone(), observed, cores, gpus };
         if let Some(profile) = profile {
             backends.choose_work(profile);
         }
@@ -72,9 +71,16 @@ impl Backends {
     /// Lets the threads of each GPU share the work as its measurements suggest.
     fn choose_work(&self, profile: &Profile) {
         for (label, backend) in &self.gpus {
-            let records = profile.granularity.iter().filter(|record| record.accelerator == *label);
-            match GranularityChoice::fit(records) {
-                Ok(choice) => backend.choose_work(work_by_macs(&choice, self.model.graph())),
+            let policy = |number: u32| Policy::ALL.into_iter().find(|policy| policy.number() == number);
+            let own = profile.granularity.iter().filter(|record| record.accelerator == *label);
+            let samples: Vec<(ThreadWork, u64, f64)> = own
+                .filter_map(|record| {
+                    let work = ThreadWork { outputs: record.granularity, policy: policy(record.policy)? };
+                    Some((work, record.macs, record.seconds))
+                })
+                .collect();
+            match WorkChoice::fit(&samples) {
+                Ok(choice) => backend.choose_work(choice),
                 Err(error) => tracing::debug!(label, "the granularity is not fitted: {error}"),
             }
         }
@@ -87,22 +93,7 @@ impl Backends {
                 continue;
             }
             let policies = [Policy::NeighbouringPixels, Policy::SamePixel];
-            let works: Vec<ThreadWork> = policies
-                .into_iter()
-                .flat_map(|policy| Granularity::ALL.map(|Granularity(outputs)| ThreadWork { outputs, policy }))
-                .collect();
-            let before = backend.work_choice();
-            let samples = measure_granularity(
-                self.model.graph(),
-                &**backend,
-                &Processor::accelerator(label.clone()),
-                &works,
-                &mut |work| backend.choose_work(WorkChoice::Fixed(work)),
-                GRANULARITY_CONVOLUTIONS,
-                &mut || !interrupt::requested(),
-            );
-            backend.choose_work(before);
-            let samples = samples?;
+            let samples = backend.sweep(&policies, GRANULARITY_CONVOLUTIONS, &mut || !interrupt::requested())?;
             profile.granularity.extend(samples.into_iter().map(|sample| GranularityRecord {
                 accelerator: label.clone(),
                 policy: sample.work.policy.number(),
@@ -114,17 +105,6 @@ impl Backends {
         self.choose_work(profile);
         Ok(())
     }
-}
-
-/// What is fastest for each amount of work that a convolution of the network has.
-fn work_by_macs(choice: &GranularityChoice, graph: &Graph) -> WorkChoice {
-    let convolutions =
-        graph.operators().iter().filter(|operator| matches!(operator.kind, OperatorKind::Convolution(_)));
-    let works = convolutions.filter_map(|operator| {
-        let (number, Granularity(outputs)) = choice.best(operator.work.macs)?;
-        Some((operator.work.macs, ThreadWork { outputs, policy: Policy::of_number(number)? }))
-    });
-    WorkChoice::ByMacs(works.collect())
 }
 
 /// The device of this name, opened once per process.

@@ -51,7 +51,7 @@ pub(crate) fn add_network(
 ) -> Result<bool> {
     interrupt::listen();
     backends.measure_granularity(profile)?;
-    let backend = &*backends.all;
+    let backend = &*backends.observed;
     let is_of_accelerator = |pair: &TransferSample| board.accelerator(&pair.from).is_some();
     if !profile.transfers.iter().any(is_of_accelerator) {
         profile.transfers.extend(measure_accelerator_transfers(backend, board)?);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, Segment};
+use millstream_backend::{Observed, Segment};
 use millstream_board::{Board, Processor};
 use millstream_graph::OperatorId;
 use millstream_predict::{Conditions, OperatorSample, Statistics, TransferSample};
@@ -79,7 +79,7 @@ pub fn measure_accelerators(
 /// # Errors
 /// [`ProfileError::Accelerator`].
 pub fn measure_accelerator_transfers(
-    backend: &dyn Backend,
+    backend: &dyn Observed,
     board: &Board,
 ) -> Result<Vec<TransferSample>, ProfileError> {
     let mut samples = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use millstream_backend::{Backend, BackendError, Segment, Tensor};
+use millstream_backend::{BackendError, Observed, Segment, Tensor};
 use millstream_board::Processor;
 use millstream_graph::{Graph, OperatorId, OperatorKind};
 
@@ -30,7 +30,7 @@ pub struct GranularityTime<W> {
 /// What preparing or running returns.
 pub fn measure_granularity<W: Copy>(
     graph: &Graph,
-    backend: &dyn Backend,
+    backend: &dyn Observed,
     processor: &Processor,
     works: &[W],
     choose: &mut dyn FnMut(W),
@@ -65,7 +65,7 @@ pub fn measure_granularity<W: Copy>(
 }
 
 /// Convolutions that differ in shape, evenly chosen from the largest to the smallest: the largest ones matter most.
-fn different_convolutions(graph: &Graph, backend: &dyn Backend, processor: &Processor, most: usize) -> Vec<OperatorId> {
+fn different_convolutions(graph: &Graph, backend: &dyn Observed, processor: &Processor, most: usize) -> Vec<OperatorId> {
     let mut seen = HashSet::new();
     let is_new = |&id: &OperatorId| {
         let operator = graph.operator(id);

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, Segment, Tensor};
+use millstream_backend::{Observed, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
@@ -21,8 +21,8 @@ pub struct Workload<'a> {
     pub graph: &'a Graph,
     /// Its blocks.
     pub chain: &'a Chain,
-    /// What runs it.
-    pub backend: &'a dyn Backend,
+    /// What runs it, and tells what its operators take.
+    pub backend: &'a dyn Observed,
     /// A frame, one tensor per input of the network. Times may depend on what is in it.
     pub frame: &'a [Tensor],
 }

@@ -39,8 +39,7 @@ impl Default for OperatorSettings {
 
 /// Times every operator of the network on every number of cores of every cluster, as it runs among the others. Processors
 /// that can work side by side are measured side by side. A measurement that other guests or programs disturbed is repeated.
-/// `progress` is called after each one; returning `false` ends with what was measured so far. A backend that can't tell
-/// operators apart gives no samples.
+/// `progress` is called after each one; returning `false` ends with what was measured so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].

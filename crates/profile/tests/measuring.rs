@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
+use millstream_backend::{
+    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
+};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
 use millstream_frames::FrameMaker;
@@ -38,6 +40,22 @@ impl Backend for Clockwork {
     fn prepare(&self, segment: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         let time = Duration::from_micros(20) * segment.operators.len() as u32;
         Ok(Box::new(Busy { time, outputs: segment.boundary.outputs.len(), fails: self.fails }))
+    }
+}
+
+impl Observed for Clockwork {
+    fn trace(
+        &self,
+        _: &Segment,
+        _: &Processor,
+        _: &[Tensor],
+        _: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<OperatorTimes>, BackendError> {
+        Err(BackendError::failed("a clock has no operators"))
+    }
+
+    fn transfer_times(&self, _: &Processor, _: u64) -> Result<Option<TransferTimes>, BackendError> {
+        Ok(None)
     }
 }
 

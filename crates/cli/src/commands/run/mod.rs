@@ -154,7 +154,7 @@ fn run_one(command: &RunCommand, planned: &Planned, board: &Board) -> Result<(Ne
     let mut run = summary(document, &at_work, network, &stream, command, document.predicted.period_seconds);
     if command.operators {
         let frame = network.first_frame(&*backend, board)?;
-        run.operators = operators::measure(network.model.graph(), &at_work, &*backend, frame)?;
+        run.operators = operators::measure(network.model.graph(), &at_work, &*backends.observed, frame)?;
     }
     if !command.json {
         table::print(document, &at_work, network, &run);

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use millstream_backend::{Backend, OperatorTimes, Segment, Tensor};
+use millstream_backend::{Observed, OperatorTimes, Segment, Tensor};
+use millstream_cost::Statistics;
 use millstream_graph::{Graph, OperatorId, ValueId};
-use millstream_predict::Statistics;
 use millstream_schedule::Schedule;
 
 use crate::commands::run::report::OperatorReport;
@@ -21,7 +21,7 @@ const FEWEST_FRAMES: usize = 3;
 pub(crate) fn measure(
     graph: &Graph,
     schedule: &Schedule,
-    backend: &dyn Backend,
+    backend: &dyn Observed,
     frame: &[Tensor],
 ) -> Result<Vec<OperatorReport>> {
     let mut values: HashMap<ValueId, Tensor> = graph.inputs().iter().copied().zip(frame.iter().cloned()).collect();
@@ -41,7 +41,7 @@ pub(crate) fn measure(
             }
             classes.push(processor.class());
             if let Some(core) = processor.cores.first() {
-                let _ = millstream_machine::pin_current_thread(*core);
+                let _ = core.pin_current_thread();
             }
             let begin = Instant::now();
             let mut frames = 0;

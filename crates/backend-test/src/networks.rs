@@ -1,0 +1,121 @@
+//! Every network of the zoo gives the same as a whole, in two segments and in the reference.
+
+use std::collections::{HashMap, HashSet};
+
+use millstream_backend::{Segment, Tensor, WholeNetwork};
+use millstream_graph::{Graph, OperatorId, ValueId};
+
+use crate::Subject;
+use crate::operators;
+use crate::rig::{Rig, failed, zoo};
+use crate::tensors::{agree, frame_of};
+
+/// Differences add up along a network.
+const ALONG_A_NETWORK: f32 = 10.0;
+/// Networks of fewer multiply-accumulates run in many segments as well.
+const SMALL_NETWORK: u64 = 1_000_000_000;
+/// Operators of each of many segments, at least.
+const SHORT_SEGMENT: usize = 7;
+
+pub(crate) fn check(subject: &Subject) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    let mut whole = 0;
+    for &name in &subject.networks {
+        let model = zoo(name)?;
+        let rig = Rig::of(subject, &model)?;
+        let reference = Rig::reference(subject, &model)?;
+        let supports_all = rig.graph().operator_ids().all(|id| rig.supports(id));
+        if supports_all && subject.slow.as_ref().is_none_or(|slow| slow.whole.contains(&name)) {
+            network(subject, &rig, reference.as_ref()).map_err(failed(name))?;
+            whole += 1;
+        }
+        operators::check(subject, &rig, reference.as_ref(), &mut seen).map_err(failed(name))?;
+    }
+    match whole {
+        0 => Err("no network runs as a whole".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn network(subject: &Subject, rig: &Rig, reference: Option<&Rig>) -> Result<(), String> {
+    let graph = rig.graph();
+    let tolerance = ALONG_A_NETWORK * subject.tolerance;
+    let frames = [frame_of(graph, 1)?, frame_of(graph, 2)?];
+    let mut prepared =
+        WholeNetwork::prepare(graph, &*rig.backend, &rig.processor).map_err(failed("preparing the network"))?;
+    let made: Result<Vec<Vec<Tensor>>, String> =
+        frames.iter().map(|frame| prepared.run(frame).map_err(failed("running the network"))).collect();
+    let made = made?;
+    drop(prepared);
+    for (&id, made) in graph.outputs().iter().zip(&made[0]) {
+        let value = graph.value(id);
+        made.check_fits(value)
+            .map_err(|expected| format!("'{}' is {}, not {expected}", value.name, made.description()))?;
+    }
+    if let Some(reference) = reference {
+        let expected = reference.run_network(&frames[0])?;
+        agree(&made[0], &expected, tolerance).map_err(failed("beside the reference"))?;
+    }
+    // The second frame: its result must not depend on the first one.
+    let half = graph.order().len().div_ceil(2);
+    let is_small = graph.macs() < SMALL_NETWORK;
+    for at_least in [Some(half), is_small.then_some(SHORT_SEGMENT)].into_iter().flatten() {
+        let segments = segments(graph, at_least);
+        let what = format!("in {} segments", segments.len());
+        let divided = in_segments(rig, &segments, &frames[1])?;
+        agree(&divided, &made[1], tolerance).map_err(failed(&what))?;
+    }
+    Ok(())
+}
+
+/// The operators in order, in segments of at least so many. What engines run as one quantised operator stays together.
+fn segments(graph: &Graph, at_least: usize) -> Vec<Vec<OperatorId>> {
+    let mut segments = Vec::new();
+    let mut current: Vec<OperatorId> = Vec::new();
+    let place: HashMap<OperatorId, usize> = graph.order().iter().copied().zip(0..).collect();
+    // Up to where operators are tied to one that has come already.
+    let mut tied = 0;
+    for (index, &id) in graph.order().iter().enumerate() {
+        if current.len() >= at_least && index > tied {
+            segments.push(std::mem::take(&mut current));
+        }
+        current.push(id);
+        let readers = graph.operator(id).outputs.iter().flat_map(|&value| graph.readers(value));
+        let ties = readers.filter(|&&reader| graph.is_one_quantised_operator(id, reader));
+        tied = ties.filter_map(|reader| place.get(reader).copied()).fold(tied, usize::max);
+    }
+    segments.push(current);
+    segments
+}
+
+/// Segment after segment, the results of each handed to the next as they are.
+fn in_segments(rig: &Rig, segments: &[Vec<OperatorId>], frame: &[Tensor]) -> Result<Vec<Tensor>, String> {
+    let graph = rig.graph();
+    let mut values: HashMap<ValueId, Tensor> = graph.inputs().iter().copied().zip(frame.iter().cloned()).collect();
+    for operators in segments {
+        let segment = Segment::new(graph, operators.clone());
+        let made = rig.run(&segment, &segment.inputs_from(&values))?;
+        values.extend(segment.boundary.outputs.iter().copied().zip(made));
+    }
+    Ok(graph.outputs().iter().filter_map(|id| values.get(id).cloned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_cut_where_no_quantised_operator_is() {
+        for name in ["squeezenet", "resnet50-int8", "minilm-like-int8"] {
+            let model = zoo(name).unwrap();
+            let graph = model.graph();
+            let segments = segments(graph, SHORT_SEGMENT);
+            assert!(segments.len() > 3, "{name}");
+            assert_eq!(segments.concat(), graph.order());
+            let of = |id: OperatorId| segments.iter().position(|segment| segment.contains(&id));
+            for &id in graph.order() {
+                assert!(graph.tied_producers(id).all(|producer| of(producer) == of(id)), "{name}");
+            }
+        }
+    }
+}
