@@ -2,31 +2,15 @@
 
 use std::process::ExitCode;
 
-mod adaptive;
 mod arguments;
-mod backends;
-mod busy;
-mod clocks;
 mod commands;
-mod contender;
+mod control;
 mod duration;
-mod files;
+mod hint;
 mod interrupt;
-mod machine;
-mod model;
 mod output;
-mod places;
-mod planning;
-mod profiling;
 mod progress;
-mod reference;
 mod run_trace;
-mod scheduled;
-mod sharing;
-mod simulated;
-mod steady;
-mod sweeping;
-mod trial;
 
 use clap::Parser;
 
@@ -45,6 +29,7 @@ fn main() -> ExitCode {
         Command::Tune(command) => commands::tune::run(command),
         Command::Simulate(command) => commands::simulate::run(command),
         Command::Compare(command) => commands::compare::run(command),
+        #[cfg(feature = "highs")]
         Command::Reproduce(command) => commands::reproduce::run(command),
         Command::Schemas(command) => commands::schemas::run(command),
     };

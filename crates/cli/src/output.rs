@@ -8,6 +8,8 @@ use anyhow::Result;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
+use crate::hint::hint;
+
 /// Prints a line to standard output. A reader that has gone away (`| head`) ends the program quietly.
 pub(crate) fn line(text: impl std::fmt::Display) {
     if writeln!(std::io::stdout(), "{text}").is_err() {
@@ -34,7 +36,8 @@ pub(crate) fn error(error: &anyhow::Error) {
             text = format!("{text}: {cause}");
         }
     }
-    eprintln!("error: {text}");
+    let hint = hint(error).map_or_else(String::new, |hint| format!("; {hint}"));
+    eprintln!("error: {text}{hint}");
 }
 
 /// Sends log records to standard error: warnings, or more with `-v`, or what `MILLSTREAM_LOG` asks for.

@@ -23,6 +23,11 @@ impl Steps {
         Self::with_template(title, "{msg} [{bar:30}] {pos}/{len}, {eta} left", total)
     }
 
+    /// A step that takes so many seconds.
+    pub(crate) fn of_seconds(title: impl Into<String>, total: usize) -> Self {
+        Self::with_template(title, "{msg} [{bar:30}] {pos} of {len} s, {eta} left", total)
+    }
+
     fn with_template(title: impl Into<String>, template: &str, total: usize) -> Self {
         let title = title.into();
         let total = total as u64;
@@ -50,30 +55,6 @@ impl Steps {
             None => {}
         }
     }
-}
-
-/// A step that takes a given time.
-pub(crate) struct Countdown {
-    steps: Steps,
-    begin: Instant,
-    budget: Duration,
-}
-
-impl Countdown {
-    pub(crate) fn new(title: impl Into<String>, budget: Duration) -> Self {
-        let steps = Steps::with_template(title, "{msg} [{bar:30}] {pos} of {len} s, {eta} left", seconds(budget));
-        Self { steps, begin: Instant::now(), budget }
-    }
-
-    /// Shows how much of the time is over.
-    pub(crate) fn tick(&mut self) {
-        let total = seconds(self.budget);
-        self.steps.set(seconds(self.begin.elapsed()).min(total), total);
-    }
-}
-
-fn seconds(time: Duration) -> usize {
-    usize::try_from(time.as_secs()).unwrap_or(usize::MAX).max(1)
 }
 
 impl Drop for Steps {

@@ -189,11 +189,11 @@ fn measurements_that_make_no_sense_are_refused() {
         workplace.fail(&["calibrate", "--board", &hikey, "--measurements", "wrong.json"])
     };
     let message = refused(&good.replacen("\"alexnet\"", "\"lexnet\"", 1));
-    assert!(message.contains("throughputs[0].model is 'lexnet', which is no network of the zoo"), "{message}");
+    assert!(message.contains("throughputs[0].model: is 'lexnet', which is no network of the zoo"), "{message}");
     let message = refused(&good.replacen("8.1", "-8.1", 1));
-    assert!(message.contains("throughputs[0].frames_per_second must be a positive number"), "{message}");
+    assert!(message.contains("throughputs[0].frames_per_second: must be a positive number"), "{message}");
     let message = refused(&good.replacen("\"cluster\": \"B\"", "\"cluster\": \"X\"", 1));
-    assert!(message.contains("throughputs[0].processor is X4, which board 'HiKey970' does not have"), "{message}");
+    assert!(message.contains("throughputs[0].processor: is X4, which board 'HiKey970' does not have"), "{message}");
     let message = refused(r#"{"format": "millstream-measurements", "version": 1}"#);
     assert!(message.contains("say nothing of 'B'"), "{message}");
     assert!(!workplace.path("cost.json").exists(), "nothing is written");

@@ -51,10 +51,10 @@ fn profiles_that_can_not_be_fitted_are_refused_with_the_remedy() {
     let whole = text(&workplace.path("profile.json"));
     let cases = [
         (whole[..whole.len() / 2].to_owned(), "EOF while parsing"),
-        (whole.replacen("\"version\": 2", "\"version\": 3", 1), "version is 3"),
-        (whole.replacen("\"median_seconds\": ", "\"median_seconds\": -", 1), "median_seconds is -"),
+        (whole.replacen("\"version\": 2", "\"version\": 3", 1), "version: is 3"),
+        (whole.replacen("\"median_seconds\": ", "\"median_seconds\": -", 1), "median_seconds: is -"),
         (whole.replacen("\"median_seconds\": ", "\"median_seconds\": NaN, \"x\": ", 1), "expected value at line"),
-        (whole.replacen("\"board_fingerprint\": \"", "\"board_fingerprint\": \"0", 1), "board has the fingerprint"),
+        (whole.replacen("\"board_fingerprint\": \"", "\"board_fingerprint\": \"0", 1), "board: has the fingerprint"),
     ];
     for (damaged, expected) in cases {
         workplace.write("damaged.json", &damaged);

@@ -65,7 +65,12 @@ pub fn measure_granularity<W: Copy>(
 }
 
 /// Convolutions that differ in shape, evenly chosen from the largest to the smallest: the largest ones matter most.
-fn different_convolutions(graph: &Graph, backend: &dyn Observed, processor: &Processor, most: usize) -> Vec<OperatorId> {
+fn different_convolutions(
+    graph: &Graph,
+    backend: &dyn Observed,
+    processor: &Processor,
+    most: usize,
+) -> Vec<OperatorId> {
     let mut seen = HashSet::new();
     let is_new = |&id: &OperatorId| {
         let operator = graph.operator(id);

@@ -12,6 +12,7 @@
 
 mod bars;
 mod board;
+mod channel_splits;
 mod duration;
 mod page;
 mod plan;
@@ -22,6 +23,7 @@ mod trace;
 
 pub use bars::BarChart;
 pub use board::board_table;
+pub use channel_splits::channel_split_table;
 pub use duration::{milliseconds, percent};
 pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, front_table};

@@ -140,6 +140,11 @@ impl Prediction {
         }
     }
 
+    /// The predicted time of a replica for a frame, in seconds; both counted from 0. `None` if there is no such replica.
+    pub fn replica(&self, stage: usize, replica: usize) -> Option<f64> {
+        self.replica_seconds.get(stage)?.get(replica).copied()
+    }
+
     /// The same with what frames cost in energy, where that is known.
     #[must_use]
     pub fn with_energy(self, energy: Option<Energy>) -> Self {

@@ -84,6 +84,7 @@ impl Beliefs {
 
 impl Model for Beliefs {
     type Configuration = Configuration;
+    type Seen = Trial;
 
     fn best(&mut self) -> Result<(Configuration, Nanoseconds), TuneError> {
         let sums: Vec<Vec<f64>> = self

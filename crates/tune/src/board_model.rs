@@ -232,6 +232,7 @@ pub fn with_slowdowns(
 
 impl Model for BoardModel {
     type Configuration = Schedule;
+    type Seen = Trial;
 
     fn best(&mut self) -> Result<(Schedule, Nanoseconds), TuneError> {
         let (board, table) = self.slowed()?;

@@ -7,6 +7,8 @@ use crate::{Oracle, Trial, TuneError, Tuning};
 pub trait Model {
     /// What is searched for.
     type Configuration: Clone + PartialEq;
+    /// What a trial shows.
+    type Seen: AsRef<Trial> + Clone;
 
     /// The configuration that is best as far as the model knows, and the period that it expects of it; or whatever else the model
     /// wants to be short.
@@ -19,7 +21,7 @@ pub trait Model {
     fn period(&self, configuration: &Self::Configuration) -> Nanoseconds;
 
     /// Takes in what a trial showed.
-    fn learn(&mut self, configuration: &Self::Configuration, trial: &Trial);
+    fn learn(&mut self, configuration: &Self::Configuration, seen: &Self::Seen);
 }
 
 /// The default: search exactly on a model, run what that finds, correct the model with what the trial showed, and search again,
@@ -54,6 +56,37 @@ impl ModelGuided {
         Ok(Some(configuration).filter(|configuration| promises && !tried.contains(configuration)))
     }
 
+    /// Goes on after some configurations were tried, of which the model has learnt: runs what it finds best, lets it learn from that, and
+    /// so on, at most [`ModelGuided::trials`] times. What it runs is added to `tried`.
+    ///
+    /// # Errors
+    /// What the model or the oracle fails with.
+    pub fn explore<M: Model>(
+        &self,
+        tried: &mut Vec<M::Configuration>,
+        model: &mut M,
+        oracle: &mut dyn Oracle<M::Configuration, M::Seen>,
+    ) -> Result<(), TuneError> {
+        self.go_on(self.trials, tried, model, &mut |configuration| oracle.measure(configuration))
+    }
+
+    /// The loop: search, try, learn.
+    fn go_on<M: Model>(
+        &self,
+        most: usize,
+        tried: &mut Vec<M::Configuration>,
+        model: &mut M,
+        run: &mut dyn FnMut(&M::Configuration) -> Result<M::Seen, TuneError>,
+    ) -> Result<(), TuneError> {
+        for _ in 0..most {
+            let Some(configuration) = self.next(model, tried)? else { break };
+            let seen = run(&configuration)?;
+            model.learn(&configuration, &seen);
+            tried.push(configuration);
+        }
+        Ok(())
+    }
+
     /// Searches. The result is the tried configuration of which the model, after all trials, expects the shortest period: a
     /// single trial that was lucky does not win.
     ///
@@ -62,8 +95,8 @@ impl ModelGuided {
     pub fn tune<M: Model>(
         &self,
         model: &mut M,
-        oracle: &mut dyn Oracle<M::Configuration>,
-    ) -> Result<Tuning<M::Configuration>, TuneError> {
+        oracle: &mut dyn Oracle<M::Configuration, M::Seen>,
+    ) -> Result<Tuning<M::Configuration, M::Seen>, TuneError> {
         self.tune_from(None, model, oracle)
     }
 
@@ -75,23 +108,22 @@ impl ModelGuided {
         &self,
         start: Option<&M::Configuration>,
         model: &mut M,
-        oracle: &mut dyn Oracle<M::Configuration>,
-    ) -> Result<Tuning<M::Configuration>, TuneError> {
+        oracle: &mut dyn Oracle<M::Configuration, M::Seen>,
+    ) -> Result<Tuning<M::Configuration, M::Seen>, TuneError> {
         let mut recorder = Recorder::new(oracle, Nanoseconds::ZERO);
-        let (mut tried, mut trials): (Vec<M::Configuration>, Vec<Trial>) = Default::default();
+        let (mut tried, mut trials): (Vec<M::Configuration>, Vec<M::Seen>) = Default::default();
         if let Some(start) = start {
             let (trial, _) = recorder.run(start)?;
             model.learn(start, &trial);
             tried.push(start.clone());
             trials.push(trial);
         }
-        while tried.len() < self.trials.max(1) {
-            let Some(configuration) = self.next(model, &tried)? else { break };
-            let (trial, _) = recorder.run(&configuration)?;
-            model.learn(&configuration, &trial);
-            tried.push(configuration);
-            trials.push(trial);
-        }
+        let mut run = |configuration: &M::Configuration| {
+            let (trial, _) = recorder.run(configuration)?;
+            trials.push(trial.clone());
+            Ok(trial)
+        };
+        self.go_on(self.trials.max(1).saturating_sub(tried.len()), &mut tried, model, &mut run)?;
         let chosen = tried.into_iter().zip(trials).min_by_key(|(configuration, _)| model.period(configuration));
         let tuning = recorder.finish().zip(chosen).map(|(tuning, (best, trial))| Tuning { best, trial, ..tuning });
         tuning.ok_or(TuneError::Empty { layers: 0, places: 0 })

@@ -25,17 +25,23 @@ impl Trial {
     }
 }
 
-/// Measures configurations: a running engine, a simulator, or a database.
-pub trait Oracle<Configuration> {
+impl AsRef<Self> for Trial {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+/// Measures configurations: a running engine, a simulator, or a database. It may see more than a [`Trial`] holds.
+pub trait Oracle<Configuration, Seen = Trial> {
     /// Runs a configuration for a while.
     ///
     /// # Errors
     /// [`TuneError::Oracle`] if it can't be run.
-    fn measure(&mut self, configuration: &Configuration) -> Result<Trial, TuneError>;
+    fn measure(&mut self, configuration: &Configuration) -> Result<Seen, TuneError>;
 }
 
-impl<Configuration, O: Oracle<Configuration> + ?Sized> Oracle<Configuration> for &mut O {
-    fn measure(&mut self, configuration: &Configuration) -> Result<Trial, TuneError> {
+impl<Configuration, Seen, O: Oracle<Configuration, Seen> + ?Sized> Oracle<Configuration, Seen> for &mut O {
+    fn measure(&mut self, configuration: &Configuration) -> Result<Seen, TuneError> {
         (**self).measure(configuration)
     }
 }

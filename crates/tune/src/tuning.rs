@@ -15,11 +15,11 @@ pub struct Improvement {
 
 /// What a search found, and how it went.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tuning<Configuration> {
+pub struct Tuning<Configuration, Seen = Trial> {
     /// The configuration that it ends with.
     pub best: Configuration,
     /// What the trial of it showed.
-    pub trial: Trial,
+    pub trial: Seen,
     /// How many configurations were run.
     pub trials: usize,
     /// Time spent in trials, and in preparing them where that takes long.
@@ -29,42 +29,44 @@ pub struct Tuning<Configuration> {
 }
 
 /// Runs trials and keeps the best.
-pub(crate) struct Recorder<'a, Configuration> {
-    oracle: &'a mut dyn Oracle<Configuration>,
-    best: Option<(Configuration, Trial)>,
+pub(crate) struct Recorder<'a, Configuration, Seen = Trial> {
+    oracle: &'a mut dyn Oracle<Configuration, Seen>,
+    best: Option<(Configuration, Seen)>,
     trials: usize,
     spent: Nanoseconds,
     improvements: Vec<Improvement>,
 }
 
-impl<'a, Configuration: Clone> Recorder<'a, Configuration> {
-    pub(crate) fn new(oracle: &'a mut dyn Oracle<Configuration>, preparation: Nanoseconds) -> Self {
+impl<'a, Configuration: Clone, Seen: AsRef<Trial> + Clone> Recorder<'a, Configuration, Seen> {
+    pub(crate) fn new(oracle: &'a mut dyn Oracle<Configuration, Seen>, preparation: Nanoseconds) -> Self {
         Self { oracle, best: None, trials: 0, spent: preparation, improvements: Vec::new() }
     }
 
     /// Runs a configuration. Says whether it is the best so far.
-    pub(crate) fn run(&mut self, configuration: &Configuration) -> Result<(Trial, bool), TuneError> {
-        let trial = self.oracle.measure(configuration)?;
+    pub(crate) fn run(&mut self, configuration: &Configuration) -> Result<(Seen, bool), TuneError> {
+        let seen = self.oracle.measure(configuration)?;
+        let trial = seen.as_ref();
         self.trials += 1;
         self.spent += trial.spent;
-        let is_best = self.best.as_ref().is_none_or(|(_, best)| trial.period < best.period);
+        let is_best = self.best.as_ref().is_none_or(|(_, best)| trial.period < best.as_ref().period);
         if is_best {
-            self.best = Some((configuration.clone(), trial.clone()));
-            self.improvements.push(Improvement { trials: self.trials, spent: self.spent, period: trial.period });
+            let period = trial.period;
+            self.improvements.push(Improvement { trials: self.trials, spent: self.spent, period });
+            self.best = Some((configuration.clone(), seen.clone()));
         }
-        Ok((trial, is_best))
+        Ok((seen, is_best))
     }
 
     pub(crate) fn trials(&self) -> usize {
         self.trials
     }
 
-    pub(crate) fn best(&self) -> Option<&(Configuration, Trial)> {
+    pub(crate) fn best(&self) -> Option<&(Configuration, Seen)> {
         self.best.as_ref()
     }
 
     /// The search's result. `None` before the first trial.
-    pub(crate) fn finish(self) -> Option<Tuning<Configuration>> {
+    pub(crate) fn finish(self) -> Option<Tuning<Configuration, Seen>> {
         let Self { best, trials, spent, improvements, .. } = self;
         best.map(|(best, trial)| Tuning { best, trial, trials, spent, improvements })
     }

@@ -1,9 +1,7 @@
-use std::path::PathBuf;
-
 use anyhow::{Result, bail};
 use clap::Args;
-use millstream_frames::{ChannelOrder, ImageOptions, InputFile, Resizing};
-use millstream_graph::Graph;
+use millstream::Inputs;
+use millstream_frames::{ChannelOrder, ImageOptions, Resizing};
 
 /// Frames of the user's.
 #[derive(Debug, Clone, Args)]
@@ -29,25 +27,9 @@ pub(crate) struct InputArguments {
     /// Of images: the order of the colours, rgb or bgr
     #[arg(long, value_name = "ORDER", default_value = "rgb", requires = "inputs")]
     channel_order: ChannelOrder,
-    /// Whether every input must have a file. Times hardly depend on some inputs, results do.
-    #[arg(skip)]
-    pub(crate) must_be_complete: bool,
 }
 
 impl InputArguments {
-    /// The files, with the inputs that they are for. What stands before an equals sign is a name if the network has such an input, or
-    /// if there is no file of the whole name.
-    pub(crate) fn files(&self, graph: &Graph) -> Vec<InputFile> {
-        let is_input = |name: &str| graph.inputs().iter().any(|&id| graph.value(id).name == name);
-        let file = |text: &String| match text.split_once('=') {
-            Some((name, path)) if is_input(name) || !PathBuf::from(text).exists() => {
-                InputFile { name: Some(name.to_owned()), path: path.into() }
-            }
-            _ => InputFile { name: None, path: text.into() },
-        };
-        self.inputs.iter().map(file).collect()
-    }
-
     /// Frames are for one network.
     pub(crate) fn check_only_network(&self, networks: usize) -> Result<()> {
         if networks != 1 && !self.inputs.is_empty() {
@@ -56,14 +38,18 @@ impl InputArguments {
         Ok(())
     }
 
-    /// How images become tensors.
-    pub(crate) fn image_options(&self) -> ImageOptions {
-        ImageOptions {
-            scale: self.scale,
-            mean: self.mean.clone(),
-            std: self.std.clone(),
-            resizing: self.resize,
-            order: self.channel_order,
+    /// The files, and how images become tensors.
+    pub(crate) fn inputs(&self) -> Inputs {
+        Inputs {
+            files: self.inputs.clone(),
+            images: ImageOptions {
+                scale: self.scale,
+                mean: self.mean.clone(),
+                std: self.std.clone(),
+                resizing: self.resize,
+                order: self.channel_order,
+            },
+            must_be_complete: false,
         }
     }
 }

@@ -7,21 +7,22 @@ mod simulate;
 mod tune;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
+use millstream::{CostSource, Machine, ReadOptions, SlowCore};
+#[cfg(feature = "highs")]
 use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
 use values::{parse_dimension, parse_slow_core};
 
 pub(crate) use input::InputArguments;
-pub(crate) use run::{RunCommand, WarmUp, WhenLate};
+pub(crate) use run::RunCommand;
 pub(crate) use schedule::ScheduleCommand;
 pub(crate) use simulate::SimulateCommand;
-pub(crate) use tune::{Algorithm, TuneCommand};
-pub(crate) use values::SlowCore;
+pub(crate) use tune::TuneCommand;
 
 /// The model that commands take when none is given.
 pub(crate) const DEFAULT_MODEL: &str = "zoo:squeezenet";
@@ -77,6 +78,7 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
     )]
     Compare(CompareCommand),
+    #[cfg(feature = "highs")]
     /// Compute a paper's tables and figures beside the printed numbers
     #[command(
         after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
@@ -130,8 +132,23 @@ impl DimensionArguments {
         }
     }
 
+    /// How a network is read whose dimensions have one size each.
+    pub(crate) fn read_options(&self) -> Result<ReadOptions> {
+        Ok(self.options_for(self.single()?))
+    }
+
+    /// How a network is read, for every combination of sizes.
+    pub(crate) fn all_read_options(&self) -> Result<Vec<ReadOptions>> {
+        Ok(self.combinations()?.into_iter().map(|sizes| self.options_for(sizes)).collect())
+    }
+
+    fn options_for(&self, sizes: Vec<(String, usize)>) -> ReadOptions {
+        let batch = self.batch.unwrap_or(1) as usize;
+        ReadOptions { batch, dimensions: sizes.into_iter().collect(), ..ReadOptions::default() }
+    }
+
     /// Every combination of sizes.
-    pub(crate) fn combinations(&self) -> Result<Vec<Vec<(String, usize)>>> {
+    fn combinations(&self) -> Result<Vec<Vec<(String, usize)>>> {
         let mut combinations = vec![Vec::new()];
         for (name, sizes) in &self.dimensions {
             let with_size = |known: &Vec<(String, usize)>| {
@@ -145,6 +162,30 @@ impl DimensionArguments {
         }
         Ok(combinations)
     }
+}
+
+impl BoardArguments {
+    /// The board of the file, or the machine at hand.
+    pub(crate) fn machine(&self) -> Result<Machine> {
+        Ok(match &self.board {
+            Some(path) => Machine::read(path)?,
+            None => Machine::detect()?,
+        })
+    }
+}
+
+/// Costs from a file of cost models or from a profile, if one is named.
+pub(crate) fn cost_source<'a>(models: Option<&'a Path>, profile: Option<&'a Path>) -> Option<CostSource<'a>> {
+    models.map(CostSource::Models).or(profile.map(CostSource::Profile))
+}
+
+/// The models that were asked for: `zoo:all` stands for the whole zoo.
+pub(crate) fn sources(models: &[String]) -> Vec<String> {
+    let of = |model: &String| match model.as_str() {
+        "zoo:all" => millstream_zoo::names().map(|name| format!("zoo:{name}")).collect(),
+        other => vec![other.to_owned()],
+    };
+    models.iter().flat_map(of).collect()
 }
 
 #[derive(Debug, Args)]
@@ -262,6 +303,7 @@ pub(crate) struct CompareCommand {
     pub(crate) json: bool,
 }
 
+#[cfg(feature = "highs")]
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceCommand {
     /// Which paper: co-scheduling, granularity, para-pipe, pipe-it, pipe-search or shisha

@@ -1,8 +1,7 @@
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use millstream::{Camera, Inputs, RunLength, RunOptions, WarmUp};
 
 use super::values::parse_rate;
 use super::{InputArguments, ScheduledArguments};
@@ -19,24 +18,13 @@ pub(crate) enum WhenLate {
     DropNewest,
 }
 
-/// Frames before the measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WarmUp {
-    Frames(u64),
-    Time(Duration),
-}
-
-impl FromStr for WarmUp {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<u64>() {
-            Ok(frames) => Ok(Self::Frames(frames)),
-            Err(_) => match text.parse::<Budget>() {
-                Ok(Budget(time)) => Ok(Self::Time(time)),
-                Err(_) => Err(format!("'{text}' is neither a number of frames, such as 20, nor a time, such as 2s")),
-            },
-        }
+fn parse_warm_up(text: &str) -> Result<WarmUp, String> {
+    match text.parse::<u64>() {
+        Ok(frames) => Ok(WarmUp::Frames(frames)),
+        Err(_) => match text.parse::<Budget>() {
+            Ok(Budget(time)) => Ok(WarmUp::Time(time)),
+            Err(_) => Err(format!("'{text}' is neither a number of frames, such as 20, nor a time, such as 2s")),
+        },
     }
 }
 
@@ -53,7 +41,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "TIME", conflicts_with = "frames", help_heading = "Length and rate")]
     pub(crate) duration: Option<Budget>,
     /// Frames, or a time such as 2s, before the measurement begins [default: 2 for each processor, and 2]
-    #[arg(long, value_name = "FRAMES|TIME", help_heading = "Length and rate")]
+    #[arg(long, value_name = "FRAMES|TIME", value_parser = parse_warm_up, help_heading = "Length and rate")]
     pub(crate) warm_up: Option<WarmUp>,
     /// Frames per second that arrive, as from a camera, instead of always another one
     #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate, help_heading = "Length and rate")]
@@ -102,9 +90,37 @@ pub(crate) struct RunCommand {
 }
 
 impl RunCommand {
-    /// The deadline of each frame, if one was given.
-    pub(crate) fn deadline_seconds(&self) -> Option<f64> {
-        self.deadline.map(|deadline| deadline.0.as_secs_f64())
+    /// How frames are streamed, and what is done with their results.
+    pub(crate) fn options(&self) -> RunOptions {
+        let length = match (self.duration, self.frames) {
+            (Some(duration), _) => RunLength::Time(duration.0),
+            (None, Some(frames)) => RunLength::Frames(frames),
+            (None, None) => RunLength::Usual,
+        };
+        let when_late = match self.when_late {
+            WhenLate::Wait => millstream::WhenLate::Wait,
+            WhenLate::DropOldest => millstream::WhenLate::DropOldest,
+            WhenLate::DropNewest => millstream::WhenLate::DropNewest,
+        };
+        RunOptions {
+            length,
+            warm_up: self.warm_up,
+            camera: self.frame_rate.map(|hertz| Camera { hertz, when_late }),
+            deadline: self.deadline.map(|deadline| deadline.0),
+            is_adaptive: self.adaptive,
+            frames_in_flight: self.in_flight.map(|count| count as usize),
+            output: self.output.clone(),
+            expected: self.expect.clone(),
+            tolerance: self.tolerance,
+            keeps_steps: self.trace.is_some(),
+            measures_operators: self.operators,
+        }
+    }
+
+    /// The frames that are named. Where results are to be right, every input needs a file.
+    pub(crate) fn frames_named(&self) -> Inputs {
+        let must_be_complete = self.output.is_some() || self.expect.is_some();
+        Inputs { must_be_complete, ..self.inputs.inputs() }
     }
 }
 
@@ -122,10 +138,10 @@ mod tests {
 
     #[test]
     fn a_warm_up_is_frames_or_time() {
-        assert_eq!("20".parse(), Ok(WarmUp::Frames(20)));
-        assert_eq!("0".parse(), Ok(WarmUp::Frames(0)));
-        assert_eq!("500ms".parse(), Ok(WarmUp::Time(Duration::from_millis(500))));
-        assert!("soon".parse::<WarmUp>().is_err());
+        assert_eq!(parse_warm_up("20"), Ok(WarmUp::Frames(20)));
+        assert_eq!(parse_warm_up("0"), Ok(WarmUp::Frames(0)));
+        assert_eq!(parse_warm_up("500ms"), Ok(WarmUp::Time(std::time::Duration::from_millis(500))));
+        assert!(parse_warm_up("soon").is_err());
         assert!(parse_tolerance("-1").is_err() && parse_tolerance("NaN").is_err());
     }
 }

@@ -1,13 +1,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use millstream::{Aim, Constraints, CostSource, Objective, PlanOn};
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Constraints, Objective};
 
 use super::values::{parse_deadline, parse_rate, parse_watts, parse_weight};
-use super::{BoardArguments, DimensionArguments, InputArguments};
+use super::{BoardArguments, DimensionArguments, InputArguments, cost_source};
 use crate::duration::Budget;
-use crate::planning::Aim;
 
 #[derive(Debug, Args)]
 pub(crate) struct ScheduleCommand {
@@ -59,6 +58,20 @@ pub(crate) struct ScheduleCommand {
 }
 
 impl ScheduleCommand {
+    /// The costs that are named.
+    pub(crate) fn costs(&self) -> Option<CostSource<'_>> {
+        cost_source(self.cost.as_deref(), self.profile.as_deref())
+    }
+
+    /// Where costs come from.
+    pub(crate) fn on(&self) -> PlanOn<'_> {
+        match self.costs() {
+            Some(costs) => PlanOn::Costs(costs),
+            None if self.fresh => PlanOn::ThisMachineAnew,
+            None => PlanOn::ThisMachine,
+        }
+    }
+
     /// What the schedule is for.
     pub(crate) fn aim(&self) -> Aim {
         let constraints = Constraints {
@@ -66,9 +79,6 @@ impl ScheduleCommand {
             max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
             max_watts: self.max_power,
         };
-        Aim {
-            constraints,
-            wants_energy: self.objective == Objective::Energy || self.max_power.is_some() || self.clocks,
-        }
+        Aim::best(self.objective).within(constraints)
     }
 }

@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use millstream::{CostSource, SimulateOptions};
 use millstream_sim::Disturbance;
 
-use super::ScheduledArguments;
 use super::values::{parse_loss, parse_noise, parse_rate, parse_restoration, parse_speed};
+use super::{ScheduledArguments, cost_source};
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateCommand {
@@ -55,4 +56,24 @@ pub(crate) struct SimulateCommand {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl SimulateCommand {
+    /// How schedules are simulated.
+    pub(crate) fn options(&self) -> SimulateOptions<'_> {
+        let disturbances = self.speeds.iter().chain(&self.losses).chain(&self.restorations);
+        SimulateOptions {
+            costs: cost_source(self.cost.as_deref(), self.profile.as_deref()).unwrap_or(CostSource::Cached),
+            frames: self.frames,
+            queue: self.queue as usize,
+            frame_rate_hertz: self.frame_rate,
+            noise: self.noise / 100.0,
+            seed: self.seed,
+            has_memory: self.memory,
+            has_heat: self.heat,
+            disturbances: disturbances.cloned().collect(),
+            fallback: self.fallback.as_deref(),
+            keeps_spans: self.trace.is_some(),
+        }
+    }
 }

@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use millstream_tune::Heuristic;
+use millstream::{CostSource, SlowCore, TuneAlgorithm, TuneOn, TuneOptions};
+use millstream_tune::{Heuristic, Start};
 
-use super::values::{SlowCore, parse_noise, parse_slow_core};
-use super::{BoardArguments, ModelArguments, ScheduledArguments};
+use super::values::{parse_noise, parse_slow_core};
+use super::{BoardArguments, ModelArguments};
 
 /// How to search for schedules by running them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -76,14 +77,27 @@ pub(crate) struct TuneCommand {
 }
 
 impl TuneCommand {
-    /// The schedule to start from, if one is named.
-    pub(crate) fn scheduled(&self) -> Option<ScheduledArguments> {
-        let schedule = self.schedule.clone()?;
-        Some(ScheduledArguments { schedule, model: self.model.clone(), board: self.board.clone() })
+    /// The search and how far it goes.
+    pub(crate) fn options(&self) -> TuneOptions {
+        let start = if self.shisha_seed { Start::ShishaSeed } else { Start::Random };
+        let algorithm = match self.algorithm {
+            Algorithm::ModelGuided => TuneAlgorithm::ModelGuided,
+            Algorithm::Shisha => TuneAlgorithm::Shisha(self.heuristic),
+            Algorithm::PipeSearch => TuneAlgorithm::PipeSearch,
+            Algorithm::SimulatedAnnealing => TuneAlgorithm::SimulatedAnnealing(start),
+            Algorithm::HillClimbing => TuneAlgorithm::HillClimbing(start),
+            Algorithm::RandomWalk => TuneAlgorithm::RandomWalk,
+            Algorithm::Exhaustive => TuneAlgorithm::Exhaustive,
+        };
+        TuneOptions { algorithm, trials: self.trials as usize, seed: self.seed, places: self.places.clone() }
     }
 
-    /// The algorithm as it is called on the command line.
-    pub(crate) fn algorithm_name(&self) -> String {
-        self.algorithm.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    /// Where schedules are tried.
+    pub(crate) fn on(&self) -> TuneOn<'_> {
+        let costs = super::cost_source(self.cost.as_deref(), self.profile.as_deref()).unwrap_or(CostSource::Cached);
+        match self.simulate {
+            true => TuneOn::Simulation { costs, slow_cores: &self.slow_cores, noise: self.noise / 100.0 },
+            false => TuneOn::ThisMachine,
+        }
     }
 }

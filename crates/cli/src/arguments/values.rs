@@ -1,18 +1,11 @@
 //! Values of flags, and how they are written.
 
+use millstream::SlowCore;
 use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
 use millstream_sim::{Disturbance, DisturbanceKind, Unit};
 
 use crate::duration::Budget;
-
-/// A core and how many times slower it should be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SlowCore {
-    pub(crate) core: CoreId,
-    /// A whole number: one share of the core for the work and one for each busy loop.
-    pub(crate) factor: u32,
-}
 
 pub(super) fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
     let expected = || format!("'{text}' is not CPU:FACTOR, such as 1:3, with a whole factor from 2 to 16");

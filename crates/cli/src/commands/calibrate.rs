@@ -1,36 +1,35 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use millstream::{Machine, Network, ReadOptions, files, provenance};
 use millstream_predict::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
 use millstream_report::{Align, Table, milliseconds, percent};
 
-use crate::arguments::{CalibrateCommand, DimensionArguments};
-use crate::model::Network;
-use crate::{files, machine, output, profiling};
+use crate::arguments::CalibrateCommand;
+use crate::output;
 
 pub(crate) fn run(command: &CalibrateCommand) -> Result<()> {
     files::check_writable(&command.output)?;
-    let board = machine::board(Some(&command.board))?;
+    let machine = Machine::read(&command.board)?;
     let named = || command.measurements.display().to_string();
     let measurements = Measurements::from_json(&files::read(&command.measurements)?).with_context(named)?;
     let models: BTreeSet<&str> = measurements.throughputs.iter().map(|own| own.model.as_str()).collect();
     let known: Vec<&str> =
         models.into_iter().filter(|model| millstream_zoo::names().any(|name| name == *model)).collect();
-    let plain = DimensionArguments { batch: None, dimensions: Vec::new() };
-    let networks: Vec<Network> =
-        known.iter().map(|model| Network::load(&format!("zoo:{model}"), &plain)).collect::<Result<_>>()?;
+    let open = |model: &&str| Network::open(&format!("zoo:{model}"), ReadOptions::default());
+    let networks: Vec<Network> = known.iter().map(open).collect::<Result<_, _>>()?;
     let measured: Vec<MeasuredNetwork<'_>> = known
         .iter()
         .zip(&networks)
         .map(|(&name, network)| MeasuredNetwork {
             name,
-            digest: network.model.digest(),
-            graph: network.model.graph(),
-            chain: &network.chain,
+            digest: network.digest(),
+            graph: network.graph(),
+            chain: network.chain(),
         })
         .collect();
-    let calibration = calibrate(&board, &measurements, &measured, profiling::provenance()).with_context(named)?;
-    files::write(&command.output, &serde_json::to_string_pretty(&calibration.models)?)?;
+    let calibration = calibrate(machine.board(), &measurements, &measured, provenance()).with_context(named)?;
+    files::write(&command.output, &files::to_json(&calibration.models))?;
     if command.json {
         output::json(&calibration.rows)?;
     } else {

@@ -1,23 +1,24 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
 use millstream_predict::{CostModels, Evaluation, Observation, ProcessorModel, Profile, compare, evaluate};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
 
 use crate::arguments::FitCommand;
-use crate::{files, output, profiling};
+use crate::output;
 
 pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let plot = command.plot.clone().unwrap_or_else(|| command.output.with_extension("svg"));
     files::check_writable(&command.output)?;
     files::check_writable(&plot)?;
-    let profile = profiling::read(&command.profile)?;
-    let test = command.test.as_deref().map(profiling::read).transpose()?;
+    let profile = read_profile(&command.profile)?;
+    let test = command.test.as_deref().map(read_profile).transpose()?;
     let named = || command.profile.display().to_string();
-    let models = CostModels::fit(&profile, profiling::provenance()).with_context(named)?;
+    let models = CostModels::fit(&profile, provenance()).with_context(named)?;
     let svg = scatter(&profile)?;
-    files::write(&command.output, &serde_json::to_string_pretty(&models)?)?;
+    files::write(&command.output, &files::to_json(&models))?;
     files::write(&plot, &svg)?;
     if command.json {
         output::json(&models)?;

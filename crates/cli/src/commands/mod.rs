@@ -5,10 +5,10 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod fit;
 pub(crate) mod profile;
+#[cfg(feature = "highs")]
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod schemas;
-pub(crate) mod several;
 pub(crate) mod simulate;
 pub(crate) mod tune;

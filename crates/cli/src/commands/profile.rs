@@ -1,30 +1,27 @@
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
-use millstream_backend_ort::Environment;
-use millstream_board::Board;
+use millstream::{Machine, Network, files, read_profile};
 use millstream_predict::{Conditions, Profile};
 use millstream_report::{Align, Table, milliseconds, percent};
 
-use crate::arguments::ProfileCommand;
-use crate::backends::Backends;
-use crate::model::{Network, sources};
-use crate::{files, machine, output, profiling, sweeping};
+use crate::arguments::{ProfileCommand, sources};
+use crate::control::control;
+use crate::output;
 
 pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
     files::check_writable(&command.output)?;
-    let board = machine::board(command.board.board.as_deref())?;
-    machine::check_usable(&board)?;
+    let machine = command.board.machine()?;
+    machine.check_usable()?;
     let sources = sources(&command.models);
     command.inputs.check_only_network(sources.len())?;
-    let load = |source: &String| Network::load(source, &command.dimensions)?.with_inputs(&command.inputs);
-    let networks: Vec<Network> = sources.iter().map(load).collect::<Result<_>>()?;
+    let (options, inputs) = (command.dimensions.read_options()?, command.inputs.inputs());
+    let open = |source: &String| Network::open(source, options.clone())?.with_inputs(&inputs);
+    let networks: Vec<Network> = sources.iter().map(open).collect::<Result<_, _>>()?;
     if networks.is_empty() && command.no_sweep {
         bail!("nothing to measure: --no-sweep leaves only the models given with --model");
     }
-    let mut profile = start(command, &board)?;
-    let is_complete = measure(command, &board, &networks, &mut profile)?;
-    files::write(&command.output, &profiling::to_json(&profile)?)?;
+    let mut profile = start(command, &machine)?;
+    let is_complete = machine.measure(&mut profile, &networks, !command.no_sweep, command.budget.0, &control())?;
+    files::write(&command.output, &files::to_json(&profile))?;
     if !is_complete {
         bail!(
             "interrupted; {} has what was measured so far: the same command with --resume goes on from there",
@@ -41,32 +38,15 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
 }
 
 /// An empty profile, or with `--resume` the one that is there.
-fn start(command: &ProfileCommand, board: &Board) -> Result<Profile> {
-    let path: &Path = &command.output;
+fn start(command: &ProfileCommand, machine: &Machine) -> Result<Profile> {
+    let path = &command.output;
     if !(command.resume && path.exists()) {
-        return Ok(Profile::new(board, profiling::provenance()));
+        return Ok(machine.new_profile());
     }
-    let read = |path: &Path| -> Result<Profile> {
-        let profile = Profile::from_json(&files::read(path)?)?;
-        profile.check_board(board)?;
-        Ok(profile)
-    };
-    read(path).with_context(|| format!("can't resume from {}", path.display()))
-}
-
-/// Returns whether everything was measured.
-fn measure(command: &ProfileCommand, board: &Board, networks: &[Network], profile: &mut Profile) -> Result<bool> {
-    let environment = Environment::load()?;
-    let parts = u32::from(!command.no_sweep) + u32::try_from(networks.len()).unwrap_or(u32::MAX);
-    let budget = command.budget.0 / parts.max(1);
-    for network in networks {
-        let backends = Backends::open(board, &network.model, Some(profile))?;
-        if !profiling::add_network(profile, network, board, &backends, budget)? {
-            return Ok(false);
-        }
-        profiling::cache(&profiling::only(profile, network), network, board);
-    }
-    Ok(command.no_sweep || sweeping::add_sweep(profile, board, &environment, budget)?)
+    let context = || format!("can't resume from {}", path.display());
+    let profile = read_profile(path).with_context(context)?;
+    profile.check_board(machine.board()).with_context(context)?;
+    Ok(profile)
 }
 
 fn summary(profile: &Profile) -> Table {

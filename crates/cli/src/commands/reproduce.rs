@@ -1,13 +1,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use millstream::files;
 use millstream_report::{Article, Chapter, Page, percent};
 use millstream_reproduce::{Claim, Paper, Reproduction, Section, Selection, reproduce};
 use serde::Serialize;
 
 use crate::arguments::ReproduceCommand;
 use crate::progress::Steps;
-use crate::{files, interrupt, output};
+use crate::{interrupt, output};
 
 #[derive(Serialize)]
 struct ClaimReport<'a> {

@@ -1,11 +1,10 @@
 use anyhow::{Context, Result};
+use millstream::{RunReport, files};
 use millstream_board::BoardDocument;
 use millstream_predict::{CostModels, Measurements, Profile};
 use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
 use crate::arguments::SchemasCommand;
-use crate::commands::run::report::RunReport;
-use crate::files;
 
 pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
     std::fs::create_dir_all(&command.folder).with_context(|| format!("cannot make {}", command.folder.display()))?;

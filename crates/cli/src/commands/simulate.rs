@@ -1,18 +1,13 @@
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
-use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream::{Machine, Network, Scheduled, Simulated, files, read_schedules, simulate};
+use millstream_cost::CostTable;
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
-use millstream_schedule::{Evaluation, Schedule, ScheduleDocument, ScheduleSetDocument};
-use millstream_sim::{Conditions, DisturbanceKind, Simulation, Span, Stream, Unit, simulate_streams};
+use millstream_schedule::{Evaluation, Schedule, ScheduleSetDocument};
+use millstream_sim::{Simulation, Span};
 use serde::Serialize;
 
 use crate::arguments::SimulateCommand;
-use crate::commands::several::{self, Loaded};
-use crate::model::Network;
-use crate::scheduled::Scheduled;
-use crate::{files, output, profiling};
+use crate::output;
 
 /// Changes of speed that are shown.
 const MOST_SPEEDS: usize = 8;
@@ -38,35 +33,18 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     if let Some(trace) = &command.trace {
         files::check_writable(trace)?;
     }
-    let (board, loaded) = load(command)?;
-    let mut tables = Vec::new();
-    for own in &loaded {
-        let table = profiling::costs(command.cost.as_deref(), command.profile.as_deref(), &own.network, &board)?;
-        tables.push(table.at_clocks(&board, &own.document.clocks));
-    }
-    let fallback = command.fallback.as_ref().map(|path| fallback(path, &loaded, &board)).transpose()?;
+    let machine = command.scheduled.board.machine()?;
+    let loaded = load(command, &machine)?;
     let context = || command.scheduled.schedule.display().to_string();
-    let streams: Vec<Stream<'_>> = loaded
-        .iter()
-        .zip(&tables)
-        .map(|(own, table)| Stream {
-            schedule: &own.schedule,
-            graph: own.network.model.graph(),
-            table,
-            frames: (f64::from(command.frames) * own.weight).round().max(1.0) as usize,
-            queue: command.queue as usize,
-            interval: command.frame_rate.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
-            fallback: fallback.as_ref(),
-        })
-        .collect();
-    let simulations = simulate_streams(&streams, &conditions(command, &board, &loaded)?).with_context(context)?;
+    let simulated = simulate(machine.board(), &loaded, &command.options()).with_context(context)?;
+    let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
     if let Some(path) = &command.trace {
         files::write(path, &trace(&loaded, &simulations))?;
         output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
     }
     let mut reports = Vec::new();
-    for ((own, table), simulation) in loaded.iter().zip(&tables).zip(&simulations) {
-        let evaluation = own.schedule.evaluate(own.network.model.graph(), table)?;
+    for (own, Simulated { simulation, table }) in loaded.iter().zip(&simulated) {
+        let evaluation = own.schedule.evaluate(own.network.graph(), table)?;
         if !command.json {
             if !reports.is_empty() {
                 output::line("");
@@ -105,72 +83,22 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
 }
 
 /// The networks of a schedule file, whether it has one or several.
-fn load(command: &SimulateCommand) -> Result<(Board, Vec<Loaded>)> {
-    if ScheduleSetDocument::is_one(&files::read(&command.scheduled.schedule)?) {
-        return several::load(&command.scheduled);
+fn load(command: &SimulateCommand, machine: &Machine) -> Result<Vec<Scheduled>> {
+    let model = &command.scheduled.model;
+    let options = model.dimensions.read_options()?;
+    let path = &command.scheduled.schedule;
+    if model.model.is_some() && ScheduleSetDocument::is_one(&files::read(path)?) {
+        bail!("{}: the file names its networks; leave --model out", path.display());
     }
-    let Scheduled { network, board, schedule, document } = Scheduled::load(&command.scheduled)?;
-    Ok((board, vec![Loaded::alone(network, schedule, document)]))
+    Ok(read_schedules(path, machine.board(), &mut |document| match &model.model {
+        Some(source) => Network::open(source, options.clone()),
+        None => Network::of_schedule(&document.model),
+    })?)
 }
 
-fn fallback(path: &Path, loaded: &[Loaded], board: &Board) -> Result<Schedule> {
-    let [single] = loaded else { bail!("several networks have no common fallback") };
-    let context = || path.display().to_string();
-    let document = ScheduleDocument::from_json(&files::read(path)?).with_context(context)?;
-    let model = &single.network.model;
-    document.resolve(model.graph(), model.digest(), board).with_context(context)
-}
-
-/// What the flags ask for, and what the board file says of it.
-fn conditions(command: &SimulateCommand, board: &Board, loaded: &[Loaded]) -> Result<Conditions> {
-    let mut known = Conditions::of(board);
-    // Costs are those at the schedule's clocks: no cluster goes above its.
-    for own in &mut known.thermals {
-        let clocks = loaded.iter().filter_map(|network| network.document.clocks.get(&own.cluster));
-        if let Some(&clock) = clocks.max() {
-            own.operating_points.retain(|point| point.hertz <= clock);
-        }
-    }
-    if command.memory && known.memory_bytes_per_second.is_none() {
-        bail!(
-            "board '{}' does not say what its memory moves: give its file a 'memory' with 'bytes_per_second'",
-            board.name()
-        );
-    }
-    if command.heat && known.thermals.is_empty() {
-        bail!("board '{}' does not say how its clusters heat up: give one in its file a 'thermal'", board.name());
-    }
-    let disturbances = command.speeds.iter().chain(&command.losses).chain(&command.restorations);
-    for disturbance in disturbances.clone() {
-        check(&disturbance.kind, board)?;
-    }
-    Ok(Conditions {
-        noise: command.noise / 100.0,
-        seed: command.seed,
-        keeps_spans: command.trace.is_some(),
-        memory_bytes_per_second: known.memory_bytes_per_second.filter(|_| command.memory),
-        thermals: if command.heat { known.thermals } else { Vec::new() },
-        disturbances: disturbances.cloned().collect(),
-    })
-}
-
-fn check(kind: &DisturbanceKind, board: &Board) -> Result<()> {
-    let is_label = |label: &str| board.cluster(label).is_ok() || board.accelerator(label).is_some();
-    let (what, is_known) = match kind {
-        DisturbanceKind::Speed { label, .. } => (label.clone(), is_label(label)),
-        DisturbanceKind::Lost(Unit::Core(core)) | DisturbanceKind::Restored(Unit::Core(core)) => {
-            (format!("core {core}"), board.cores().any(|own| own.id == *core))
-        }
-        DisturbanceKind::Lost(Unit::Accelerator(label)) | DisturbanceKind::Restored(Unit::Accelerator(label)) => {
-            (format!("accelerator {label}"), board.accelerator(label).is_some())
-        }
-    };
-    if is_known { Ok(()) } else { bail!("board '{}' has no {what}", board.name()) }
-}
-
-fn print_energy(own: &Loaded, table: &CostTable, simulation: &Simulation) -> Result<()> {
+fn print_energy(own: &Scheduled, table: &CostTable, simulation: &Simulation) -> Result<()> {
     if let Some(joules) = simulation.joules_per_frame(&own.schedule, table) {
-        let predicted = own.schedule.energy(own.network.model.graph(), table)?;
+        let predicted = own.schedule.energy(own.network.graph(), table)?;
         let predicted = predicted.map_or(f64::NAN, |energy| energy.joules_per_frame);
         output::line(format!(
             "Energy:     {joules:.3} J per frame simulated, {predicted:.3} by the analytic evaluation ({:.2} frames/J)",
@@ -229,7 +157,7 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
 }
 
 /// The networks' tracks one after the other.
-fn trace(loaded: &[Loaded], simulations: &[Simulation]) -> String {
+fn trace(loaded: &[Scheduled], simulations: &[&Simulation]) -> String {
     let mut tracks = Vec::new();
     let mut events = Vec::new();
     for (own, simulation) in loaded.iter().zip(simulations) {
@@ -244,7 +172,7 @@ fn trace(loaded: &[Loaded], simulations: &[Simulation]) -> String {
             }
             first_track.push(of_stage);
         }
-        let graph = own.network.model.graph();
+        let graph = own.network.graph();
         let event = |span: &Span| {
             Some(TraceEvent {
                 name: format!("frame {} {}", span.frame, graph.operator(span.operator).name),

@@ -1,21 +1,20 @@
 //! A run's report as people read it.
 
+use millstream::{NetworkOutcome, NetworkRun, OperatorReport, Scheduled};
 use millstream_report::{Align, MeasuredStage, StageRow, Table, milliseconds, percent, stage_table};
-use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::commands::run::report::{NetworkRun, OperatorReport};
 use crate::commands::schedule::stage_rows;
-use crate::model::Network;
 use crate::output;
 
 /// Operators that are shown.
 const MOST_OPERATORS: usize = 20;
 
-pub(crate) fn print(document: &ScheduleDocument, schedule: &Schedule, network: &Network, run: &NetworkRun) {
+pub(super) fn print(scheduled: &Scheduled, outcome: &NetworkOutcome) {
+    let (network, run) = (&scheduled.network, &outcome.report);
     let sizes = network.sizes();
     let sizes = if sizes.is_empty() { sizes } else { format!(" ({sizes})") };
     output::line(format!("{}{sizes}: {} frames through {}\n", run.network, run.frames, run.configuration));
-    let mut rows: Vec<StageRow> = stage_rows(schedule, document, network);
+    let mut rows: Vec<StageRow> = stage_rows(&outcome.schedule, &outcome.document, network);
     // A replica that no frame came to has nothing to show.
     for (row, stage) in rows.iter_mut().zip(&run.stages).filter(|(_, stage)| stage.frames > 0) {
         row.measured = Some(MeasuredStage {
@@ -70,6 +69,9 @@ fn print_rates(run: &NetworkRun) {
         milliseconds(latency.p99_seconds),
         milliseconds(latency.max_seconds)
     ));
+    if let Some(seconds) = run.start_up_seconds {
+        output::line(format!("Start-up:   {seconds:.2} s until the first frame was through"));
+    }
     if run.dropped_frames > 0 {
         let all = run.frames as u64 + run.dropped_frames;
         output::line(format!("Dropped:    {} of {all} frames came when there was no room", run.dropped_frames));

@@ -1,0 +1,53 @@
+//! The runs of several networks at once, as people read them.
+
+use millstream::{NetworkOutcome, Scheduled};
+use millstream_report::{Align, Table, milliseconds, percent};
+
+use crate::output;
+
+pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("stages", Align::Left),
+        ("frames", Align::Right),
+        ("frames/s", Align::Right),
+        ("predicted", Align::Right),
+        ("error", Align::Right),
+        ("latency ms", Align::Right),
+        ("alone, predicted", Align::Right),
+        ("deadline ms", Align::Right),
+    ]);
+    let reports = || outcomes.iter().map(|outcome| &outcome.report);
+    for report in reports() {
+        let period = report.measured_period_seconds.unwrap_or(f64::NAN);
+        table.row([
+            report.network.clone(),
+            report.configuration.clone(),
+            report.frames.to_string(),
+            format!("{:.1}", 1.0 / period),
+            format!("{:.1}", 1.0 / report.predicted_period_seconds),
+            percent(report.predicted_period_seconds / period - 1.0),
+            milliseconds(report.measured_latency_seconds),
+            milliseconds(report.predicted_latency_seconds),
+            report.deadline_seconds.map_or("-".to_owned(), milliseconds),
+        ]);
+    }
+    output::line(table);
+    let rounds =
+        reports().zip(set).filter_map(|(report, own)| Some(1.0 / (report.measured_period_seconds? * own.weight)));
+    output::line(format!("\nRounds:  {:.2} a second measured", rounds.fold(f64::INFINITY, f64::min)));
+    let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
+    let frames: usize = reports().map(|report| report.frames).sum();
+    output::line(format!(
+        "Results: {frames} frames checked against sequential inference, largest difference {largest:.1e} of the largest element"
+    ));
+    for report in reports() {
+        for adaptation in &report.adaptations {
+            output::line(format!("Adapted: {} after {}", report.network, adaptation.text));
+        }
+        if let Some(missed @ 1..) = report.missed_deadlines {
+            let (frames, network) = (report.frames, &report.network);
+            output::line(format!("Missed:  {missed} of {frames} frames of {network} came after the deadline"));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+mod shared;
+
+use anyhow::Result;
+use millstream::{Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks, replica_text};
+use millstream_board::Board;
+use millstream_cost::CostTable;
+use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
+use millstream_report::{FrontRow, StageRow, channel_split_table, front_table, milliseconds, stage_table};
+use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
+use serde::Serialize;
+
+use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
+use crate::control::control;
+use crate::output;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    front: Vec<Point>,
+    schedule: &'a ScheduleDocument,
+}
+
+#[derive(Serialize)]
+struct Point {
+    configuration: String,
+    period_seconds: f64,
+    latency_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_frame: Option<f64>,
+    best_for: Vec<String>,
+}
+
+pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
+    files::check_writable(&command.output)?;
+    let machine = command.board.machine()?;
+    if command.models.len() > 1 {
+        command.inputs.check_only_network(command.models.len())?;
+        return shared::schedule(command, &machine);
+    }
+    let model = command.models.first().map_or(DEFAULT_MODEL, String::as_str);
+    let options = command.dimensions.all_read_options()?;
+    let networks: Vec<Network> =
+        options.into_iter().map(|options| Network::open(model, options)).collect::<Result<_, _>>()?;
+    command.inputs.check_only_network(networks.len())?;
+    let has_sizes = networks.len() > 1;
+    let mut documents = Vec::new();
+    let mut fronts = Vec::new();
+    for network in networks {
+        let network = network.with_inputs(&command.inputs.inputs())?;
+        if has_sizes && !command.json {
+            output::line(format!("{}--- {} ---", if documents.is_empty() { "" } else { "\n" }, network.sizes()));
+        }
+        let (document, front) = plan_one(command, &network, &machine)?;
+        documents.push(document);
+        fronts.push(front);
+    }
+    let text = match documents.as_slice() {
+        [only] if !has_sizes => files::to_json(only),
+        plans => files::to_json(&SizesDocument::new(plans.to_vec())),
+    };
+    files::write(&command.output, &text)?;
+    if command.json {
+        let mut reports: Vec<Report<'_>> =
+            fronts.into_iter().zip(&documents).map(|(front, schedule)| Report { front, schedule }).collect();
+        match reports.pop().filter(|_| !has_sizes) {
+            Some(only) => output::json(&only)?,
+            None => output::json(&documents)?,
+        }
+    }
+    output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
+    Ok(())
+}
+
+/// Plans for one network at one size, and shows what was found.
+fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> Result<(ScheduleDocument, Vec<Point>)> {
+    let (aim, costs) = (command.aim(), command.costs());
+    if command.cost.is_some() && !command.clocks {
+        warn_of_unpredictable(network);
+    }
+    let planned = match command.clocks {
+        true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached))?,
+        false => plan(machine, network, &aim, command.on(), &control())?,
+    };
+    let Planned { plans, plan: chosen, document, clocked_front } = planned;
+    let front = front_rows(&plans, &chosen, command.objective);
+    if !command.json {
+        if let Some(front) = &clocked_front {
+            print_clocks(network, machine.board(), front);
+        }
+        let schedule = plans.problem.schedule(&chosen);
+        print(network, machine.board(), &front, &schedule, &document, &plans.table);
+    }
+    let point = |row: FrontRow| Point {
+        configuration: row.configuration,
+        period_seconds: row.period_seconds,
+        latency_seconds: row.latency_seconds,
+        joules_per_frame: row.joules_per_frame,
+        best_for: row.chosen_for,
+    };
+    Ok((document, front.into_iter().map(point).collect()))
+}
+
+/// Says which operators the models can't predict.
+fn warn_of_unpredictable(network: &Network) {
+    let unknown = network.unpredictable();
+    if let Some(first) = unknown.first() {
+        output::remark(format!(
+            "warning: the shape of what {} of {} operators make is unknown, '{first}' the first of them, so their times count as next to \
+             nothing; a profile of the network would know them",
+            unknown.len(),
+            network.graph().operators().len()
+        ));
+    }
+}
+
+/// The front with what is best for each objective, and the chosen plan even where something untried is predicted to be
+/// better still.
+fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRow> {
+    let mut shown: Vec<&Plan> = plans.front.iter().collect();
+    if !shown.iter().any(|plan| plan.is_same_pipeline(chosen)) {
+        shown.push(chosen);
+    }
+    shown.sort_by_key(|plan| (plan.latency, std::cmp::Reverse(plan.period)));
+    let has_energy = shown.iter().all(|plan| plan.energy.is_some());
+    let others = Objective::ALL.into_iter().filter(|&other| other != objective);
+    let others = others.filter(|&other| other != Objective::Energy || has_energy);
+    let mut best_for: Vec<(&Plan, Objective)> =
+        others.filter_map(|other| Some((plans.best_on_front(other)?, other))).collect();
+    best_for.push((chosen, objective));
+    let row = |plan: &Plan| FrontRow {
+        chosen_for: best_for
+            .iter()
+            .filter(|(chosen, _)| chosen.is_same_pipeline(plan))
+            .map(|(_, objective)| objective.to_string())
+            .collect(),
+        ..front_row(plans, plan)
+    };
+    shown.into_iter().map(row).collect()
+}
+
+fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
+    FrontRow {
+        configuration: plans.problem.schedule(plan).to_string(),
+        period_seconds: plan.period.seconds(),
+        latency_seconds: plan.latency.seconds(),
+        joules_per_frame: plan.energy.map(Nanojoules::joules),
+        chosen_for: Vec::new(),
+    }
+}
+
+fn print(
+    network: &Network,
+    board: &Board,
+    front: &[FrontRow],
+    schedule: &Schedule,
+    document: &ScheduleDocument,
+    costs: &CostTable,
+) {
+    let graph = network.graph();
+    output::line(format!(
+        "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
+        network.name(),
+        board.name(),
+        graph.operators().len(),
+        network.chain().blocks().len(),
+        graph.macs() as f64 / 1e9
+    ));
+    let (table, left_out) = front_table(front);
+    output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
+    output::line(table);
+    if left_out > 0 {
+        output::line(format!("and {left_out} points between them (all with --json)"));
+    }
+    let predicted = &document.predicted;
+    output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
+    if !document.clocks.is_empty() {
+        output::line(format!("Clocks: {}\n", clocks_text(&document.clocks)));
+    }
+    output::line(stage_table(&stage_rows(schedule, document, network)));
+    if let Some(table) = channel_split_table(schedule, graph, costs) {
+        output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
+        output::line(table);
+    }
+    output::line(format!(
+        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms. No pipeline of this kind has a period below {} ms.",
+        1.0 / predicted.period_seconds,
+        milliseconds(predicted.period_seconds),
+        milliseconds(predicted.latency_seconds),
+        milliseconds(predicted.lower_bound_period_seconds)
+    ));
+    if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
+        output::line(format!(
+            "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
+            1.0 / joules
+        ));
+    }
+}
+
+/// The front over all clocks.
+fn print_clocks(network: &Network, board: &Board, front: &[ClockedPlan]) {
+    output::line(format!("{} on {}: energy, period and latency over all clocks\n", network.name(), board.name()));
+    let row = |own: &ClockedPlan| FrontRow {
+        configuration: format!("{} at {}", own.plan.configuration(), clocks_text(&own.clocks)),
+        period_seconds: own.plan.period.seconds(),
+        latency_seconds: own.plan.latency.seconds(),
+        joules_per_frame: own.plan.energy.map(Nanojoules::joules),
+        chosen_for: Vec::new(),
+    };
+    let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());
+    output::line(table);
+    output::line(format!("and {left_out} points between them\n"));
+}
+
+/// One row per replica, without measurements.
+pub(crate) fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, network: &Network) -> Vec<StageRow> {
+    let graph = network.graph();
+    let name = |id: millstream_graph::OperatorId| graph.operator(id).name.as_str();
+    let mut rows = Vec::new();
+    for (index, stage) in schedule.stages.iter().enumerate() {
+        for (position, replica) in stage.replicas.iter().enumerate() {
+            let operators: Vec<_> = replica.operators().collect();
+            let ends = operators.first().zip(operators.last());
+            let predicted = document.predicted.replica(index, position);
+            rows.push(StageRow {
+                stage: index + 1,
+                processor: replica_text(replica),
+                operators: ends.map_or(String::new(), |(&first, &last)| format!("{} .. {}", name(first), name(last))),
+                operator_count: operators.len(),
+                predicted_seconds: predicted.unwrap_or(f64::NAN),
+                measured: None,
+            });
+        }
+    }
+    rows
+}

@@ -1,0 +1,90 @@
+use anyhow::{Result, bail};
+use millstream::{Machine, Network, Objective, Share, files, plan_shared};
+use millstream_board::Board;
+use millstream_report::{Align, Table, milliseconds};
+use millstream_schedule::ScheduleSetDocument;
+
+use crate::arguments::ScheduleCommand;
+use crate::control::control;
+use crate::output;
+
+/// Divides the board among the networks of a command.
+pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<()> {
+    let wants = command.aim();
+    if command.objective != Objective::Throughput || command.clocks || wants.constraints != Default::default() {
+        bail!(
+            "several networks are scheduled for their common throughput: use --weight and --deadline instead of other objectives and limits"
+        );
+    }
+    let options = command.dimensions.read_options()?;
+    let open = |source: &String| Network::open(source, options.clone());
+    let networks: Vec<Network> = command.models.iter().map(open).collect::<Result<_, _>>()?;
+    check_names(command, &networks)?;
+    let shares: Vec<Share> = networks.iter().map(|network| share_of(command, network)).collect();
+    let shared = plan_shared(machine, &networks, &shares, command.on(), &control())?;
+    files::write(&command.output, &files::to_json(&shared.document))?;
+    if command.json {
+        output::json(&shared.document)?;
+    } else {
+        print_shared(&shared.document, machine.board(), shared.other_rounds_per_second);
+    }
+    output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
+    Ok(())
+}
+
+/// What the command wants of a network, by its name or by where it is from.
+fn share_of(command: &ScheduleCommand, network: &Network) -> Share {
+    let is_own = |name: &str| name == network.name() || name == network.source();
+    let weight = command.weights.iter().find(|(name, _)| is_own(name)).map_or(1.0, |(_, weight)| *weight);
+    let deadline = command.deadlines.iter().find(|(name, _)| is_own(name)).map(|(_, time)| time.0);
+    Share { weight, deadline }
+}
+
+fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
+    let names = command.weights.iter().map(|(name, _)| name).chain(command.deadlines.iter().map(|(name, _)| name));
+    for name in names {
+        if !networks.iter().any(|network| name == network.name() || *name == network.source()) {
+            let known: Vec<&str> = networks.iter().map(Network::name).collect();
+            bail!("no network is called '{name}'; there are {}", known.join(", "));
+        }
+    }
+    Ok(())
+}
+
+fn print_shared(document: &ScheduleSetDocument, board: &Board, other: Option<f64>) {
+    let how = if document.takes_turns { "in turn on the same processors" } else { "each on processors of its own" };
+    output::line(format!("{} networks on {}, {how}\n", document.networks.len(), board.name()));
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("stages", Align::Left),
+        ("weight", Align::Right),
+        ("frames/s", Align::Right),
+        ("latency ms alone", Align::Right),
+        ("deadline ms", Align::Right),
+    ]);
+    for own in &document.networks {
+        let predicted = &own.schedule.predicted;
+        table.row([
+            own.schedule.model.name.clone(),
+            own.schedule.configuration.clone(),
+            own.weight.to_string(),
+            format!(
+                "{:.1}",
+                if document.takes_turns {
+                    own.weight * document.rounds_per_second
+                } else {
+                    1.0 / predicted.period_seconds
+                }
+            ),
+            milliseconds(predicted.latency_seconds),
+            own.deadline_seconds.map_or("-".to_owned(), milliseconds),
+        ]);
+    }
+    output::line(table);
+    let rounds = document.rounds_per_second;
+    output::line(format!("\nPredicted: {rounds:.2} rounds of frames a second."));
+    if let Some(other) = other {
+        let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
+        output::line(format!("{how} there would be {other:.2}: this is {:.2} times as many.", rounds / other));
+    }
+}

@@ -1,0 +1,34 @@
+//! Opens a network, measures it on this machine, plans for throughput within a latency, and streams frames while adapting to
+//! whatever else the machine does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use millstream::{Aim, Constraints, Control, EngineOptions, Machine, Network, Objective, ReadOptions, Stream, Tensor};
+
+fn main() -> Result<(), millstream::Error> {
+    let control = Control::new();
+    let machine = Machine::detect()?;
+    let network = Network::open("zoo:squeezenet", ReadOptions::default())?;
+    machine.profile(&network, Duration::from_secs(2), &control)?;
+    let limits = Constraints { max_latency: Some(Duration::from_secs(1).into()), ..Constraints::default() };
+    let scheduled = machine.plan(network, &Aim::best(Objective::Throughput).within(limits), &control)?;
+    let stream = Stream::start(&machine, &scheduled, &EngineOptions::default())?;
+    let is_over = AtomicBool::new(false);
+    let frame = || vec![Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])];
+    std::thread::scope(|scope| {
+        scope.spawn(|| stream.adapt(&|| is_over.load(Ordering::Relaxed), &control));
+        for (number, result) in stream.run((0..100).map(|_| frame())).enumerate() {
+            assert_eq!(result.sequence, number as u64, "results come in order");
+            assert_eq!(result.outcome.expect("a result")[0].shape().dimensions(), [1, 1000]);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    println!(
+        "{}: first frame after {:.2?}, {}",
+        scheduled.document.configuration,
+        stream.first_frame(),
+        stream.latency()
+    );
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! ONNX Runtime on the cores.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_backend::{Backend, Observed};
+use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, Spinning};
+use millstream_graph::Family;
+use millstream_onnx::Model;
+
+use crate::Error;
+
+/// The engine on the cores, for one model.
+pub(super) struct Cpu {
+    backend: Arc<OrtBackend>,
+}
+
+impl Cpu {
+    pub(super) fn open(model: &Arc<Model>) -> Result<Self, Error> {
+        Ok(Self { backend: Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model))) })
+    }
+
+    pub(super) fn backend(&self) -> Arc<dyn Observed> {
+        Arc::clone(&self.backend) as Arc<dyn Observed>
+    }
+
+    pub(super) fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>) {
+        self.backend.choose_threads(cluster.to_owned(), threads);
+    }
+}
+
+pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    with_settings(model, SessionSettings { optimised: false, ..SessionSettings::default() })
+}
+
+pub(super) fn as_it_comes(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    with_settings(model, SessionSettings { spinning: Spinning::Always, pinned: false, ..SessionSettings::default() })
+}
+
+fn with_settings(model: &Arc<Model>, settings: SessionSettings) -> Result<Arc<dyn Backend>, Error> {
+    Ok(Arc::new(OrtBackend::with_settings(&Environment::load()?, Arc::clone(model), settings)))
+}

@@ -1,0 +1,37 @@
+//! No engine on the cores: networks can be planned for and simulated, not run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_backend::{Backend, Observed};
+use millstream_graph::Family;
+use millstream_onnx::Model;
+
+use crate::Error;
+
+const MISSING: Error = Error::MissingFeature { what: "running operators on cores", feature: "ort" };
+
+/// An engine that can't be opened.
+pub(super) enum Cpu {}
+
+impl Cpu {
+    pub(super) fn open(_: &Arc<Model>) -> Result<Self, Error> {
+        Err(MISSING)
+    }
+
+    pub(super) fn backend(&self) -> Arc<dyn Observed> {
+        match *self {}
+    }
+
+    pub(super) fn choose_threads(&self, _: &str, _: BTreeMap<Family, usize>) {
+        match *self {}
+    }
+}
+
+pub(super) fn unoptimised(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn as_it_comes(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    Err(MISSING)
+}

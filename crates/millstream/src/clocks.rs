@@ -1,0 +1,58 @@
+//! Clocks that a schedule wants clusters to have.
+
+use std::path::Path;
+
+use millstream_board::Board;
+use millstream_cost::{Clocks, CostTable, clock_combinations};
+use millstream_pipeline::{ClockedPlan, Plan, choose, clocked_front};
+
+use crate::plans::ENERGY_TOLERANCE;
+use crate::{Aim, Error, Network};
+
+/// Operating points of a cluster that are looked at.
+const MOST_POINTS: usize = 6;
+
+/// Finds the clocks with which an aim is served best, together with the front over all clocks.
+///
+/// # Errors
+/// [`Error::Pipeline`] if no clocks allow a plan within the constraints.
+pub fn choose_clocks(
+    network: &Network,
+    board: &Board,
+    table: &CostTable,
+    aim: &Aim,
+) -> Result<(Clocks, Vec<ClockedPlan>), Error> {
+    let combinations = clock_combinations(board, MOST_POINTS);
+    let ground = (&**network.graph(), network.chain(), board, table);
+    let front = clocked_front(ground, &combinations, &aim.constraints, ENERGY_TOLERANCE)?;
+    let plans: Vec<&Plan> = front.iter().map(|own| &own.plan).collect();
+    let best = choose(&plans, aim.objective).and_then(|index| front.get(index));
+    Ok((best.map(|own| own.clocks.clone()).unwrap_or_default(), front))
+}
+
+/// Clocks for people, such as `B 1.40 GHz, s 1.80 GHz`.
+pub fn clocks_text(clocks: &Clocks) -> String {
+    let own = |(label, hertz): (&String, &u64)| format!("{label} {:.2} GHz", *hertz as f64 * 1e-9);
+    clocks.iter().map(own).collect::<Vec<_>>().join(", ")
+}
+
+/// What to do where the machine's clocks are not as a schedule wants them; setting them needs rights that we may not have.
+pub(crate) fn unset_clocks(clocks: &Clocks, board: &Board) -> Vec<String> {
+    let mut advice = Vec::new();
+    for (label, &hertz) in clocks {
+        let Ok(cluster) = board.cluster(label) else { continue };
+        for core in &cluster.cores {
+            let file = format!("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_max_freq", core.id);
+            let limit = std::fs::read_to_string(Path::new(&file)).ok().and_then(|text| text.trim().parse::<u64>().ok());
+            let is_there = limit.is_some_and(|kilohertz| kilohertz.abs_diff(hertz / 1000) <= hertz / 100_000);
+            if !is_there {
+                advice.push(format!(
+                    "the schedule is for cores of {label} at {:.2} GHz; as root: echo {} > {file}",
+                    hertz as f64 * 1e-9,
+                    hertz / 1000
+                ));
+            }
+        }
+    }
+    advice
+}

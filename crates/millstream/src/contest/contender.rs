@@ -1,0 +1,268 @@
+//! What takes part in a comparison: our schedules and what one would use otherwise.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use millstream_backend::{Backend, BackendError, Tensor, WholeNetwork};
+use millstream_board::{Board, Processor};
+use millstream_pipeline::{Objective, Plan, Problem};
+use millstream_predict::Statistics;
+use millstream_runtime::{Engine, EngineOptions};
+
+use crate::{Error, Network, steady};
+
+/// One way to run a network.
+pub(crate) struct Contender {
+    pub(crate) name: String,
+    pub(crate) configuration: String,
+    /// Whether results come in the order of the frames.
+    pub(crate) in_order: bool,
+    /// The plan, if it is one of our schedules.
+    pub(crate) plan: Option<Plan>,
+    runner: Runner,
+}
+
+enum Runner {
+    Engine(Box<Engine>),
+    Sessions(Sessions),
+}
+
+/// What a contender did in one turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measurement {
+    pub(crate) frames_per_second: f64,
+    pub(crate) median_frame_seconds: f64,
+    pub(crate) worst_frame_seconds: f64,
+    /// Sum over the stages of the slowest replica's mean time; engines only.
+    pub(crate) stage_seconds: Option<f64>,
+}
+
+impl Contender {
+    /// One of our schedules.
+    pub(crate) fn schedule(
+        network: &Network,
+        problem: &Problem,
+        plan: &Plan,
+        objective: Objective,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Self, Error> {
+        let schedule = problem.schedule(plan);
+        let backends = std::slice::from_ref(backend);
+        let engine = Engine::new(
+            network.graph(),
+            &schedule,
+            backends,
+            &EngineOptions { takes_over: true, ..EngineOptions::default() },
+        )?;
+        Ok(Self {
+            name: format!("millstream for {objective}"),
+            configuration: schedule.to_string(),
+            in_order: true,
+            plan: Some(plan.clone()),
+            runner: Runner::Engine(Box::new(engine)),
+        })
+    }
+
+    /// One ONNX Runtime session with a thread per core, as it comes: threads where the system puts them, spinning.
+    pub(crate) fn session_over_all_cores(
+        network: &Network,
+        board: &Board,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Self, Error> {
+        let cores: Vec<_> = board.cores().map(|core| core.id).collect();
+        let configuration = format!("{} threads", cores.len());
+        let processor = Processor { cluster: "all".to_owned(), cores };
+        let sessions = Sessions::start(network, vec![processor], backend, false)?;
+        Ok(Self::sessions("one session, all cores", configuration, true, sessions))
+    }
+
+    /// One session pinned to the fastest cluster.
+    pub(crate) fn session_on_fastest_cluster(
+        network: &Network,
+        board: &Board,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Self, Error> {
+        let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
+        let cores = cluster.cores.iter().map(|core| core.id).collect();
+        let processor = Processor { cluster: cluster.label.clone(), cores };
+        let configuration = processor.to_string();
+        let sessions = Sessions::start(network, vec![processor], backend, true)?;
+        Ok(Self::sessions("one session, fastest cluster", configuration, true, sessions))
+    }
+
+    /// A single-threaded session pinned to each core; a frame goes to whichever is free.
+    pub(crate) fn instance_per_core(
+        network: &Network,
+        board: &Board,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Self, Error> {
+        let processors: Vec<Processor> = board
+            .clusters()
+            .iter()
+            .flat_map(|cluster| {
+                let single =
+                    |core: &millstream_board::Core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
+                cluster.cores.iter().map(single)
+            })
+            .collect();
+        let configuration = processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let in_order = processors.len() == 1;
+        let sessions = Sessions::start(network, processors, backend, true)?;
+        Ok(Self::sessions("an instance per core", configuration, in_order, sessions))
+    }
+
+    fn sessions(name: &str, configuration: String, in_order: bool, sessions: Sessions) -> Self {
+        Self { name: name.to_owned(), configuration, in_order, plan: None, runner: Runner::Sessions(sessions) }
+    }
+
+    /// Works on copies of the frame for about the given time.
+    pub(crate) fn measure(&self, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
+        match &self.runner {
+            Runner::Engine(engine) => measure_engine(engine, frame, time),
+            Runner::Sessions(sessions) => sessions.measure(frame, time),
+        }
+    }
+}
+
+fn measure_engine(engine: &Engine, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
+    engine.reset_metrics();
+    let begin = Instant::now();
+    let frames = std::iter::from_fn(|| (begin.elapsed() < time).then(|| frame.to_vec()));
+    let mut latencies = Vec::new();
+    let mut ends = Vec::new();
+    for result in engine.run(frames) {
+        latencies.push(result.latency().as_secs_f64());
+        ends.extend(result.spans.last().map(|span| span.end));
+        result.outcome.map_err(|source| Error::Frame { label: result.sequence.to_string(), source })?;
+    }
+    let metrics = engine.metrics();
+    let depth: usize = metrics.iter().map(|stage| stage.replicas.len()).sum();
+    let stage_seconds = metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum();
+    let interval = steady::interval(ends, depth, begin + time);
+    let frames_per_second = interval.map_or(0.0, |interval| 1.0 / interval.as_secs_f64());
+    measurement(&latencies, frames_per_second, Some(stage_seconds))
+}
+
+fn measurement(latencies: &[f64], frames_per_second: f64, stage_seconds: Option<f64>) -> Result<Measurement, Error> {
+    let statistics = Statistics::of(latencies).ok_or(Error::NoFrame)?;
+    Ok(Measurement {
+        frames_per_second,
+        median_frame_seconds: statistics.median_seconds,
+        worst_frame_seconds: latencies.iter().copied().fold(0.0, f64::max),
+        stage_seconds,
+    })
+}
+
+/// Whole-network sessions, each on a thread of its own that sleeps between turns.
+struct Sessions {
+    orders: Vec<Sender<Order>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+/// A turn: work until told to stop, then say how long each frame took.
+struct Order {
+    frame: Vec<Tensor>,
+    start: Arc<Barrier>,
+    stop: Arc<AtomicBool>,
+    report: Sender<Result<(Vec<f64>, Instant), BackendError>>,
+}
+
+impl Sessions {
+    fn start(
+        network: &Network,
+        processors: Vec<Processor>,
+        backend: &Arc<dyn Backend>,
+        pinned: bool,
+    ) -> Result<Self, Error> {
+        let graph = Arc::clone(network.graph());
+        let mut sessions = Self { orders: Vec::new(), threads: Vec::new() };
+        let failure: Arc<Mutex<Option<BackendError>>> = Arc::default();
+        let mut ready: Vec<Receiver<()>> = Vec::new();
+        for processor in processors {
+            let (orders, incoming) = unbounded::<Order>();
+            let (ready_sender, is_ready) = unbounded();
+            let (graph, backend, failure) = (Arc::clone(&graph), Arc::clone(backend), Arc::clone(&failure));
+            let body = move || {
+                if pinned && let Some(core) = processor.cores.first() {
+                    let _ = millstream_machine::pin_current_thread(*core);
+                }
+                match WholeNetwork::prepare(&graph, &*backend, &processor) {
+                    Ok(mut prepared) => {
+                        drop(ready_sender);
+                        for order in incoming {
+                            order.start.wait();
+                            let mut times = Vec::new();
+                            let mut outcome = Ok(());
+                            while outcome.is_ok() && !order.stop.load(Ordering::Relaxed) {
+                                let before = Instant::now();
+                                outcome = prepared.run(&order.frame).map(drop);
+                                times.push(before.elapsed().as_secs_f64());
+                            }
+                            let _ = order.report.send(outcome.map(|()| (times, Instant::now())));
+                        }
+                    }
+                    Err(error) => *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
+                }
+            };
+            sessions.threads.push(
+                std::thread::Builder::new()
+                    .name("instance".to_owned())
+                    .spawn(body)
+                    .map_err(|source| Error::Thread { what: "cannot start an instance".to_owned(), source })?,
+            );
+            sessions.orders.push(orders);
+            ready.push(is_ready);
+        }
+        for is_ready in ready {
+            // Ends when the thread drops its sender, which it does when it is ready or has failed.
+            let _ = is_ready.recv();
+        }
+        match failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error.into()),
+            None => Ok(sessions),
+        }
+    }
+
+    fn measure(&self, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
+        let start = Arc::new(Barrier::new(self.orders.len() + 1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (report, reports) = unbounded();
+        for orders in &self.orders {
+            let order = Order {
+                frame: frame.to_vec(),
+                start: Arc::clone(&start),
+                stop: Arc::clone(&stop),
+                report: report.clone(),
+            };
+            orders.send(order).map_err(|_| has_ended())?;
+        }
+        start.wait();
+        let begin = Instant::now();
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+        let mut latencies = Vec::new();
+        let mut frames_per_second = 0.0;
+        for _ in &self.orders {
+            let (times, end) = reports.recv().map_err(|_| has_ended())??;
+            // Each instance's own time: the slow ones finish their last frame later.
+            frames_per_second += times.len() as f64 / end.duration_since(begin).as_secs_f64();
+            latencies.extend(times);
+        }
+        measurement(&latencies, frames_per_second, None)
+    }
+}
+
+fn has_ended() -> Error {
+    Error::Defect("an instance has ended".to_owned())
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.orders.clear();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

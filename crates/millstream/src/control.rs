@@ -1,0 +1,180 @@
+use std::sync::Arc;
+
+use millstream_runtime::TuningEvent;
+
+/// How the caller follows work that takes long, and ends it early.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use millstream::{Control, Event};
+///
+/// let is_over = Arc::new(AtomicBool::new(false));
+/// let asked = Arc::clone(&is_over);
+/// let control = Control::new()
+///     .observed_by(|event| if let Event::Progress(progress) = event {
+///         println!("{}: {} of {}", progress.activity, progress.done, progress.total);
+///     })
+///     .cancelled_by(move || asked.load(Ordering::Relaxed));
+/// assert!(!control.is_cancelled());
+/// is_over.store(true, Ordering::Relaxed);
+/// assert!(control.is_cancelled());
+/// ```
+#[derive(Clone)]
+pub struct Control {
+    observer: Arc<dyn Fn(&Event<'_>) + Send + Sync>,
+    is_cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Something that the caller may want to know while work goes on.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// An activity began, went on or ended.
+    Progress(Progress<'a>),
+    /// A profile that was made earlier stands in for a new one.
+    CachedProfile {
+        /// When it was made, in RFC 3339.
+        created: &'a str,
+    },
+    /// There is no schedule of the network, so one is made.
+    Planning {
+        /// The network's name.
+        network: &'a str,
+    },
+    /// The schedule of a running pipeline was watched or changed.
+    Tuning(&'a TuningEvent),
+    /// Something does not go as asked.
+    Warning(&'a str),
+}
+
+/// How far an activity is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// What is done, such as `measuring squeezenet on this machine`.
+    pub activity: &'a str,
+    /// Units that are done.
+    pub done: usize,
+    /// Units in all, which may change while it goes on.
+    pub total: usize,
+    /// What a unit is.
+    pub unit: ProgressUnit,
+    /// Whether the activity has ended, possibly early.
+    pub is_over: bool,
+}
+
+/// What progress is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressUnit {
+    /// Steps, which may take differently long.
+    Steps,
+    /// Seconds of a given time.
+    Seconds,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self { observer: Arc::new(|_| {}), is_cancelled: Arc::new(|| false) }
+    }
+}
+
+impl Control {
+    /// Tells nobody and never ends early.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, telling `observer` what happens. It may be called from several threads, one at a time for each activity.
+    #[must_use]
+    pub fn observed_by(self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+        Self { observer: Arc::new(observer), ..self }
+    }
+
+    /// The same, ending early once `is_cancelled` is true. It is asked often.
+    #[must_use]
+    pub fn cancelled_by(self, is_cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { is_cancelled: Arc::new(is_cancelled), ..self }
+    }
+
+    /// Whether work should end.
+    pub fn is_cancelled(&self) -> bool {
+        (self.is_cancelled)()
+    }
+
+    /// Tells the observer something.
+    pub fn tell(&self, event: &Event<'_>) {
+        (self.observer)(event);
+    }
+
+    pub(crate) fn warn(&self, text: &str) {
+        self.tell(&Event::Warning(text));
+    }
+
+    /// Begins an activity of so many steps.
+    pub(crate) fn steps(&self, activity: impl Into<String>, total: usize) -> Activity<'_> {
+        Activity::begin(self, activity.into(), total, ProgressUnit::Steps)
+    }
+
+    /// Begins an activity that takes so many seconds.
+    pub(crate) fn seconds(&self, activity: impl Into<String>, total: usize) -> Activity<'_> {
+        Activity::begin(self, activity.into(), total, ProgressUnit::Seconds)
+    }
+}
+
+/// An activity that goes on; it has ended when it is dropped.
+pub(crate) struct Activity<'a> {
+    control: &'a Control,
+    activity: String,
+    done: usize,
+    total: usize,
+    unit: ProgressUnit,
+}
+
+impl<'a> Activity<'a> {
+    fn begin(control: &'a Control, activity: String, total: usize, unit: ProgressUnit) -> Self {
+        let begun = Self { control, activity, done: 0, total, unit };
+        begun.tell(false);
+        begun
+    }
+
+    pub(crate) fn set(&mut self, done: usize, total: usize) {
+        (self.done, self.total) = (done, total);
+        self.tell(false);
+    }
+
+    fn tell(&self, is_over: bool) {
+        let Self { control, activity, done, total, unit } = self;
+        let progress = Progress { activity, done: *done, total: *total, unit: *unit, is_over };
+        control.tell(&Event::Progress(progress));
+    }
+}
+
+impl Drop for Activity<'_> {
+    fn drop(&mut self) {
+        self.tell(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn an_activity_is_told_from_its_beginning_to_its_end() {
+        let told: Arc<Mutex<Vec<(usize, usize, bool)>>> = Arc::default();
+        let sink = Arc::clone(&told);
+        let control = Control::new().observed_by(move |event| {
+            if let Event::Progress(progress) = event {
+                sink.lock().unwrap().push((progress.done, progress.total, progress.is_over));
+            }
+        });
+        let mut steps = control.steps("counting", 3);
+        steps.set(2, 4);
+        drop(steps);
+        assert_eq!(*told.lock().unwrap(), [(0, 3, false), (2, 4, false), (2, 4, true)]);
+    }
+}

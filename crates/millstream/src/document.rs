@@ -1,0 +1,30 @@
+use millstream_board::Board;
+use millstream_cost::Clocks;
+use millstream_pipeline::Objective;
+use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
+
+use crate::{Network, provenance};
+
+/// The file of a schedule that `algorithm` found.
+pub fn document(
+    schedule: &Schedule,
+    predicted: Prediction,
+    algorithm: &str,
+    objective: Objective,
+    network: &Network,
+    board: &Board,
+) -> ScheduleDocument {
+    ScheduleDocument {
+        format: SCHEDULE_FORMAT.to_owned(),
+        version: SCHEDULE_VERSION,
+        provenance: provenance(),
+        model: network.reference(),
+        board: BoardReference { name: board.name().to_owned(), fingerprint: board.fingerprint() },
+        algorithm: algorithm.to_owned(),
+        objective,
+        configuration: schedule.to_string(),
+        predicted,
+        clocks: Clocks::new(),
+        stages: schedule.to_stages(network.graph()),
+    }
+}

@@ -1,0 +1,215 @@
+use std::path::{Path, PathBuf};
+
+use millstream_backend::BackendError;
+use millstream_board::{BoardError, CoreId, DocumentError};
+use millstream_frames::FramesError;
+use millstream_machine::MachineError;
+use millstream_onnx::OnnxError;
+use millstream_pipeline::PipelineError;
+use millstream_predict::PredictError;
+use millstream_profile::ProfileError;
+use millstream_runtime::{FrameError, RuntimeError};
+use millstream_schedule::ScheduleError;
+use millstream_sim::SimulationError;
+use millstream_tune::TuneError;
+use millstream_zoo::ZooError;
+use thiserror::Error;
+
+/// What can go wrong between a network and its results.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something went wrong with a file.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: Box<Error>,
+    },
+    /// A file can't be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was to be done: `read`, `write`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// An ONNX model can't be used.
+    #[error(transparent)]
+    Onnx(#[from] OnnxError),
+    /// A built-in network does not exist or can't be built.
+    #[error(transparent)]
+    Zoo(#[from] ZooError),
+    /// A board can't be used.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// This computer can't be described.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// An engine can't run something.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Measuring failed.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// Costs can't be derived.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// There is no schedule to be found.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    /// A schedule can't be used.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// A document can't be read.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A pipeline can't run.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// A frame did not get through.
+    #[error("the frame '{label}': {source}")]
+    Frame {
+        /// What the frame is called.
+        label: String,
+        /// Why it failed.
+        source: FrameError,
+    },
+    /// Frames or results can't be used.
+    #[error(transparent)]
+    Frames(#[from] FramesError),
+    /// Searching by trials failed.
+    #[error(transparent)]
+    Tune(#[from] TuneError),
+    /// Simulating failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// The caller asked to stop.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+    /// The caller asked to stop before there was any result.
+    #[error("interrupted before the first frame")]
+    NoFrame,
+    /// The board lacks something that every board should have.
+    #[error("the board has no {what}")]
+    Incomplete {
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// The board is another computer, or has cores that this process may not use.
+    #[error(
+        "core {core} of board '{board}' does not exist on this machine or is outside the cpuset of this process, which may use \
+         the cores {}; correct the board file, or detect the board anew", allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    NotHere {
+        /// The core.
+        core: CoreId,
+        /// The board.
+        board: String,
+        /// The cores that the process may use.
+        allowed: Vec<CoreId>,
+    },
+    /// No engine runs operators on a processor of the board.
+    #[error(
+        "nothing here runs operators on {processor} of board '{board}'; simulate the schedule, or take it out of the board file{}",
+        feature.map_or_else(String::new, |feature| format!(" (this program was built without the feature `{feature}`)"))
+    )]
+    NoEngine {
+        /// The processor.
+        processor: String,
+        /// The board.
+        board: String,
+        /// The cargo feature that brings an engine for it, if one does.
+        feature: Option<&'static str>,
+    },
+    /// A part of the program was left out when it was built.
+    #[error("{what} needs the feature `{feature}`, without which this program was built")]
+    MissingFeature {
+        /// What was asked for.
+        what: &'static str,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+    /// There is no profile to take costs from.
+    #[error(
+        "there is no profile of {network} on board '{board}' yet; name cost models or a profile, or measure the network first"
+    )]
+    NoProfile {
+        /// The network.
+        network: String,
+        /// The board.
+        board: String,
+    },
+    /// The network needs more memory than there is.
+    #[error(
+        "{network}: one operator needs {needed_mebibytes} MiB for what it reads or makes, and the machine has {available_mebibytes} MiB left; \
+         check the sizes of its open dimensions"
+    )]
+    OutOfMemory {
+        /// Where the network is from.
+        network: String,
+        /// What the largest operator needs.
+        needed_mebibytes: u64,
+        /// What the machine has.
+        available_mebibytes: u64,
+    },
+    /// The network refuses a frame.
+    #[error("the network refuses the frame '{label}': {source}")]
+    Refused {
+        /// What the frame is called.
+        label: String,
+        /// Why.
+        source: BackendError,
+    },
+    /// A result is not that of sequential inference.
+    #[error("the result '{output}' of {frame} differs from sequential inference: {detail}")]
+    Different {
+        /// The network's output.
+        output: String,
+        /// The frame.
+        frame: String,
+        /// How many elements differ, and the worst of them.
+        detail: String,
+    },
+    /// Results are not those that were expected.
+    #[error("the results of {wrong} of {frames} frames are not those of {}:\n{detail}", expected.display())]
+    Unexpected {
+        /// Frames with other results.
+        wrong: usize,
+        /// All frames.
+        frames: usize,
+        /// Where the expected results are.
+        expected: PathBuf,
+        /// The first of them, a line each.
+        detail: String,
+    },
+    /// Frames came back in another order than they were submitted in, or with other outputs.
+    #[error("{0}; this is a defect of Millstream, please report it")]
+    Defect(String),
+    /// What was asked for does not fit what there is.
+    #[error("{0}")]
+    Unfit(String),
+    /// A thread can't be started or pinned.
+    #[error("{what}: {source}")]
+    Thread {
+        /// What it was for.
+        what: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Names the file that something went wrong with.
+pub(crate) trait InFile<T> {
+    /// The same with the file's name in the error.
+    fn in_file(self, path: &Path) -> Result<T, Error>;
+}
+
+impl<T, E: Into<Error>> InFile<T> for Result<T, E> {
+    fn in_file(self, path: &Path) -> Result<T, Error> {
+        self.map_err(|error| Error::File { path: path.to_owned(), source: Box::new(error.into()) })
+    }
+}

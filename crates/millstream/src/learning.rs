@@ -1,0 +1,170 @@
+//! Plans that are tried out: the search's model of a network on this computer, which every trial corrects.
+
+use std::sync::Arc;
+
+use millstream_backend::Backend;
+use millstream_board::Board;
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::{Objective, Plan, choose, score};
+use millstream_predict::{Profile, SegmentSample, fit};
+use millstream_schedule::Schedule;
+use millstream_tune::{Model, ModelGuided, Oracle, TuneError};
+
+use crate::control::Activity;
+use crate::trial::{self, PlanTrial};
+use crate::{Aim, Control, Error, Network, Plans};
+
+/// Searches, tries out what the search would choose, learns from it and searches again, for one objective after the other, until
+/// nothing promises to be better than what was tried. What was measured is added to the profile.
+pub(crate) fn refine(
+    network: &Network,
+    board: &Board,
+    backend: &Arc<dyn Backend>,
+    profile: &mut Profile,
+    objectives: &[Objective],
+    aim: Aim,
+    control: &Control,
+) -> Result<Plans, Error> {
+    let table = fit(profile, board, network.digest(), network.graph(), network.chain())?;
+    let plans = Plans::search(network, board, &table, aim)?;
+    let search = ModelGuided::default();
+    let most = search.trials * objectives.len();
+    let steps = control.steps(format!("trying out schedules of {}", network.name()), most);
+    let mut trials = Trials { network, board, backend, control, steps, done: 0, most };
+    let mut model = PlanModel { network, board, profile, plans, objective: aim.objective, failure: None };
+    let mut tried: Vec<Candidate> = Vec::new();
+    for &objective in objectives {
+        model.objective = objective;
+        match search.explore(&mut tried, &mut model, &mut trials) {
+            Err(_) if control.is_cancelled() => return Err(Error::Interrupted),
+            explored => explored?,
+        }
+    }
+    match model.failure {
+        Some(error) => Err(error),
+        None => Ok(model.plans),
+    }
+}
+
+/// A plan as something to try: the same as another if its stages and processors are, whatever their times.
+#[derive(Debug, Clone)]
+struct Candidate {
+    plan: Plan,
+    schedule: Schedule,
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.plan.is_same_pipeline(&other.plan)
+    }
+}
+
+/// What is known of a network's plans: a profile that trials add to, and the search on it.
+struct PlanModel<'a> {
+    network: &'a Network,
+    board: &'a Board,
+    profile: &'a mut Profile,
+    plans: Plans,
+    objective: Objective,
+    /// Why the search after the last trial failed.
+    failure: Option<Error>,
+}
+
+impl PlanModel<'_> {
+    fn candidate(&self, plan: &Plan) -> Candidate {
+        Candidate { plan: plan.clone(), schedule: self.plans.problem.schedule(plan) }
+    }
+
+    /// How far a plan is from the objective, as a time: the geometric mean of what counts, with its weights.
+    fn distance(&self, plan: &Plan) -> Nanoseconds {
+        // In microseconds instead of seconds, so that small networks do not drown in rounding.
+        Nanoseconds::from_seconds(1e6 * score(self.objective, plan).exp())
+    }
+
+    fn is_tried(&self, plan: &Plan) -> bool {
+        self.plans.lessons.tried.iter().any(|tried| tried.is_same_pipeline(plan))
+    }
+
+    /// Takes over what a trial showed, and searches again.
+    fn search_again(&mut self, plan: &Plan, seen: &PlanTrial) -> Result<(), Error> {
+        replace_samples(self.profile, self.network, &seen.samples);
+        let mut lessons = std::mem::take(&mut self.plans.lessons);
+        lessons.add(plan, seen.measured.clone());
+        let (network, board) = (self.network, self.board);
+        let table = fit(self.profile, board, network.digest(), network.graph(), network.chain())?;
+        self.plans = Plans::search_again(network, board, &table, self.plans.aim, lessons)?;
+        Ok(())
+    }
+}
+
+impl Model for PlanModel<'_> {
+    type Configuration = Candidate;
+    type Seen = PlanTrial;
+
+    fn best(&mut self) -> Result<(Candidate, Nanoseconds), TuneError> {
+        if let Some(error) = self.failure.take() {
+            return Err(TuneError::Model(Box::new(error)));
+        }
+        // What counts as near the best throughput depends on what the best really is, so the shortest period is tried in any case.
+        let shortest = self.plans.allowed(&self.plans.front).pop();
+        let shortest = shortest.filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan));
+        if let Some(plan) = shortest {
+            return Ok((self.candidate(plan), Nanoseconds::ZERO));
+        }
+        let allowed = self.plans.allowed(&self.plans.front);
+        // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed again.
+        let best = choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied());
+        let best = best.or_else(|| self.plans.lessons.tried.first());
+        let best = best.ok_or_else(|| TuneError::Model(Box::new(Error::Incomplete { what: "plan to choose from" })))?;
+        Ok((self.candidate(best), self.distance(best)))
+    }
+
+    fn period(&self, candidate: &Candidate) -> Nanoseconds {
+        // With the times that it was seen to have. What does not keep to the constraints is no rival of what may.
+        let tried = self.plans.lessons.tried.iter().find(|tried| tried.is_same_pipeline(&candidate.plan));
+        let plan = tried.unwrap_or(&candidate.plan);
+        if self.plans.aim.constraints.allow(plan) { self.distance(plan) } else { Nanoseconds(u64::MAX) }
+    }
+
+    fn learn(&mut self, candidate: &Candidate, seen: &PlanTrial) {
+        let configuration = candidate.schedule.to_string();
+        let (expected, found) = (candidate.plan.period, seen.measured.period);
+        let latency = seen.measured.latency;
+        tracing::info!(objective = %self.objective, configuration, %expected, %found, %latency, "trial");
+        self.failure = self.search_again(&candidate.plan, seen).err();
+    }
+}
+
+/// Runs plans on this computer.
+struct Trials<'a> {
+    network: &'a Network,
+    board: &'a Board,
+    backend: &'a Arc<dyn Backend>,
+    control: &'a Control,
+    steps: Activity<'a>,
+    done: usize,
+    most: usize,
+}
+
+impl Oracle<Candidate, PlanTrial> for Trials<'_> {
+    fn measure(&mut self, candidate: &Candidate) -> Result<PlanTrial, TuneError> {
+        let Candidate { plan, schedule } = candidate;
+        let seen = trial::run(self.network, self.board, self.backend, schedule, plan, self.control);
+        let seen =
+            seen.map_err(|error| TuneError::Oracle { configuration: schedule.to_string(), source: Box::new(error) })?;
+        self.done += 1;
+        self.steps.set(self.done, self.most);
+        Ok(seen)
+    }
+}
+
+/// Adds samples to the network's profile; a newer sample of the same segment replaces the older one.
+fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentSample]) {
+    let digest = network.digest();
+    if let Some(measured) = profile.networks.iter_mut().find(|measured| measured.digest == digest) {
+        let is_same =
+            |a: &SegmentSample, b: &SegmentSample| a.processor == b.processor && a.start == b.start && a.end == b.end;
+        measured.samples.retain(|old| !samples.iter().any(|new| is_same(old, new)));
+        measured.samples.extend_from_slice(samples);
+    }
+}

@@ -1,0 +1,98 @@
+//! From an ONNX network and a machine to frames through it: measure, plan, stream, adapt.
+//!
+//! A [`Machine`] is a board, often this computer; a [`Network`] an ONNX file or a built-in one. [`Machine::plan`] measures the
+//! network if nobody did before, finds the best schedule for an [`Aim`], and tries it out; a [`Stream`] runs it. [`Control`] tells the
+//! caller what goes on, and ends it early.
+//!
+//! ```no_run
+//! use millstream::{Aim, Constraints, Control, EngineOptions, Machine, Network, Objective, ReadOptions, Stream, Tensor};
+//!
+//! let control = Control::new();
+//! let machine = Machine::detect()?;
+//! let network = Network::open("zoo:squeezenet", ReadOptions::default())?;
+//! machine.profile(&network, std::time::Duration::from_secs(5), &control)?;
+//! let within = Constraints { max_latency: Some(std::time::Duration::from_secs(1).into()), ..Constraints::default() };
+//! let scheduled = machine.plan(network, &Aim::best(Objective::Throughput).within(within), &control)?;
+//! let stream = Stream::start(&machine, &scheduled, &EngineOptions::default())?;
+//! let is_over = std::sync::atomic::AtomicBool::new(false);
+//! std::thread::scope(|scope| {
+//!     let is_over = &is_over;
+//!     scope.spawn(|| stream.adapt(&|| is_over.load(std::sync::atomic::Ordering::Relaxed), &control));
+//!     let frame = || vec![Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])];
+//!     for result in stream.run((0..50).map(|_| frame())) {
+//!         println!("frame {}: {:?}", result.sequence, result.outcome.map(|outputs| outputs[0].shape().clone()));
+//!     }
+//!     is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+//! });
+//! println!("{}: {}", scheduled.document.configuration, stream.latency());
+//! # Ok::<(), millstream::Error>(())
+//! ```
+//!
+//! Several networks share a board with [`plan_shared`]; [`run()`] streams frames through one or several schedules at once and checks
+//! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
+//! is a set of one in all of them.
+//!
+//! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `wgpu` on graphics devices, `highs` brings the
+//! integer programs of operator mapping, which give stronger bounds. Without engines, networks can be planned for on costs that are
+//! known, and simulated.
+//!
+//! Invariants: nothing is printed; every error is an [`Error`]; files are written whole or not at all.
+
+mod aim;
+mod backends;
+mod clocks;
+mod contest;
+mod control;
+mod document;
+mod engine;
+mod error;
+pub mod files;
+mod inputs;
+mod learning;
+mod loading;
+mod machine;
+mod measuring;
+mod network;
+mod planning;
+mod plans;
+pub mod profile_cache;
+mod profiling;
+mod run;
+mod scheduled;
+mod sharing;
+mod simulating;
+mod sizes;
+mod steady;
+mod stream;
+mod sweeping;
+mod trial;
+mod tuning;
+
+pub use aim::Aim;
+pub use clocks::{choose_clocks, clocks_text};
+pub use contest::{BusyLoops, ContenderReport, NetworkContest, SlowCore, compare, with_slow_cores};
+pub use control::{Control, Event, Progress, ProgressUnit};
+pub use document::document;
+pub use error::Error;
+pub use inputs::Inputs;
+pub use loading::{Loaded, RunSource};
+pub use machine::Machine;
+pub use millstream_backend::Tensor;
+pub use millstream_onnx::ReadOptions;
+pub use millstream_pipeline::{Constraints, Objective};
+pub use millstream_runtime::EngineOptions;
+pub use network::Network;
+pub use planning::{PlanOn, Planned, plan, plan_with_clocks};
+pub use plans::Plans;
+pub use profiling::{CostSource, PROFILE_BUDGET, provenance, read_profile};
+pub use run::{
+    AdaptationReport, Camera, ExpectedReport, LatencySummary, NetworkOutcome, NetworkRun, OperatorReport,
+    RUN_REPORT_FORMAT, RUN_REPORT_VERSION, RunLength, RunOptions, RunReport, StageReport, Taken, WarmUp, WhenLate,
+    frame_log, replica_text, run,
+};
+pub use scheduled::{Scheduled, read_schedules};
+pub use sharing::{Share, Shared, plan_shared};
+pub use simulating::{SimulateOptions, Simulated, simulate};
+pub use sizes::{Sizes, read_sizes};
+pub use stream::Stream;
+pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

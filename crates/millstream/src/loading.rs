@@ -1,0 +1,125 @@
+//! The schedules that a run needs: of one network, of several that share a board, of several sizes, or made on the spot.
+
+use std::path::{Path, PathBuf};
+
+use millstream_onnx::ReadOptions;
+use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
+
+use crate::error::InFile;
+use crate::planning::{PlanOn, plan};
+use crate::scheduled::read_schedules;
+use crate::sizes::{are_sizes_of, read_sizes, sizes_text};
+use crate::{Aim, Control, Error, Event, Inputs, Machine, Network, Scheduled, files};
+
+/// What is to run.
+#[derive(Debug, Clone)]
+pub struct RunSource {
+    /// The file of the schedule, or of several.
+    pub schedule: PathBuf,
+    /// Whether nobody named that file: then it may be missing, or be of another network than the model.
+    pub is_usual_file: bool,
+    /// Where the network is, if not where the schedule says.
+    pub model: Option<String>,
+    /// How the network is read; its sizes choose among schedules for several.
+    pub options: ReadOptions,
+    /// Its frames, if they are not made up.
+    pub inputs: Inputs,
+}
+
+/// Schedules to run: networks that share a set run at once, sets one after the other.
+pub struct Loaded {
+    /// The sets.
+    pub sets: Vec<Vec<Scheduled>>,
+    /// Whether the sets are of one network at several sizes.
+    pub has_sizes: bool,
+}
+
+impl Loaded {
+    /// Loads what a source names. A model without a schedule of its own is planned for on the spot.
+    ///
+    /// # Errors
+    /// [`Error::File`] or [`Error::Io`] if the file is not usable, [`Error::Unfit`] if it has nothing for the sizes or the frames; as
+    /// [`Machine::plan`] if there is no schedule.
+    pub fn read(machine: &Machine, source: &RunSource, control: &Control) -> Result<Self, Error> {
+        let path = &source.schedule;
+        let text = files::read(path);
+        if let (Some(model), true) = (&source.model, source.is_usual_file)
+            && !text.as_ref().is_ok_and(|text| are_sizes_of(text, model))
+        {
+            let planned = read_or_plan(machine, source, model, text.ok().as_deref(), control)?;
+            return Ok(Self { sets: vec![vec![planned]], has_sizes: false });
+        }
+        let text = text?;
+        if SizesDocument::is_one(&text) {
+            return Self::of_sizes(machine, source, &text);
+        }
+        if ScheduleSetDocument::is_one(&text) {
+            source.refuse_for_several().in_file(path)?;
+        }
+        let set = read_schedules(path, machine.board(), &mut |document| source.network(document).in_file(path))?;
+        Ok(Self { sets: vec![set], has_sizes: false })
+    }
+
+    /// The schedules of a file for several sizes, as far as the source asks for them.
+    fn of_sizes(machine: &Machine, source: &RunSource, text: &str) -> Result<Self, Error> {
+        let path: &Path = &source.schedule;
+        if let Some(model) = source.model.as_deref().filter(|model| !are_sizes_of(text, model)) {
+            return Err(Error::Unfit(format!("the plans are for another network than {model}"))).in_file(path);
+        }
+        let set = read_sizes(path, &source.sizes(), &source.inputs, machine.board())?;
+        let has_sizes = set.len() > 1;
+        Ok(Self { sets: set.into_iter().map(|own| vec![own]).collect(), has_sizes })
+    }
+}
+
+impl RunSource {
+    /// The sizes that are named.
+    fn sizes(&self) -> Vec<(String, usize)> {
+        self.options.dimensions.clone().into_iter().collect()
+    }
+
+    /// The network that a schedule is for.
+    fn network(&self, document: &ScheduleDocument) -> Result<Network, Error> {
+        let network = match &self.model {
+            Some(model) => Network::open(model, self.options.clone())?,
+            None if self.sizes().iter().any(|size| !document.model.dimensions.contains(size)) => {
+                let planned = sizes_text(&document.model);
+                return Err(Error::Unfit(format!("the schedule is for {planned}, not for other sizes")));
+            }
+            None => Network::of_schedule(&document.model)?,
+        };
+        network.with_inputs(&self.inputs)
+    }
+
+    /// What can't be said of several networks at once.
+    fn refuse_for_several(&self) -> Result<(), Error> {
+        if self.model.is_some() {
+            return Err(Error::Unfit("the file names its networks; leave the model out".to_owned()));
+        }
+        if !self.inputs.files.is_empty() {
+            return Err(Error::Unfit("frames are for one network; the file has several".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// A model with the schedule of the usual file, which may be of another model or not be there at all: then with one made on the spot.
+fn read_or_plan(
+    machine: &Machine,
+    source: &RunSource,
+    model: &str,
+    text: Option<&str>,
+    control: &Control,
+) -> Result<Scheduled, Error> {
+    let network = Network::open(model, source.options.clone())?;
+    let known = text.and_then(|text| ScheduleDocument::from_json(text).ok());
+    let own = known.filter(|document| document.model.digest == network.digest());
+    let network = network.with_inputs(&source.inputs)?;
+    if let Some(document) = own {
+        return Scheduled::alone(network, document, machine.board()).in_file(&source.schedule);
+    }
+    machine.check_usable()?;
+    control.tell(&Event::Planning { network: network.name() });
+    let planned = plan(machine, &network, &Aim::default(), PlanOn::ThisMachine, control)?;
+    Scheduled::alone(network, planned.document, machine.board())
+}

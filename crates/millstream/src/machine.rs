@@ -1,0 +1,66 @@
+//! The board that networks run on, which is this computer, or one that is only described.
+
+use std::path::Path;
+
+use millstream_board::Board;
+use millstream_machine::usable_cores;
+
+use crate::error::InFile;
+use crate::{Error, files};
+
+/// A board, with what can be done with it from here.
+///
+/// A board that is not this computer can be planned for and simulated; measuring and running need its cores to be here.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    board: Board,
+}
+
+impl Machine {
+    /// This computer, with its graphics devices.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] if the system does not tell what it has.
+    pub fn detect() -> Result<Self, Error> {
+        Self::detect_with(false)
+    }
+
+    /// The same; with graphics devices that the CPU's own cores emulate if `has_software_gpus`, which is of use for tests.
+    ///
+    /// # Errors
+    /// As [`Machine::detect`].
+    pub fn detect_with(has_software_gpus: bool) -> Result<Self, Error> {
+        let board = millstream_machine::detect()?;
+        Ok(Self { board: board.with_accelerators(crate::backends::accelerators(has_software_gpus))? })
+    }
+
+    /// A board that is known.
+    pub fn of_board(board: Board) -> Self {
+        Self { board }
+    }
+
+    /// The board of a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::File`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        Ok(Self { board: Board::from_json(&files::read(path)?).in_file(path)? })
+    }
+
+    /// What it consists of.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Whether this process may run on all the board's cores; measuring and running need that.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`] with the first core that it may not use.
+    pub fn check_usable(&self) -> Result<(), Error> {
+        let allowed = usable_cores().unwrap_or_default();
+        match self.board.cores().find(|core| !allowed.contains(&core.id)) {
+            None => Ok(()),
+            Some(core) => Err(Error::NotHere { core: core.id, board: self.board.name().to_owned(), allowed }),
+        }
+    }
+}

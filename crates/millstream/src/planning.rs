@@ -1,0 +1,132 @@
+//! Plans for networks: measured and tried on this computer, or searched on costs that are known.
+
+use millstream_cost::{Clocks, CostTable};
+use millstream_pipeline::{ClockedPlan, Objective, Plan};
+use millstream_schedule::ScheduleDocument;
+
+use crate::backends::Backends;
+use crate::error::InFile;
+use crate::learning::refine;
+use crate::profiling::{PROFILE_BUDGET, cached_or_measured, read_profile};
+use crate::{Aim, Control, CostSource, Error, Event, Machine, Network, Plans, Scheduled, choose_clocks, profile_cache};
+
+/// Where the costs of a plan come from.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum PlanOn<'a> {
+    /// This computer: the network's cached profile or a new one, and trials of what the search finds.
+    #[default]
+    ThisMachine,
+    /// The same with a new profile in any case.
+    ThisMachineAnew,
+    /// Costs that are known already. Nothing runs.
+    Costs(CostSource<'a>),
+}
+
+/// A network's plans, and the one that was chosen.
+pub struct Planned {
+    /// The search's results.
+    pub plans: Plans,
+    /// The plan that suits the aim.
+    pub plan: Plan,
+    /// Its file.
+    pub document: ScheduleDocument,
+    /// The front over all clocks, if clocks were chosen.
+    pub clocked_front: Option<Vec<ClockedPlan>>,
+}
+
+impl Machine {
+    /// Finds the best schedule of a network on this machine: measures the network if it is not known, searches, and tries out what
+    /// it finds.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`] if the board is not this computer, [`Error::Pipeline`] if nothing keeps to the constraints.
+    pub fn plan(&self, network: Network, aim: &Aim, control: &Control) -> Result<Scheduled, Error> {
+        let planned = plan(self, &network, aim, PlanOn::ThisMachine, control)?;
+        Scheduled::alone(network, planned.document, self.board())
+    }
+}
+
+/// Finds the best schedule of a network on a board.
+///
+/// # Errors
+/// As [`Machine::plan`], and [`Error::File`] if costs can't be read.
+pub fn plan(
+    machine: &Machine,
+    network: &Network,
+    aim: &Aim,
+    on: PlanOn<'_>,
+    control: &Control,
+) -> Result<Planned, Error> {
+    let board = machine.board();
+    let plans = match on {
+        PlanOn::ThisMachine => tried(machine, network, false, aim, control)?,
+        PlanOn::ThisMachineAnew => tried(machine, network, true, aim, control)?,
+        PlanOn::Costs(CostSource::Profile(path)) => {
+            read_profile(path)?.check_board(board).in_file(path)?;
+            let table = CostSource::Profile(path).table(network, board)?;
+            Plans::search(network, board, &table, *aim).in_file(path)?
+        }
+        PlanOn::Costs(costs) => Plans::search(network, board, &costs.table(network, board)?, *aim)?,
+    };
+    chosen(machine, network, plans, aim, Clocks::new(), None)
+}
+
+/// The same on costs that are known, choosing the clocks of clusters as well.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_with_clocks(
+    machine: &Machine,
+    network: &Network,
+    aim: &Aim,
+    costs: CostSource<'_>,
+) -> Result<Planned, Error> {
+    let board = machine.board();
+    let aim = &Aim { wants_energy: true, ..*aim };
+    let table = costs.table(network, board)?;
+    let (clocks, front) = choose_clocks(network, board, &table, aim)?;
+    let plans = Plans::search(network, board, &table.at_clocks(board, &clocks), *aim)?;
+    chosen(machine, network, plans, aim, clocks, Some(front))
+}
+
+fn chosen(
+    machine: &Machine,
+    network: &Network,
+    plans: Plans,
+    aim: &Aim,
+    clocks: Clocks,
+    clocked_front: Option<Vec<ClockedPlan>>,
+) -> Result<Planned, Error> {
+    let plan = plans.chosen(aim.objective)?.clone();
+    let (_, document) = plans.document(&plan, aim.objective, network, machine.board());
+    Ok(Planned { plans, plan, document: ScheduleDocument { clocks, ..document }, clocked_front })
+}
+
+/// Plans from a cached or new profile, tried out on this machine.
+fn tried(machine: &Machine, network: &Network, is_fresh: bool, aim: &Aim, control: &Control) -> Result<Plans, Error> {
+    machine.check_usable()?;
+    let board = machine.board();
+    if let Some(known) = profile_cache::load(network, board).filter(|_| !is_fresh) {
+        control.tell(&Event::CachedProfile { created: &known.provenance.created });
+    }
+    let (mut profile, backends) = cached_or_measured(network, board, is_fresh, PROFILE_BUDGET, control)?;
+    backends.choose_threads(network, board, &profile)?;
+    let objectives: &[Objective] = &[aim.objective];
+    let plans = refine(network, board, &backends.all, &mut profile, objectives, *aim, control)?;
+    profile_cache::store(&profile, network, board);
+    Ok(plans)
+}
+
+/// Costs from the cached profile or a new one, and what runs operators. `is_fresh`: from a new one in any case.
+pub(crate) fn measured_costs(
+    machine: &Machine,
+    network: &Network,
+    is_fresh: bool,
+    control: &Control,
+) -> Result<(CostTable, Backends), Error> {
+    machine.check_usable()?;
+    let board = machine.board();
+    let (profile, backends) = cached_or_measured(network, board, is_fresh, PROFILE_BUDGET, control)?;
+    profile_cache::store(&profile, network, board);
+    Ok((backends.choose_threads(network, board, &profile)?, backends))
+}

@@ -1,0 +1,140 @@
+//! From costs to plans: the search, and what is chosen from its front.
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::CostTable;
+use millstream_pipeline::{
+    Nanojoules, Objective, Plan, Problem, best_period, choose, energy_front, pareto_front, teams_of,
+};
+use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
+
+use crate::document::document;
+use crate::{Aim, Error, Network};
+
+/// How much more energy than necessary a plan may cost.
+pub(crate) const ENERGY_TOLERANCE: f64 = 0.01;
+
+/// What a search found for a network on a board.
+pub struct Plans {
+    /// The search's problem.
+    pub problem: Problem,
+    /// The plans that no other beats, in period, latency and, if it was asked for, energy. What was tried has the numbers that it was
+    /// seen to have.
+    pub front: Vec<Plan>,
+    /// The costs that were searched on.
+    pub table: CostTable,
+    /// Shortest period that the search can find under these costs.
+    pub lower_bound_seconds: f64,
+    /// What was asked for.
+    pub aim: Aim,
+    pub(crate) lessons: Lessons,
+}
+
+/// What trials have shown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lessons {
+    /// Plans that were tried, with the numbers that they were seen to have.
+    pub(crate) tried: Vec<Plan>,
+    /// How many times longer stages of a team take than predicted.
+    teams: Vec<(Vec<ProcessorClass>, f64)>,
+}
+
+impl Lessons {
+    pub(crate) fn add(&mut self, plan: &Plan, measured: Plan) {
+        for (stage, seen) in plan.stages.iter().zip(&measured.stages).filter(|(stage, _)| stage.is_team) {
+            let (Some(predicted), Some(found)) = (stage.times.first(), seen.times.first()) else { continue };
+            let ratio = found.seconds() / predicted.seconds().max(1e-9);
+            match self.teams.iter_mut().find(|(team, _)| *team == stage.replicas) {
+                // The prediction had the earlier lessons in it.
+                Some((_, factor)) => *factor *= ratio,
+                None => self.teams.push((stage.replicas.clone(), ratio)),
+            }
+        }
+        self.tried.push(measured);
+    }
+}
+
+impl Plans {
+    /// Searches on given costs.
+    ///
+    /// # Errors
+    /// [`Error::Pipeline`] if nothing keeps to the constraints.
+    pub fn search(network: &Network, board: &Board, table: &CostTable, aim: Aim) -> Result<Self, Error> {
+        let plans = Self::search_again(network, board, table, aim, Lessons::default())?;
+        plans.aim.constraints.among(&plans.front)?;
+        Ok(plans)
+    }
+
+    /// Searches with what trials have shown.
+    pub(crate) fn search_again(
+        network: &Network,
+        board: &Board,
+        table: &CostTable,
+        aim: Aim,
+        mut lessons: Lessons,
+    ) -> Result<Self, Error> {
+        let mut problem = Problem::with_teams(network.graph(), network.chain(), board, table, &teams_of(board))?;
+        lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
+        let lower_bound_seconds = best_period(&problem)?.period.seconds();
+
+        let mut plans = match aim.wants_energy {
+            // Later on, what was tried may show that nothing keeps to the constraints.
+            true => energy_front(&problem, &aim.constraints, ENERGY_TOLERANCE)
+                .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
+            false => pareto_front(&problem)?,
+        };
+        plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
+        // What was measured of a plan changes its energy as well.
+        lessons.tried.iter_mut().for_each(|plan| plan.energy = problem.energy(plan));
+        plans.extend_from_slice(&lessons.tried);
+        let front = if aim.wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
+        Ok(Self { front, lessons, problem, table: table.clone(), lower_bound_seconds, aim })
+    }
+
+    /// The plan for an objective: among those that were tried, if any were.
+    ///
+    /// # Errors
+    /// [`Error::Pipeline`] if nothing that is left keeps to the constraints.
+    pub fn chosen(&self, objective: Objective) -> Result<&Plan, Error> {
+        let tried = self.allowed(&self.lessons.tried);
+        let plans = if tried.is_empty() { self.allowed(&self.front) } else { tried };
+        if let Some(plan) = choose(&plans, objective).and_then(|index| plans.get(index)) {
+            return Ok(plan);
+        }
+        // What was tried may have turned out not to keep to the constraints.
+        self.aim.constraints.among(&self.front)?;
+        Err(Error::Incomplete { what: "plan to choose from" })
+    }
+
+    /// The plan on the front that is best for an objective, tried or not.
+    pub fn best_on_front(&self, objective: Objective) -> Option<&Plan> {
+        let plans = self.allowed(&self.front);
+        choose(&plans, objective).and_then(|index| plans.get(index).copied())
+    }
+
+    /// The plans that keep to the constraints.
+    pub(crate) fn allowed<'a>(&self, plans: &'a [Plan]) -> Vec<&'a Plan> {
+        plans.iter().filter(|plan| self.aim.constraints.allow(plan)).collect()
+    }
+
+    /// The schedule of a plan, and its file.
+    pub fn document(
+        &self,
+        plan: &Plan,
+        objective: Objective,
+        network: &Network,
+        board: &Board,
+    ) -> (Schedule, ScheduleDocument) {
+        let schedule = self.problem.schedule(plan);
+        let replica_seconds = plan.stages.iter().map(|stage| stage.times.iter().map(|time| time.seconds()).collect());
+        let predicted = Prediction {
+            period_seconds: plan.period.seconds(),
+            latency_seconds: plan.latency.seconds(),
+            lower_bound_period_seconds: self.lower_bound_seconds.min(plan.period.seconds()),
+            replica_seconds: replica_seconds.collect(),
+            joules_per_frame: plan.energy.map(Nanojoules::joules),
+            watts: plan.watts(),
+        };
+        let document = document(&schedule, predicted, "exact", objective, network, board);
+        (schedule, document)
+    }
+}

@@ -1,0 +1,143 @@
+//! Frames through schedules: streamed, checked against sequential inference, measured.
+
+mod camera;
+mod frame_log;
+mod operators;
+mod options;
+mod reference;
+mod report;
+mod runner;
+mod sink;
+mod summary;
+
+pub use camera::{Camera, WhenLate};
+pub use frame_log::frame_log;
+pub use options::{RunLength, RunOptions, WarmUp};
+pub(crate) use reference::Reference;
+pub use report::{
+    AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, OperatorReport, RUN_REPORT_FORMAT,
+    RUN_REPORT_VERSION, RunReport, StageReport,
+};
+pub use sink::Taken;
+pub use summary::replica_text;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use millstream_schedule::{Schedule, ScheduleDocument};
+
+use crate::{Control, Error, Machine, Scheduled};
+use runner::Runner;
+
+/// Frames that are streamed if nobody says how many.
+const USUAL_FRAMES: u64 = 50;
+/// Rounds that a network may be ahead of the others that take turns with it, and how often it looks whether it is.
+const MOST_AHEAD: f64 = 1.0;
+const TURN: Duration = Duration::from_micros(200);
+
+/// What came of a network in a run.
+pub struct NetworkOutcome {
+    /// What was measured.
+    pub report: NetworkRun,
+    /// The schedule that was at work at the end.
+    pub schedule: Schedule,
+    /// Its file.
+    pub document: ScheduleDocument,
+    /// Its frames, in order.
+    pub frames: Vec<Taken>,
+    /// [`Error::Unexpected`] if results were not as expected.
+    pub verdict: Result<(), Error>,
+}
+
+/// Streams frames through the schedules of networks that share a machine, often of a single one. Every result is compared with
+/// sequential inference, and everything is measured while all networks are at work: they go on until the slowest has had enough.
+///
+/// # Errors
+/// [`Error::Different`] at the first wrong result; whatever keeps a schedule from running. Unexpected results
+/// ([`RunOptions::expected`]) are no error here: all frames get through first.
+pub fn run(
+    machine: &Machine,
+    set: &[Scheduled],
+    options: &RunOptions,
+    control: &Control,
+) -> Result<Vec<NetworkOutcome>, Error> {
+    machine.check_usable()?;
+    let mut runners = set
+        .iter()
+        .map(|scheduled| Runner::start(machine.board(), scheduled, options, control))
+        .collect::<Result<Vec<_>, Error>>()?;
+
+    let pace = Pace::new(set, &runners, options, control);
+    let streamed: Vec<Result<(), Error>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = runners
+            .iter_mut()
+            .enumerate()
+            .map(|(index, runner)| {
+                let pace = &pace;
+                scope.spawn(move || {
+                    let streamed = runner.stream(&|count| pace.is_over(index, count));
+                    pace.has_failed.fetch_or(streamed.is_err(), Ordering::Relaxed);
+                    streamed
+                })
+            })
+            .collect();
+        let panicked = |_| Error::Defect("a network's thread panicked".to_owned());
+        threads.into_iter().map(|thread| thread.join().map_err(panicked).flatten()).collect()
+    });
+    streamed.into_iter().collect::<Result<(), Error>>()?;
+    runners.into_iter().map(Runner::finish).collect()
+}
+
+/// When each of the networks has had enough frames, and who waits for whom.
+struct Pace<'a> {
+    set: &'a [Scheduled],
+    /// Frames of each network so far.
+    counts: Vec<AtomicU64>,
+    /// Frames that each should have, if no time is given.
+    wanted: Vec<u64>,
+    time: Option<Duration>,
+    begin: Instant,
+    /// A network that fails ends the others as well.
+    has_failed: AtomicBool,
+    control: &'a Control,
+}
+
+impl<'a> Pace<'a> {
+    fn new(set: &'a [Scheduled], runners: &[Runner<'_>], options: &RunOptions, control: &'a Control) -> Self {
+        let time = if let RunLength::Time(time) = options.length { Some(time) } else { None };
+        Self {
+            set,
+            counts: set.iter().map(|_| AtomicU64::new(0)).collect(),
+            wanted: runners.iter().map(Runner::frames_wanted).collect(),
+            time,
+            begin: Instant::now(),
+            has_failed: AtomicBool::new(false),
+            control,
+        }
+    }
+
+    /// Whether a network with so many frames has had enough. Waits while it is ahead of those that it takes turns with.
+    fn is_over(&self, index: usize, count: u64) -> bool {
+        self.counts[index].store(count, Ordering::Relaxed);
+        while self.set[index].takes_turns && self.is_ahead(index, count) && !self.is_enough() {
+            std::thread::sleep(TURN);
+        }
+        self.is_enough()
+    }
+
+    fn is_enough(&self) -> bool {
+        let has_enough = |(count, wanted): (&AtomicU64, &u64)| count.load(Ordering::Relaxed) >= *wanted;
+        let is_enough = match self.time {
+            Some(time) => self.begin.elapsed() >= time,
+            None => self.counts.iter().zip(&self.wanted).all(has_enough),
+        };
+        is_enough || self.has_failed.load(Ordering::Relaxed) || self.control.is_cancelled()
+    }
+
+    /// Who takes turns lets the others keep up, so that frames pass as the weights say.
+    fn is_ahead(&self, index: usize, count: u64) -> bool {
+        let rounds = |(own, count): (&Scheduled, &AtomicU64)| count.load(Ordering::Relaxed) as f64 / own.weight;
+        let least = self.set.iter().zip(&self.counts).map(rounds).fold(f64::INFINITY, f64::min);
+        count as f64 / self.set[index].weight > least + MOST_AHEAD
+    }
+}

@@ -1,0 +1,52 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::run::camera::Camera;
+
+/// How frames are streamed through schedules, and what is done with their results.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// When it is enough.
+    pub length: RunLength,
+    /// Frames before the measurement; two for each processor and two more if `None`.
+    pub warm_up: Option<WarmUp>,
+    /// How frames arrive; if `None`, always another one is there.
+    pub camera: Option<Camera>,
+    /// The longest that a frame may take, for networks without a deadline of their own.
+    pub deadline: Option<Duration>,
+    /// Whether schedules change while frames flow, when conditions change. It needs a cached profile.
+    pub is_adaptive: bool,
+    /// Frames between the first stage's start and the last one's end; see [`EngineOptions`](millstream_runtime::EngineOptions).
+    pub frames_in_flight: Option<usize>,
+    /// A folder that results are written into.
+    pub output: Option<PathBuf>,
+    /// Results to compare with: a file, or a folder that an earlier run wrote.
+    pub expected: Option<PathBuf>,
+    /// How far floats may be from what is expected, relative to the largest element; by their type if `None`.
+    pub tolerance: Option<f64>,
+    /// Whether results say what each processor did, for traces.
+    pub keeps_steps: bool,
+    /// Whether operators are measured in their stages, after the frames.
+    pub measures_operators: bool,
+}
+
+/// When a run has had enough frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunLength {
+    /// After 50 frames; after each of the user's frames once, if their results are written or expected.
+    #[default]
+    Usual,
+    /// After so many frames.
+    Frames(u64),
+    /// After so long.
+    Time(Duration),
+}
+
+/// Frames before a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmUp {
+    /// So many.
+    Frames(u64),
+    /// As many as pass in so long.
+    Time(Duration),
+}

@@ -1,0 +1,236 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use millstream_backend::{Backend, Observed};
+use millstream_board::Board;
+use millstream_cost::CostTable;
+use millstream_frames::Golden;
+use millstream_machine::PowerSensors;
+use millstream_runtime::{Engine, EngineOptions, TuningEvent};
+use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
+
+use crate::backends::Backends;
+use crate::document::document;
+use crate::run::reference::Reference;
+use crate::run::sink::Sink;
+use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
+use crate::tuning::{ModelPlanner, policy};
+use crate::{Control, Error, Event, Network, Scheduled, clocks, engine, profile_cache};
+
+/// Between two looks at the power sensors.
+const POWER_WINDOW: Duration = Duration::from_millis(200);
+
+/// One network of a run, with everything that it needs.
+pub(super) struct Runner<'a> {
+    board: &'a Board,
+    scheduled: &'a Scheduled,
+    options: &'a RunOptions,
+    control: &'a Control,
+    backend: Arc<dyn Observed>,
+    /// To plan with while frames flow.
+    costs: Option<CostTable>,
+    reference: Arc<Reference>,
+    engine: Engine,
+    /// Frames of the warm-up.
+    first: u64,
+    /// From the beginning to the first result; `None` without a warm-up.
+    start_up: Option<Duration>,
+    sink: Sink,
+    pub(super) events: Vec<TuningEvent>,
+    /// Mean power of the machine's processors, where it has sensors.
+    watts: Option<f64>,
+}
+
+impl<'a> Runner<'a> {
+    /// Prepares the network, and warms its stages up.
+    pub(super) fn start(
+        board: &'a Board,
+        scheduled: &'a Scheduled,
+        options: &'a RunOptions,
+        control: &'a Control,
+    ) -> Result<Self, Error> {
+        let begin = Instant::now();
+        let Scheduled { network, schedule, document, .. } = scheduled;
+        let profile = profile_cache::load(network, board);
+        if options.is_adaptive && profile.is_none() {
+            return Err(Error::NoProfile { network: network.name().to_owned(), board: board.name().to_owned() });
+        }
+        let backends = Backends::open(board, network.model(), profile.as_ref())?;
+        let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
+        let backend = backends.observed;
+        for advice in clocks::unset_clocks(&document.clocks, board) {
+            control.warn(&advice);
+        }
+
+        let reference = Arc::new(Reference::new(network, &*backend, board)?);
+        let golden = golden(options, network, &*backend, board)?;
+        let engine_options = EngineOptions {
+            frames_in_flight: options.frames_in_flight,
+            keeps_steps: options.keeps_steps,
+            takes_over: true,
+            ..EngineOptions::default()
+        };
+        let engine = engine::start(network, board, schedule, &backends.all, &engine_options)?;
+        let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
+        let start_up = first_result.map(|moment| moment.saturating_duration_since(begin));
+        let sink = Sink::new(&reference).writing_to(options.output.clone()).expecting(golden, options.tolerance);
+        let costs = costs.filter(|_| options.is_adaptive);
+        let (events, watts) = (Vec::new(), None);
+        Ok(Self {
+            board,
+            scheduled,
+            options,
+            control,
+            backend,
+            costs,
+            reference,
+            engine,
+            first,
+            start_up,
+            sink,
+            events,
+            watts,
+        })
+    }
+
+    /// How many frames are streamed if no time is given: each of the user's once if that is what the results are for.
+    pub(super) fn frames_wanted(&self) -> u64 {
+        let different = self.reference.different_frames() as u64;
+        let has_own_frames = self.scheduled.network.has_own_frames();
+        let is_for_results = has_own_frames && (self.options.output.is_some() || self.options.expected.is_some());
+        match self.options.length {
+            RunLength::Frames(frames) => frames,
+            _ if is_for_results => different,
+            _ => USUAL_FRAMES.max(if has_own_frames { different } else { 0 }),
+        }
+    }
+
+    /// Streams frames, checks each result, and adapts the schedule meanwhile if there are costs to plan with.
+    pub(super) fn stream(&mut self, is_enough: &(dyn Fn(u64) -> bool + Sync)) -> Result<(), Error> {
+        let is_over = AtomicBool::new(false);
+        let (engine, control, sink) = (&self.engine, self.control, &mut self.sink);
+        let Scheduled { network, document, .. } = self.scheduled;
+        let planner =
+            self.costs.as_ref().map(|costs| ModelPlanner::new(network, self.board, costs, document.objective));
+        std::thread::scope(|scope| {
+            let adapting = planner.map(|mut planner| {
+                let is_over = || is_over.load(Ordering::Relaxed);
+                let policy = policy(document.objective);
+                scope.spawn(move || {
+                    engine.tune(&mut planner, &policy, &is_over, &mut |event| control.tell(&Event::Tuning(event)))
+                })
+            });
+            let power = scope.spawn(|| mean_power(&is_over));
+
+            let streamed = match self.options.camera {
+                None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
+                Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
+            };
+            is_over.store(true, Ordering::Relaxed);
+            if let Some(thread) = adapting {
+                let tuned = thread.join().map_err(|_| Error::Defect("the tuner panicked".to_owned()))?;
+                self.events = tuned?;
+            }
+            self.watts = power.join().ok().flatten();
+            streamed
+        })
+    }
+
+    /// Puts together what was seen.
+    pub(super) fn finish(self) -> Result<NetworkOutcome, Error> {
+        let Scheduled { network, schedule, document, .. } = self.scheduled;
+        let at_work = self.engine.schedule()?;
+        let (metrics, warnings) = (self.engine.metrics(), self.engine.warnings());
+        let document = match &self.costs {
+            Some(costs) if at_work != *schedule => adapted(document, &at_work, network, self.board, costs)?,
+            _ => document.clone(),
+        };
+        drop(self.engine);
+
+        let seen = summary::Seen {
+            scheduled: self.scheduled,
+            options: self.options,
+            document: &document,
+            at_work: &at_work,
+            sink: &self.sink,
+            metrics: &metrics,
+            events: &self.events,
+            warnings,
+            watts: self.watts,
+            start_up: self.start_up,
+        };
+        let mut report = seen.report();
+        if self.options.measures_operators {
+            let frame = network.first_frame(&*self.backend, self.board)?;
+            report.operators = operators::measure(network.graph(), &at_work, &*self.backend, frame)?;
+        }
+        let verdict = self.sink.verdict();
+        Ok(NetworkOutcome { report, schedule: at_work, document, frames: self.sink.taken, verdict })
+    }
+}
+
+/// The results that the user expects.
+fn golden(
+    options: &RunOptions,
+    network: &Network,
+    backend: &dyn Backend,
+    board: &Board,
+) -> Result<Option<Golden>, Error> {
+    let Some(path) = &options.expected else { return Ok(None) };
+    Ok(Some(Golden::read(path, network.graph(), network.frames(backend, board)?)?))
+}
+
+/// Fills every worker's caches and memory pools. Returns how many frames that took, and when the first result was there.
+pub(crate) fn warm_up(
+    engine: &Engine,
+    reference: &Reference,
+    wanted: Option<WarmUp>,
+    control: &Control,
+) -> Result<(u64, Option<Instant>), Error> {
+    let begin = Instant::now();
+    let usual = WarmUp::Frames(2 * engine.schedule()?.processors().count() as u64 + 2);
+    let is_enough = |count: u64| match wanted.unwrap_or(usual) {
+        WarmUp::Frames(frames) => count >= frames,
+        WarmUp::Time(time) => begin.elapsed() >= time,
+    };
+    let mut count = 0;
+    let supply = std::iter::from_fn(|| {
+        let is_over = is_enough(count) || control.is_cancelled();
+        count += u64::from(!is_over);
+        (!is_over).then(|| reference.frame(count - 1))
+    });
+    let mut first_result = None;
+    for (number, result) in (0..).zip(engine.run(supply)) {
+        first_result.get_or_insert(result.received);
+        let outcome = result.outcome.map_err(|source| Error::Frame { label: reference.label(number), source });
+        reference.check(number, &outcome?)?;
+    }
+    engine.reset_metrics();
+    Ok((count, first_result))
+}
+
+/// What the machine's sensors show until somebody says that it is over; `None` without sensors.
+fn mean_power(is_over: &AtomicBool) -> Option<f64> {
+    let sensors = PowerSensors::detect()?;
+    let mut readings = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        readings.push(sensors.watts(POWER_WINDOW)?);
+    }
+    Some(readings.iter().sum::<f64>() / readings.len().max(1) as f64).filter(|watts| *watts > 0.0)
+}
+
+/// The document of the schedule that is at work at the end, with what the profile predicts of it.
+fn adapted(
+    before: &ScheduleDocument,
+    schedule: &Schedule,
+    network: &Network,
+    board: &Board,
+    costs: &CostTable,
+) -> Result<ScheduleDocument, Error> {
+    let evaluation = schedule.evaluate(network.graph(), costs)?;
+    let lower_bound = before.predicted.lower_bound_period_seconds.min(evaluation.period.seconds());
+    let energy = schedule.energy(network.graph(), costs)?;
+    let predicted = Prediction::new(&evaluation, lower_bound).with_energy(energy);
+    Ok(document(schedule, predicted, "adaptive", before.objective, network, board))
+}

@@ -1,0 +1,128 @@
+//! What is done with the results of a run: checked, compared, written.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use millstream_backend::Tensor;
+use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
+use millstream_runtime::FrameResult;
+
+use crate::Error;
+use crate::run::reference::{Reference, describe};
+
+/// Frames with unexpected results that are told in full.
+const MOST_TOLD: usize = 3;
+
+/// Takes the results of one network, in the order of its frames.
+pub(crate) struct Sink {
+    reference: Arc<Reference>,
+    folder: Option<PathBuf>,
+    golden: Option<Golden>,
+    tolerance: Tolerance,
+    pub(crate) taken: Vec<Taken>,
+    pub(crate) largest_difference: f64,
+    pub(crate) golden_difference: f64,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) wrong_frames: usize,
+    /// Frames that never came to the engine.
+    pub(crate) dropped: u64,
+}
+
+/// A result without its tensors.
+#[derive(Debug)]
+pub struct Taken {
+    /// When and where it was worked on.
+    pub result: FrameResult,
+    /// What the frame is called.
+    pub label: String,
+    /// When the frame arrived, which is before it was submitted if it had to wait for room.
+    pub arrived: Instant,
+}
+
+impl Taken {
+    /// From the frame's arrival to its result.
+    pub fn latency_seconds(&self) -> f64 {
+        self.result.received.saturating_duration_since(self.arrived).as_secs_f64()
+    }
+}
+
+impl Sink {
+    /// A sink that only checks.
+    pub(crate) fn new(reference: &Arc<Reference>) -> Self {
+        Self {
+            reference: Arc::clone(reference),
+            folder: None,
+            golden: None,
+            tolerance: Tolerance::default(),
+            taken: Vec::new(),
+            largest_difference: 0.0,
+            golden_difference: 0.0,
+            mismatches: Vec::new(),
+            wrong_frames: 0,
+            dropped: 0,
+        }
+    }
+
+    /// The same with a folder for the results.
+    pub(crate) fn writing_to(self, folder: Option<PathBuf>) -> Self {
+        Self { folder, ..self }
+    }
+
+    /// The same with expected results.
+    pub(crate) fn expecting(self, golden: Option<Golden>, relative: Option<f64>) -> Self {
+        Self { golden, tolerance: Tolerance { relative, ..Tolerance::default() }, ..self }
+    }
+
+    /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted.
+    pub(crate) fn take(&mut self, number: u64, mut result: FrameResult, arrived: Option<Instant>) -> Result<(), Error> {
+        let outcome = std::mem::replace(&mut result.outcome, Ok(Vec::new()));
+        let label = self.reference.label(number);
+        let tensors = outcome.map_err(|source| Error::Frame { label: label.clone(), source })?;
+        self.largest_difference = self.largest_difference.max(self.reference.check(number, &tensors)?);
+        if let Some(golden) = &self.golden {
+            match golden.check(self.reference.place(number), &label, &tensors, self.tolerance)? {
+                Ok(largest) => self.golden_difference = self.golden_difference.max(largest),
+                Err(mismatch) => {
+                    self.wrong_frames += 1;
+                    if self.mismatches.len() < MOST_TOLD {
+                        self.mismatches.push(mismatch);
+                    }
+                }
+            }
+        }
+        if let Some(folder) = &self.folder {
+            let named: Vec<(String, Tensor)> = self.reference.outputs().iter().cloned().zip(tensors).collect();
+            write_results(folder, &label, &named)?;
+        }
+        let arrived = arrived.unwrap_or(result.submitted);
+        self.taken.push(Taken { result, label, arrived });
+        Ok(())
+    }
+
+    /// How many different frames the results are of.
+    pub(crate) fn different_frames(&self) -> usize {
+        self.reference.different_frames()
+    }
+
+    /// Whether everything was as expected; the error names the worst elements.
+    pub(crate) fn verdict(&self) -> Result<(), Error> {
+        let (Some(golden), true) = (&self.golden, self.wrong_frames > 0) else { return Ok(()) };
+        let told: Vec<String> = self
+            .mismatches
+            .iter()
+            .map(|wrong| format!("  '{}' of {}: {}", wrong.output, wrong.frame, describe(&wrong.difference)))
+            .collect();
+        Err(Error::Unexpected {
+            wrong: self.wrong_frames,
+            frames: self.taken.len(),
+            expected: golden.path().to_owned(),
+            detail: told.join("\n"),
+        })
+    }
+
+    /// Where expected results are from, if there are any.
+    pub(crate) fn golden(&self) -> Option<&Golden> {
+        self.golden.as_ref()
+    }
+}

@@ -1,0 +1,137 @@
+//! What a run showed, put together.
+
+use std::time::Duration;
+
+use millstream_runtime::{StageMetrics, TuningEvent, TuningEventKind};
+use millstream_schedule::{Replica, Schedule, ScheduleDocument};
+
+use crate::run::report::{AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, StageReport};
+use crate::run::sink::{Sink, Taken};
+use crate::run::{Camera, RunOptions};
+use crate::{Scheduled, steady};
+
+/// What was seen of a network.
+pub(super) struct Seen<'a> {
+    pub(super) scheduled: &'a Scheduled,
+    pub(super) options: &'a RunOptions,
+    /// Of the schedule that was at work at the end.
+    pub(super) document: &'a ScheduleDocument,
+    pub(super) at_work: &'a Schedule,
+    pub(super) sink: &'a Sink,
+    pub(super) metrics: &'a [StageMetrics],
+    pub(super) events: &'a [TuningEvent],
+    pub(super) warnings: Vec<String>,
+    pub(super) watts: Option<f64>,
+    pub(super) start_up: Option<Duration>,
+}
+
+impl Seen<'_> {
+    pub(super) fn report(self) -> NetworkRun {
+        let Self { scheduled, options, document, at_work, sink, .. } = self;
+        let network = &scheduled.network;
+        let latencies: Vec<f64> = sink.taken.iter().map(Taken::latency_seconds).collect();
+        let measured_period_seconds = measured_period(&sink.taken, at_work.processors().count());
+        let is_adapted = *at_work != scheduled.schedule;
+        let expected_period = scheduled.expected_period_seconds;
+
+        // A network's own deadline goes before the one that holds for all. What was dropped never came.
+        let deadline_seconds = scheduled.deadline_seconds.or(options.deadline.map(|deadline| deadline.as_secs_f64()));
+        let late = |deadline: f64| latencies.iter().filter(|latency| **latency > deadline).count() as u64;
+        let missed_deadlines = deadline_seconds.map(|deadline| late(deadline) + sink.dropped);
+
+        NetworkRun {
+            network: network.name().to_owned(),
+            dimensions: network.reference().dimensions,
+            configuration: document.configuration.clone(),
+            frames: sink.taken.len(),
+            different_frames: sink.different_frames(),
+            has_own_frames: network.has_own_frames(),
+            frames_per_second_offered: options.camera.map(|Camera { hertz, .. }| hertz),
+            dropped_frames: sink.dropped,
+            predicted_period_seconds: if is_adapted { document.predicted.period_seconds } else { expected_period },
+            measured_period_seconds,
+            predicted_latency_seconds: document.predicted.latency_seconds,
+            measured_latency_seconds: self.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
+            deadline_seconds,
+            missed_deadlines,
+            measured_joules_per_frame: self.watts.zip(measured_period_seconds).map(|(watts, period)| watts * period),
+            predicted_joules_per_frame: document.predicted.joules_per_frame,
+            largest_difference: sink.largest_difference,
+            checked_frames: sink.taken.len(),
+            expected: expected(sink),
+            stages: stages(at_work, document, self.metrics),
+            operators: Vec::new(),
+            adaptations: self.events.iter().map(adaptation).collect(),
+            start_up_seconds: self.start_up.map(|time| time.as_secs_f64()),
+            latency: LatencySummary::of(latencies),
+            warnings: self.warnings,
+        }
+    }
+}
+
+fn expected(sink: &Sink) -> Option<ExpectedReport> {
+    let golden = sink.golden()?;
+    Some(ExpectedReport {
+        path: golden.path().display().to_string(),
+        checked_frames: sink.taken.len(),
+        wrong_frames: sink.wrong_frames,
+        largest_difference: sink.golden_difference,
+    })
+}
+
+/// One entry per replica.
+fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetrics]) -> Vec<StageReport> {
+    let mut reports = Vec::new();
+    for (index, (stage, metrics)) in schedule.stages.iter().zip(metrics).enumerate() {
+        for (position, (replica, metrics)) in stage.replicas.iter().zip(&metrics.replicas).enumerate() {
+            reports.push(StageReport {
+                stage: index + 1,
+                processor: replica_text(replica),
+                predicted_seconds: document.predicted.replica(index, position).unwrap_or(f64::NAN),
+                measured_seconds: metrics.mean().as_secs_f64(),
+                frames: metrics.frames,
+                queue_wait_seconds: metrics.mean_queue_wait().as_secs_f64(),
+                utilisation: metrics.utilisation(),
+            });
+        }
+    }
+    reports
+}
+
+/// The processors of a replica with their cores, such as `B2 (cores 0 1) + G1`.
+pub fn replica_text(replica: &Replica) -> String {
+    let processors = replica.assignments.iter().map(|assignment| {
+        let processor = &assignment.processor;
+        let cores: Vec<String> = processor.cores.iter().map(ToString::to_string).collect();
+        match cores.as_slice() {
+            [] => processor.to_string(),
+            [core] => format!("{processor} (core {core})"),
+            cores => format!("{processor} (cores {})", cores.join(" ")),
+        }
+    });
+    processors.collect::<Vec<_>>().join(" + ")
+}
+
+/// Mean time between the ends of frames while they flow.
+fn measured_period(taken: &[Taken], workers: usize) -> Option<f64> {
+    let ends = taken.iter().filter_map(|taken| taken.result.spans.last()).map(|span| span.end).collect();
+    let stop = taken.last()?.result.submitted;
+    steady::interval(ends, workers, stop).map(|time| time.as_secs_f64())
+}
+
+fn adaptation(event: &TuningEvent) -> AdaptationReport {
+    let (what, configuration, period) = match &event.kind {
+        TuningEventKind::Drift { period, .. } => ("drift", None, Some(period)),
+        TuningEventKind::Trial { configuration, period } => ("trial", Some(configuration), Some(period)),
+        TuningEventKind::Settled { configuration, period } => ("settled", Some(configuration), Some(period)),
+        TuningEventKind::Refused { configuration, .. } => ("refused", Some(configuration), None),
+        _ => ("other", None, None),
+    };
+    AdaptationReport {
+        seconds: event.at.as_secs_f64(),
+        what: what.to_owned(),
+        configuration: configuration.cloned(),
+        period_seconds: period.map(Duration::as_secs_f64),
+        text: event.to_string(),
+    }
+}

@@ -1,0 +1,72 @@
+use std::path::Path;
+
+use millstream_board::Board;
+use millstream_schedule::{Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule};
+
+use crate::error::InFile;
+use crate::{Error, Network, files};
+
+/// A network with a schedule that fits it and the board; one of a set whose networks share a board, often the only one.
+pub struct Scheduled {
+    /// The network.
+    pub network: Network,
+    /// How it runs.
+    pub schedule: Schedule,
+    /// The schedule's file, with what is predicted.
+    pub document: ScheduleDocument,
+    /// Frames for each frame of a network with weight 1.
+    pub weight: f64,
+    /// The longest that a frame may take, if there is such a limit.
+    pub deadline_seconds: Option<f64>,
+    /// Whether others use the same processors.
+    pub takes_turns: bool,
+    /// Time between two frames that is expected beside all others.
+    pub expected_period_seconds: f64,
+}
+
+impl Scheduled {
+    /// A network that has the board for itself.
+    ///
+    /// # Errors
+    /// [`Error::Schedule`] if the schedule does not fit the network or the board.
+    pub fn alone(network: Network, document: ScheduleDocument, board: &Board) -> Result<Self, Error> {
+        let schedule = document.resolve(network.graph(), network.digest(), board)?;
+        Ok(Self {
+            network,
+            schedule,
+            weight: 1.0,
+            deadline_seconds: None,
+            takes_turns: false,
+            expected_period_seconds: document.predicted.period_seconds,
+            document,
+        })
+    }
+}
+
+/// Reads a file with one schedule, or with those of several networks, and opens the networks that they were made for. `network` is
+/// asked first: it may know better where a network is.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::File`] with what does not fit.
+pub fn read_schedules(
+    path: &Path,
+    board: &Board,
+    network: &mut dyn FnMut(&ScheduleDocument) -> Result<Network, Error>,
+) -> Result<Vec<Scheduled>, Error> {
+    let text = files::read(path)?;
+    if !ScheduleSetDocument::is_one(&text) {
+        let document = ScheduleDocument::from_json(&text).in_file(path)?;
+        let network = network(&document)?;
+        return Ok(vec![Scheduled::alone(network, document, board).in_file(path)?]);
+    }
+    let set = ScheduleSetDocument::from_json(&text).in_file(path)?;
+    let (takes_turns, rounds_per_second) = (set.takes_turns, set.rounds_per_second);
+    let mut load = |own: SharedSchedule| {
+        let SharedSchedule { weight, deadline_seconds, schedule: document } = own;
+        let alone = Scheduled::alone(network(&document)?, document, board).in_file(path)?;
+        // Who takes turns passes frames as often as all rounds allow.
+        let expected = if takes_turns { 1.0 / (rounds_per_second * weight) } else { alone.expected_period_seconds };
+        Ok(Scheduled { weight, deadline_seconds, takes_turns, expected_period_seconds: expected, ..alone })
+    };
+    set.networks.into_iter().map(&mut load).collect()
+}

@@ -1,0 +1,92 @@
+//! Several networks that share a board.
+
+use std::time::Duration;
+
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_pipeline::{Objective, Problem, Tenant, best_period, divide_processors, share, take_turns};
+use millstream_schedule::{Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
+
+use crate::document::document;
+use crate::planning::{PlanOn, measured_costs};
+use crate::{Control, Error, Machine, Network};
+
+/// What is wanted of one of several networks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// Frames for each frame of a network with weight 1.
+    pub weight: f64,
+    /// The longest that a frame may take.
+    pub deadline: Option<Duration>,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self { weight: 1.0, deadline: None }
+    }
+}
+
+/// How several networks share a board.
+pub struct Shared {
+    /// The file of their schedules.
+    pub document: ScheduleSetDocument,
+    /// Rounds a second of the other way to share, by turns or with processors of their own, where it is possible.
+    pub other_rounds_per_second: Option<f64>,
+}
+
+/// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own.
+///
+/// # Errors
+/// [`Error::Pipeline`] if the deadlines can't all be met; whatever keeps costs from being known.
+pub fn plan_shared(
+    machine: &Machine,
+    networks: &[Network],
+    shares: &[Share],
+    on: PlanOn<'_>,
+    control: &Control,
+) -> Result<Shared, Error> {
+    let board = machine.board();
+    let costs = |network: &Network| match on {
+        PlanOn::Costs(costs) => costs.table(network, board),
+        PlanOn::ThisMachine => Ok(measured_costs(machine, network, false, control)?.0),
+        PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
+    };
+    let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
+    let problems = networks.iter().zip(&tables);
+    let problems: Vec<Problem> = problems
+        .map(|(network, table)| Problem::new(network.graph(), network.chain(), board, table))
+        .collect::<Result<_, _>>()?;
+    let tenants: Vec<Tenant<'_>> = networks
+        .iter()
+        .zip(&problems)
+        .zip(shares)
+        .map(|((network, problem), share)| Tenant {
+            name: network.name(),
+            problem,
+            weight: share.weight,
+            deadline: share.deadline.map(Nanoseconds::from),
+        })
+        .collect();
+
+    let sharing = share(&tenants)?;
+    let other = if sharing.takes_turns { divide_processors(&tenants) } else { take_turns(&tenants) };
+    let mut shared = Vec::with_capacity(networks.len());
+    for (index, (network, share)) in networks.iter().zip(shares).enumerate() {
+        let (plan, schedule, table) = (&sharing.plans[index], &sharing.schedules[index], &tables[index]);
+        let lower_bound = best_period(&problems[index])?.period.min(plan.period).seconds();
+        let predicted = Prediction::new(&schedule.evaluate(network.graph(), table)?, lower_bound)
+            .with_energy(schedule.energy(network.graph(), table)?);
+        shared.push(SharedSchedule {
+            weight: share.weight,
+            deadline_seconds: share.deadline.map(|deadline| deadline.as_secs_f64()),
+            schedule: document(schedule, predicted, "exact", Objective::Throughput, network, board),
+        });
+    }
+    let document = ScheduleSetDocument {
+        format: SCHEDULE_SET_FORMAT.to_owned(),
+        version: SCHEDULE_SET_VERSION,
+        rounds_per_second: sharing.rounds_per_second,
+        takes_turns: sharing.takes_turns,
+        networks: shared,
+    };
+    Ok(Shared { document, other_rounds_per_second: other.ok().map(|other| other.rounds_per_second) })
+}

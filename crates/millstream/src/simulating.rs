@@ -1,0 +1,130 @@
+//! Schedules on a board that need not be here.
+
+use std::path::Path;
+
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_schedule::{Schedule, ScheduleDocument};
+use millstream_sim::{Conditions, Disturbance, DisturbanceKind, Simulation, Stream, Unit, simulate_streams};
+
+use crate::error::InFile;
+use crate::{CostSource, Error, Scheduled, files};
+
+/// How schedules are simulated.
+#[derive(Debug, Clone)]
+pub struct SimulateOptions<'a> {
+    /// Where costs come from.
+    pub costs: CostSource<'a>,
+    /// Frames of a network with weight 1.
+    pub frames: u32,
+    /// Frames that fit into the queue before each stage.
+    pub queue: usize,
+    /// Frames per second that arrive; if `None`, always another one is there.
+    pub frame_rate_hertz: Option<f64>,
+    /// Relative standard deviation of operators' times.
+    pub noise: f64,
+    /// Of the noise.
+    pub seed: u64,
+    /// Whether processors compete for the memory bandwidth that the board states.
+    pub has_memory: bool,
+    /// Whether clusters heat up as the board states.
+    pub has_heat: bool,
+    /// What changes over time.
+    pub disturbances: Vec<Disturbance>,
+    /// A schedule for the frames that are left when a stage has lost all its replicas.
+    pub fallback: Option<&'a Path>,
+    /// Whether the simulation says what each processor did when.
+    pub keeps_spans: bool,
+}
+
+/// A network in simulation.
+pub struct Simulated {
+    /// What happened.
+    pub simulation: Simulation,
+    /// The costs that it happened with.
+    pub table: CostTable,
+}
+
+/// Simulates frames through the schedules of networks that share a board.
+///
+/// # Errors
+/// [`Error::Unfit`] if the board lacks what the options need; [`Error::NoProfile`] or [`Error::File`] without costs.
+pub fn simulate(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Vec<Simulated>, Error> {
+    let mut tables = Vec::new();
+    for own in set {
+        tables.push(options.costs.table(&own.network, board)?.at_clocks(board, &own.document.clocks));
+    }
+    let fallback = options.fallback.map(|path| read_fallback(path, set, board)).transpose()?;
+    let interval = options.frame_rate_hertz.map(|hertz| Nanoseconds::from_seconds(1.0 / hertz));
+    let streams: Vec<Stream<'_>> = set
+        .iter()
+        .zip(&tables)
+        .map(|(own, table)| Stream {
+            schedule: &own.schedule,
+            graph: own.network.graph(),
+            table,
+            frames: (f64::from(options.frames) * own.weight).round().max(1.0) as usize,
+            queue: options.queue,
+            interval,
+            fallback: fallback.as_ref(),
+        })
+        .collect();
+    let simulations = simulate_streams(&streams, &conditions(board, set, options)?)?;
+    Ok(simulations.into_iter().zip(tables).map(|(simulation, table)| Simulated { simulation, table }).collect())
+}
+
+fn read_fallback(path: &Path, set: &[Scheduled], board: &Board) -> Result<Schedule, Error> {
+    let [single] = set else { return Err(Error::Unfit("several networks have no common fallback".to_owned())) };
+    let document = ScheduleDocument::from_json(&files::read(path)?).in_file(path)?;
+    document.resolve(single.network.graph(), single.network.digest(), board).in_file(path)
+}
+
+/// What the options ask for, and what the board says of it.
+fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Conditions, Error> {
+    let mut known = Conditions::of(board);
+    // Costs are those at the schedule's clocks: no cluster goes above its.
+    for own in &mut known.thermals {
+        let clocks = set.iter().filter_map(|network| network.document.clocks.get(&own.cluster));
+        if let Some(&clock) = clocks.max() {
+            own.operating_points.retain(|point| point.hertz <= clock);
+        }
+    }
+    let name = board.name();
+    if options.has_memory && known.memory_bytes_per_second.is_none() {
+        let remedy = "give its file a 'memory' with 'bytes_per_second'";
+        return Err(Error::Unfit(format!("board '{name}' does not say what its memory moves: {remedy}")));
+    }
+    if options.has_heat && known.thermals.is_empty() {
+        let remedy = "give one in its file a 'thermal'";
+        return Err(Error::Unfit(format!("board '{name}' does not say how its clusters heat up: {remedy}")));
+    }
+    for disturbance in &options.disturbances {
+        check(&disturbance.kind, board)?;
+    }
+    Ok(Conditions {
+        noise: options.noise,
+        seed: options.seed,
+        keeps_spans: options.keeps_spans,
+        memory_bytes_per_second: known.memory_bytes_per_second.filter(|_| options.has_memory),
+        thermals: if options.has_heat { known.thermals } else { Vec::new() },
+        disturbances: options.disturbances.clone(),
+    })
+}
+
+/// Whether the board has what is disturbed.
+fn check(kind: &DisturbanceKind, board: &Board) -> Result<(), Error> {
+    let is_label = |label: &str| board.cluster(label).is_ok() || board.accelerator(label).is_some();
+    let (what, is_known) = match kind {
+        DisturbanceKind::Speed { label, .. } => (label.clone(), is_label(label)),
+        DisturbanceKind::Lost(Unit::Core(core)) | DisturbanceKind::Restored(Unit::Core(core)) => {
+            (format!("core {core}"), board.cores().any(|own| own.id == *core))
+        }
+        DisturbanceKind::Lost(Unit::Accelerator(label)) | DisturbanceKind::Restored(Unit::Accelerator(label)) => {
+            (format!("accelerator {label}"), board.accelerator(label).is_some())
+        }
+    };
+    match is_known {
+        true => Ok(()),
+        false => Err(Error::Unfit(format!("board '{}' has no {what}", board.name()))),
+    }
+}

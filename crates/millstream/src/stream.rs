@@ -1,0 +1,149 @@
+//! Frames of a program's own through a schedule.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use millstream_backend::Tensor;
+use millstream_cost::CostTable;
+use millstream_runtime::{Engine, EngineOptions, FrameResult, StageMetrics, TuningEvent};
+
+use crate::backends::Backends;
+use crate::run::LatencySummary;
+use crate::tuning::{ModelPlanner, policy};
+use crate::{Control, Error, Event, Machine, Scheduled, clocks, engine, profile_cache};
+
+/// A schedule that frames flow through. Results come in the order of the frames, whatever overtakes what inside.
+///
+/// Any number of threads may submit frames and one should take results; frames that nobody takes the results of fill the pipeline, and
+/// [`Stream::submit`] then waits. Nothing is checked: [`run`](crate::run()) compares results with sequential inference.
+pub struct Stream<'a> {
+    machine: &'a Machine,
+    scheduled: &'a Scheduled,
+    engine: Engine,
+    costs: Option<CostTable>,
+    latencies: Mutex<Histogram<u64>>,
+    begin: Instant,
+    started_in: Duration,
+    first_frame: OnceLock<Duration>,
+}
+
+impl<'a> Stream<'a> {
+    /// Starts a worker on every processor of the schedule, and loads its operators there.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`] if the board is not this computer; whatever keeps an engine from starting.
+    pub fn start(machine: &'a Machine, scheduled: &'a Scheduled, options: &EngineOptions) -> Result<Self, Error> {
+        let begin = Instant::now();
+        machine.check_usable()?;
+        let Scheduled { network, schedule, document, .. } = scheduled;
+        let profile = profile_cache::load(network, machine.board());
+        let backends = Backends::open(machine.board(), network.model(), profile.as_ref())?;
+        let choose = |profile| backends.choose_threads(network, machine.board(), &profile);
+        let costs = profile.map(choose).transpose()?;
+        let engine = engine::start(network, machine.board(), schedule, &backends.all, options)?;
+        for advice in clocks::unset_clocks(&document.clocks, machine.board()) {
+            tracing::warn!("{advice}");
+        }
+        let histogram = Histogram::new(3).map_err(|error| Error::Defect(error.to_string()))?;
+        let started_in = begin.elapsed();
+        Ok(Self {
+            machine,
+            scheduled,
+            engine,
+            costs,
+            latencies: Mutex::new(histogram),
+            begin,
+            started_in,
+            first_frame: OnceLock::new(),
+        })
+    }
+
+    /// Submits a frame: one tensor for each input of the network, in the order of its graph's inputs. Waits for room. Returns the
+    /// frame's number, from 0.
+    ///
+    /// # Errors
+    /// [`Error::Runtime`] if the pipeline has stopped.
+    pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, Error> {
+        Ok(self.engine.submit(frame)?)
+    }
+
+    /// Submits a frame if there is room for it now; gives it back if not.
+    ///
+    /// # Errors
+    /// As [`Stream::submit`].
+    pub fn try_submit(&self, frame: Vec<Tensor>) -> Result<Result<u64, Vec<Tensor>>, Error> {
+        Ok(self.engine.try_submit(frame)?)
+    }
+
+    /// The result of the next frame in order. Waits for it; `None` if all results were taken.
+    pub fn recv(&self) -> Option<FrameResult> {
+        let result = self.engine.recv()?;
+        self.note(&result);
+        Some(result)
+    }
+
+    /// Submits frames as there is room, and returns their results one by one, in order.
+    pub fn run<I: IntoIterator<Item = Vec<Tensor>>>(&self, frames: I) -> impl Iterator<Item = FrameResult> {
+        self.engine.run(frames).inspect(|result| self.note(result))
+    }
+
+    fn note(&self, result: &FrameResult) {
+        self.first_frame.get_or_init(|| result.received.saturating_duration_since(self.begin));
+        let nanoseconds = u64::try_from(result.latency().as_nanos()).unwrap_or(u64::MAX);
+        self.latencies.lock().unwrap_or_else(PoisonError::into_inner).saturating_record(nanoseconds);
+    }
+
+    /// Watches the pipeline until `is_over` says so, and changes its schedule when conditions change: a neighbour keeps a core busy, or
+    /// a clock goes down. Frames must flow meanwhile, so call it from a thread of its own.
+    ///
+    /// # Errors
+    /// [`Error::NoProfile`] if the network was never measured on this machine; [`Error::Runtime`] if the pipeline stops.
+    pub fn adapt(&self, is_over: &dyn Fn() -> bool, control: &Control) -> Result<Vec<TuningEvent>, Error> {
+        let Scheduled { network, document, .. } = self.scheduled;
+        let board = self.machine.board();
+        let no_profile = || Error::NoProfile { network: network.name().to_owned(), board: board.name().to_owned() };
+        let costs = self.costs.as_ref().ok_or_else(no_profile)?;
+        let mut planner = ModelPlanner::new(network, board, costs, document.objective);
+        let is_over = || is_over() || control.is_cancelled();
+        let mut tell = |event: &TuningEvent| control.tell(&Event::Tuning(event));
+        Ok(self.engine.tune(&mut planner, &policy(document.objective), &is_over, &mut tell)?)
+    }
+
+    /// Times of the frames whose results were taken, from being submitted to the result, within 0.1 %.
+    pub fn latency(&self) -> LatencySummary {
+        let latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        let quantile = |share: f64| latencies.value_at_quantile(share) as f64 * 1e-9;
+        LatencySummary {
+            p50_seconds: quantile(0.5),
+            p90_seconds: quantile(0.9),
+            p99_seconds: quantile(0.99),
+            max_seconds: latencies.max() as f64 * 1e-9,
+        }
+    }
+
+    /// How long [`Stream::start`] took.
+    pub fn started_in(&self) -> Duration {
+        self.started_in
+    }
+
+    /// From the beginning of [`Stream::start`] to the result of the first frame; `None` before it is there.
+    pub fn first_frame(&self) -> Option<Duration> {
+        self.first_frame.get().copied()
+    }
+
+    /// What each stage did so far.
+    pub fn metrics(&self) -> Vec<StageMetrics> {
+        self.engine.metrics()
+    }
+
+    /// What did not go as asked, such as a core that a worker could not be pinned to.
+    pub fn warnings(&self) -> Vec<String> {
+        self.engine.warnings()
+    }
+
+    /// The engine, for what is not here.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}

@@ -1,0 +1,87 @@
+//! Schedules for a pipeline that is running, from a model that its trials correct.
+
+use std::time::Instant;
+
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_pipeline::Objective;
+use millstream_runtime::{Engine, Goal, Observation, Planner, TuningPolicy};
+use millstream_schedule::Schedule;
+use millstream_tune::{BoardModel, Model, ModelGuided, Oracle, Trial, TuneError};
+
+use crate::Network;
+
+/// What an observation says to the searches.
+pub(crate) fn trial_of(seen: &Observation, spent: Nanoseconds) -> Trial {
+    let time = |time: &Option<std::time::Duration>| time.map(Nanoseconds::from).unwrap_or_default();
+    Trial {
+        stage_times: seen.replica_times.iter().flatten().map(time).collect(),
+        period: Nanoseconds::from(seen.period),
+        available: seen.cores.iter().map(|load| (load.core, load.available())).collect(),
+        spent,
+        ..Trial::default()
+    }
+}
+
+/// How a running schedule is watched and replaced, for an objective.
+pub(crate) fn policy(objective: Objective) -> TuningPolicy {
+    let goal = match objective {
+        Objective::Throughput | Objective::Energy => Goal::Throughput,
+        Objective::Latency => Goal::Latency,
+        Objective::Balanced => Goal::Balanced,
+    };
+    // Conditions may differ from those of the profile from the beginning.
+    TuningPolicy { goal, at_once: true, ..TuningPolicy::default() }
+}
+
+/// Plans for an engine with the exact search on costs that follow what the engine shows.
+pub(crate) struct ModelPlanner {
+    model: BoardModel,
+    tried: Vec<Schedule>,
+}
+
+impl ModelPlanner {
+    pub(crate) fn new(network: &Network, board: &Board, table: &CostTable, objective: Objective) -> Self {
+        let model = BoardModel::new(network.graph(), network.chain(), board, table).with_objective(objective);
+        Self { model, tried: Vec::new() }
+    }
+}
+
+impl Planner for ModelPlanner {
+    fn propose(&mut self, seen: &Observation) -> Result<Option<Schedule>, Box<dyn std::error::Error + Send + Sync>> {
+        self.model.learn(&seen.schedule, &trial_of(seen, Nanoseconds::ZERO));
+        if !self.tried.contains(&seen.schedule) {
+            self.tried.push(seen.schedule.clone());
+        }
+        let next = ModelGuided::default().next(&mut self.model, &self.tried)?;
+        tracing::info!(slowdowns = ?self.model.slowdowns(), next = next.as_ref().map(ToString::to_string), "plan");
+        Ok(next)
+    }
+
+    fn forget(&mut self) {
+        self.model.forget();
+        self.tried.clear();
+    }
+}
+
+/// An engine with frames flowing through it, as something that measures schedules.
+pub(crate) struct LiveOracle<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) policy: TuningPolicy,
+    pub(crate) is_over: &'a dyn Fn() -> bool,
+}
+
+impl Oracle<Schedule> for LiveOracle<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Result<Trial, TuneError> {
+        let begin = Instant::now();
+        let seen = self.engine.try_schedule(schedule, &self.policy, self.is_over);
+        let seen = seen.map_err(|error| failed(schedule, error))?;
+        let seen = seen.ok_or_else(|| failed(schedule, "it was interrupted"))?;
+        Ok(trial_of(&seen, Nanoseconds::from(begin.elapsed())))
+    }
+}
+
+/// The error of a trial.
+pub(crate) fn failed(schedule: &Schedule, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TuneError {
+    TuneError::Oracle { configuration: schedule.to_string(), source: source.into() }
+}

@@ -1,0 +1,40 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use millstream_runtime::Engine;
+
+use crate::run::Reference;
+use crate::{Control, Error};
+
+/// Streams frames through the engine while `work` goes on, and checks every result.
+pub(super) fn while_frames_flow<T: Send>(
+    engine: &Engine,
+    reference: &Reference,
+    control: &Control,
+    work: &(dyn Fn(&dyn Fn() -> bool) -> Result<T, Error> + Sync),
+) -> Result<T, Error> {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let working = scope.spawn(|| {
+            let done = work(&|| control.is_cancelled() || is_over.load(Ordering::Relaxed));
+            is_over.store(true, Ordering::Relaxed);
+            done
+        });
+        let mut number = 0;
+        let frames = std::iter::from_fn(|| {
+            number += 1;
+            (!is_over.load(Ordering::Relaxed)).then(|| reference.frame(number - 1))
+        });
+        let mut checked = Ok(());
+        for result in engine.run(frames) {
+            if checked.is_ok() {
+                let label = || reference.label(result.sequence);
+                let outcome = result.outcome.map_err(|source| Error::Frame { label: label(), source });
+                checked = outcome.and_then(|results| reference.check(result.sequence, &results)).map(drop);
+                is_over.fetch_or(checked.is_err(), Ordering::Relaxed);
+            }
+        }
+        let done = working.join().map_err(|_| Error::Defect("the search panicked".to_owned()))?;
+        checked?;
+        done
+    })
+}

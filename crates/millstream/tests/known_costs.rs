@@ -1,0 +1,143 @@
+//! Plans, sets and simulations on costs that are known: nothing runs, so no engine is needed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use millstream::{
+    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Network, Objective, PlanOn,
+    ReadOptions, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+};
+
+fn fixture(kind: &str, board: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{kind}/{board}.json"))
+}
+
+fn machine() -> Machine {
+    Machine::read(&fixture("boards", "hikey-970")).unwrap()
+}
+
+fn network(name: &str) -> Network {
+    Network::open(&format!("zoo:{name}"), ReadOptions::default()).unwrap()
+}
+
+fn planned(aim: &Aim) -> Result<millstream::Planned, Error> {
+    let costs = fixture("costs", "hikey-970");
+    plan(&machine(), &network("squeezenet"), aim, PlanOn::Costs(CostSource::Models(&costs)), &Control::new())
+}
+
+fn source(folder: &tempfile::TempDir) -> RunSource {
+    RunSource {
+        schedule: folder.path().join("schedule.json"),
+        is_usual_file: false,
+        model: None,
+        options: ReadOptions::default(),
+        inputs: Inputs::default(),
+    }
+}
+
+#[test]
+fn objectives_and_constraints_are_kept() {
+    let [throughput, latency] =
+        [Objective::Throughput, Objective::Latency].map(|objective| planned(&Aim::best(objective)).unwrap());
+    assert!(throughput.plan.period < latency.plan.period && latency.plan.latency < throughput.plan.latency);
+    assert_eq!(latency.document.objective, Objective::Latency);
+    // Between the two.
+    let most = Duration::from_secs_f64((latency.plan.latency.seconds() + throughput.plan.latency.seconds()) / 2.0);
+    let limits = Constraints { max_latency: Some(most.into()), ..Constraints::default() };
+    let limited = planned(&Aim::default().within(limits)).unwrap();
+    assert!(limited.plan.latency <= most.into() && limited.plan.period > throughput.plan.period);
+    let limits = Constraints { max_latency: Some(Duration::from_nanos(1).into()), ..Constraints::default() };
+    assert!(matches!(planned(&Aim::default().within(limits)), Err(Error::Pipeline(_))));
+}
+
+#[test]
+fn clocks_are_chosen_where_energy_counts() {
+    let path = fixture("costs", "hikey-970");
+    let aim = Aim::best(Objective::Energy);
+    let planned = plan_with_clocks(&machine(), &network("squeezenet"), &aim, CostSource::Models(&path)).unwrap();
+    assert!(planned.clocked_front.is_some_and(|front| front.len() > 1));
+    assert!(planned.plan.energy.is_some());
+}
+
+#[test]
+fn a_single_network_is_a_set_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (machine, control, source) = (machine(), Control::new(), source(&folder));
+    let alone = planned(&Aim::default()).unwrap().document;
+    files::write(&source.schedule, &files::to_json(&alone)).unwrap();
+    let loaded = Loaded::read(&machine, &source, &control).unwrap();
+    assert_eq!((loaded.sets.len(), loaded.sets[0].len(), loaded.has_sizes), (1, 1, false));
+    assert_eq!((loaded.sets[0][0].weight, loaded.sets[0][0].takes_turns), (1.0, false));
+
+    let costs = fixture("costs", "hikey-970");
+    let networks = [network("squeezenet"), network("mobilenet-v1")];
+    let shares = [Share { weight: 2.0, deadline: None }, Share::default()];
+    let on = PlanOn::Costs(CostSource::Models(&costs));
+    let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
+    assert!(shared.other_rounds_per_second.is_some_and(|other| other <= shared.document.rounds_per_second));
+    files::write(&source.schedule, &files::to_json(&shared.document)).unwrap();
+    let loaded = Loaded::read(&machine, &source, &control).unwrap();
+    assert_eq!(loaded.sets[0].iter().map(|own| own.weight).collect::<Vec<_>>(), [2.0, 1.0]);
+
+    // The same options simulate both.
+    let options = SimulateOptions {
+        costs: CostSource::Models(&costs),
+        frames: 20,
+        queue: 1,
+        frame_rate_hertz: None,
+        noise: 0.0,
+        seed: 0,
+        has_memory: false,
+        has_heat: false,
+        disturbances: Vec::new(),
+        fallback: None,
+        keeps_spans: false,
+    };
+    let simulated = simulate(machine.board(), &loaded.sets[0], &options).unwrap();
+    assert_eq!(simulated.iter().map(|own| own.simulation.frames.len()).collect::<Vec<_>>(), [40, 20]);
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (machine, control) = (machine(), Control::new());
+    let read = |source: &RunSource| match Loaded::read(&machine, source, &control) {
+        Ok(_) => panic!("it fits"),
+        Err(error) => error.to_string(),
+    };
+    assert!(read(&source(&folder)).contains("cannot read"));
+    let document = planned(&Aim::default()).unwrap().document;
+    files::write(&source(&folder).schedule, &files::to_json(&document)).unwrap();
+    let sizes = ReadOptions { dimensions: [("height".to_owned(), 7)].into(), ..ReadOptions::default() };
+    let message = read(&RunSource { options: sizes, ..source(&folder) });
+    assert!(message.contains("schedule.json: the schedule is for fixed sizes, not for other sizes"), "{message}");
+    let message = read(&RunSource { model: Some("zoo:alexnet".to_owned()), ..source(&folder) });
+    assert!(message.contains("is for the model 'squeezenet'"), "{message}");
+    let message = read(&RunSource { model: Some("missing.onnx".to_owned()), ..source(&folder) });
+    assert!(message.contains("missing.onnx"), "{message}");
+}
+
+#[test]
+fn a_missing_profile_is_an_error_of_its_own() {
+    let no_profile = CostSource::Cached.table(&network("alexnet"), machine().board());
+    assert!(matches!(no_profile, Err(Error::NoProfile { network, .. }) if network == "alexnet"));
+}
+
+#[test]
+fn planning_on_this_machine_needs_it() {
+    let told: Arc<Mutex<usize>> = Arc::default();
+    let count = Arc::clone(&told);
+    let control = Control::new().observed_by(move |event| {
+        *count.lock().unwrap() += usize::from(matches!(event, Event::Progress(_)));
+    });
+    // Eight cores, of which no test machine has all.
+    let board = machine();
+    if board.check_usable().is_err() {
+        let refused = board.plan(network("squeezenet"), &Aim::default(), &control);
+        assert!(matches!(refused, Err(Error::NotHere { .. })));
+        assert_eq!(*told.lock().unwrap(), 0, "nothing was begun");
+    }
+}

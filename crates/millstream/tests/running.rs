@@ -1,0 +1,165 @@
+//! The library's way from a network to results, on this machine.
+
+#![cfg(feature = "ort")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use millstream::{
+    Aim, Control, EngineOptions, Error, Event, Machine, Network, Objective, ReadOptions, RunLength, RunOptions,
+    Scheduled, Stream, Tensor, TuneAlgorithm, TuneOn, TuneOptions, files, run, tune,
+};
+use millstream_onnx::{Attributes, ModelBuilder, Weight};
+
+/// A chain of convolutions that takes well under a millisecond. The number makes it a model that no cache knows.
+fn small(number: usize) -> Network {
+    let mut builder = ModelBuilder::new(&format!("small-{number}-{}", std::process::id()));
+    let mut map = builder.input("image", [1, 8, 16, 16]);
+    for layer in 0..4 {
+        let values = (0..8 * 8 * 9).map(|index| ((index * 7 + layer + number) % 13) as f32 / 40.0 - 0.1).collect();
+        let filter = builder.weight("filter", &Weight::from_f32([8, 8, 3, 3], values));
+        map = builder.node_with("Conv", &[&map, &filter], Attributes::new().ints("pads", &[1, 1, 1, 1]));
+        map = builder.node("Relu", &[&map]);
+    }
+    builder.output(&map);
+    Network::of_model(Arc::new(builder.build().unwrap()), "small", ReadOptions::default())
+}
+
+fn frame(number: usize) -> Vec<Tensor> {
+    let values = (0..8 * 16 * 16).map(|index| ((index * 31 + number) % 17) as f32 / 17.0).collect();
+    vec![Tensor::from_f32([1, 8, 16, 16], values)]
+}
+
+/// Planned with a short profile.
+fn scheduled(number: usize, control: &Control) -> (Machine, Scheduled) {
+    let machine = Machine::detect().unwrap();
+    let network = small(number);
+    machine.profile(&network, Duration::from_millis(200), control).unwrap();
+    let scheduled = machine.plan(network, &Aim::default(), control).unwrap();
+    (machine, scheduled)
+}
+
+#[test]
+fn frames_come_back_in_order_with_their_results() {
+    let activities: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&activities);
+    let control = Control::new().observed_by(move |event| {
+        if let Event::Progress(progress) = event {
+            let mut seen = seen.lock().unwrap();
+            let word = progress.activity.split(' ').next().unwrap_or_default().to_owned();
+            if !seen.contains(&word) {
+                seen.push(word);
+            }
+        }
+    });
+    let (machine, scheduled) = scheduled(1, &control);
+    assert_eq!(*activities.lock().unwrap(), ["measuring", "trying"]);
+
+    let stream = Stream::start(&machine, &scheduled, &EngineOptions::default()).unwrap();
+    assert_eq!(stream.first_frame(), None);
+    let alone: Vec<Vec<f32>> = (0..3)
+        .map(|number| {
+            stream.submit(frame(number)).unwrap();
+            stream.recv().unwrap().outcome.unwrap()[0].as_f32().unwrap().to_vec()
+        })
+        .collect();
+    assert!(alone[0] != alone[1] && alone[1] != alone[2], "the frames differ, and so do their results");
+    let results: Vec<_> = stream.run((0..30).map(|number| frame(number % 3))).collect();
+    assert_eq!(results.len(), 30);
+    for (number, result) in results.into_iter().enumerate() {
+        assert_eq!(result.sequence, number as u64 + 3);
+        assert_eq!(result.outcome.unwrap()[0].as_f32().unwrap(), alone[number % 3], "frame {number}");
+    }
+    let latency = stream.latency();
+    assert!(0.0 < latency.p50_seconds && latency.p50_seconds <= latency.p99_seconds);
+    assert!(latency.p99_seconds <= latency.max_seconds);
+    assert!(stream.first_frame().is_some_and(|time| time >= stream.started_in()));
+
+    // A frame that does not fit is an error of its own; the next ones get through.
+    stream.submit(vec![Tensor::from_f32([1], vec![0.0])]).unwrap();
+    stream.submit(frame(2)).unwrap();
+    assert!(stream.recv().unwrap().outcome.is_err());
+    assert_eq!(stream.recv().unwrap().outcome.unwrap()[0].as_f32().unwrap(), alone[2]);
+    assert!(stream.recv().is_none());
+}
+
+#[test]
+fn a_stream_adapts_until_it_is_over() {
+    let control = Control::new();
+    let (machine, scheduled) = scheduled(2, &control);
+    let stream = Stream::start(&machine, &scheduled, &EngineOptions::default()).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let adapting = scope.spawn(|| stream.adapt(&|| is_over.load(Ordering::Relaxed), &control));
+        let mut count = 0;
+        for result in stream.run((0..2000).map(frame)) {
+            result.outcome.unwrap();
+            count += 1;
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(count, 2000);
+        adapting.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn networks_run_at_once_and_are_checked() {
+    let control = Control::new();
+    let (machine, first) = scheduled(3, &control);
+    let (_, second) = scheduled(4, &control);
+    let set: Vec<Scheduled> = [first, second].into_iter().map(|own| Scheduled { takes_turns: true, ..own }).collect();
+    let options = RunOptions {
+        length: RunLength::Frames(20),
+        deadline: Some(Duration::from_secs(60)),
+        measures_operators: true,
+        ..RunOptions::default()
+    };
+    let outcomes = run(&machine, &set, &options, &control).unwrap();
+    assert_eq!(outcomes.len(), 2);
+    for outcome in &outcomes {
+        let report = &outcome.report;
+        assert!(report.frames >= 20 && report.checked_frames == report.frames && outcome.verdict.is_ok());
+        assert_eq!((report.missed_deadlines, report.dropped_frames), (Some(0), 0));
+        assert!(report.largest_difference < 1e-4 && !report.operators.is_empty());
+    }
+    let frames: Vec<usize> = outcomes.iter().map(|outcome| outcome.report.frames).collect();
+    assert!(frames[0].abs_diff(frames[1]) <= 3, "who is ahead waits: {frames:?}");
+}
+
+#[test]
+fn whoever_asks_to_stop_is_heard() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::clone(&calls);
+    let control = Control::new().cancelled_by(move || asked.fetch_add(1, Ordering::Relaxed) > 3);
+    let machine = Machine::detect().unwrap();
+    let stopped = machine.profile(&small(5), Duration::from_secs(600), &control);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+    assert!(calls.load(Ordering::Relaxed) > 3);
+}
+
+#[test]
+fn trials_end_with_the_fastest_schedule() {
+    let machine = Machine::detect().unwrap();
+    let options = TuneOptions { algorithm: TuneAlgorithm::ModelGuided, trials: 3, seed: 1, places: None };
+    let tuned = tune(&machine, &small(6), None, TuneOn::ThisMachine, &options, &Control::new()).unwrap();
+    assert!((1..=3).contains(&tuned.trials.len()));
+    assert!(tuned.trials.iter().all(|(_, trial)| trial.period >= tuned.best.1.period));
+    assert_eq!(tuned.document.objective, Objective::Throughput);
+    let options = TuneOptions { places: Some("Z9".to_owned()), algorithm: TuneAlgorithm::PipeSearch, ..options };
+    let refused = tune(&machine, &small(6), None, TuneOn::ThisMachine, &options, &Control::new());
+    assert!(matches!(refused, Err(Error::Unfit(detail)) if detail.contains("'Z'")));
+}
+
+#[test]
+fn files_are_written_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("document.json");
+    files::write(&path, "first").unwrap();
+    assert!(matches!(files::write(folder.path(), "text"), Err(Error::Io { action: "write", .. })));
+    let nowhere = Path::new("/does/not/exist/document.json");
+    assert!(files::write(nowhere, "text").is_err() && files::check_writable(nowhere).is_err());
+    assert_eq!(files::read(&path).unwrap(), "first");
+}
