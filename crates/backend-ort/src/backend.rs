@@ -1,5 +1,4 @@
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,15 +7,13 @@ use millstream_backend::{
 };
 use millstream_board::Processor;
 use millstream_graph::{Family, OperatorId};
-use millstream_onnx::{Model, Weight, WeightStorage};
-use ort::session::Session;
-use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
+use millstream_onnx::{Model, Weight};
+use ort::session::builder::PrepackedWeights;
 use ort::value::DynValue;
 
-use crate::Environment;
 use crate::convert::weight_value;
 use crate::session::OrtSegment;
-use crate::trace;
+use crate::{Environment, Preparation, SessionCache, trace};
 
 /// Frames of a trace that only settle memory and caches.
 const WARM_UP_FRAMES: usize = 2;
@@ -50,11 +47,13 @@ impl Default for SessionSettings {
 
 /// ONNX Runtime as a [`Backend`] for one model.
 pub struct OrtBackend {
-    environment: Environment,
-    model: Arc<Model>,
-    settings: SessionSettings,
+    pub(crate) environment: Environment,
+    pub(crate) model: Arc<Model>,
+    pub(crate) settings: SessionSettings,
+    pub(crate) cache: Option<SessionCache>,
+    pub(crate) preparation: Mutex<Preparation>,
     weights: Mutex<HashMap<String, Arc<DynValue>>>,
-    prepacked: PrepackedWeights,
+    pub(crate) prepacked: PrepackedWeights,
     threads: Mutex<HashMap<String, BTreeMap<Family, usize>>>,
 }
 
@@ -70,10 +69,25 @@ impl OrtBackend {
             environment: environment.clone(),
             model,
             settings,
+            cache: None,
+            preparation: Mutex::default(),
             weights: Mutex::new(HashMap::new()),
             prepacked: PrepackedWeights::new(),
             threads: Mutex::default(),
         }
+    }
+
+    /// Takes optimised sessions from `cache` and adds those that it lacks. Made for programs that prepare the same segments again and
+    /// again: what is prepared once, as for a measurement of every operator, only fills the folder. Sessions that are not optimised, and
+    /// those for traces, pass it by.
+    #[must_use]
+    pub fn with_cache(self, cache: SessionCache) -> Self {
+        Self { cache: Some(cache), ..self }
+    }
+
+    /// How the sessions were made so far.
+    pub fn preparation(&self) -> Preparation {
+        *self.preparation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets how many threads the operators of each family had best use on a cluster. A session that is prepared from now on uses as
@@ -83,7 +97,7 @@ impl OrtBackend {
     }
 
     /// Threads for a segment on a processor.
-    fn threads(&self, segment: &Segment, processor: &Processor) -> usize {
+    pub(crate) fn threads(&self, segment: &Segment, processor: &Processor) -> usize {
         let cores = processor.cores.len();
         let chosen = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(by_family) = chosen.get(&processor.cluster) else { return cores };
@@ -98,7 +112,7 @@ impl OrtBackend {
     }
 
     /// The weight as ONNX Runtime sees it, made when a segment first needs it.
-    fn weight(&self, name: &str, weight: &Weight) -> Result<Arc<DynValue>, String> {
+    pub(crate) fn weight(&self, name: &str, weight: &Weight) -> Result<Arc<DynValue>, String> {
         let mut weights = self.weights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = weights.get(name) {
             return Ok(Arc::clone(value));
@@ -106,47 +120,6 @@ impl OrtBackend {
         let value = Arc::new(weight_value(weight)?);
         weights.insert(name.to_owned(), Arc::clone(&value));
         Ok(value)
-    }
-
-    /// A session for the segment, which writes a profile into `profile_folder` if there is one.
-    fn session(
-        &self,
-        segment: &Segment,
-        processor: &Processor,
-        profile_folder: Option<&Path>,
-    ) -> Result<Session, String> {
-        let sub_model = match &segment.channels {
-            None => self.model.segment(&segment.operators, WeightStorage::External),
-            Some(channels) => self.model.segment_part(&segment.operators, channels, WeightStorage::External),
-        };
-        let sub_model = sub_model.map_err(|error| error.to_string())?;
-        let text = |error: ort::Error<SessionBuilder>| error.to_string();
-        let threads = self.threads(segment, processor);
-        let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
-        let level = if self.settings.optimised { GraphOptimizationLevel::All } else { GraphOptimizationLevel::Disable };
-        builder = builder.with_optimization_level(level).map_err(text)?;
-        builder = builder.with_intra_threads(threads).map_err(text)?;
-        builder = builder.with_inter_threads(1).map_err(text)?;
-        builder = builder.with_prepacked_weights(&self.prepacked).map_err(text)?;
-        if self.settings.spinning == Spinning::WhileRunning {
-            builder = builder.with_config_entry("session.force_spinning_stop", "1").map_err(text)?;
-        }
-        if let Some(affinities) = self.affinities(processor, threads) {
-            builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;
-        }
-        if let Some(folder) = profile_folder {
-            builder = builder.with_profiling(folder.join("trace")).map_err(text)?;
-        }
-        for (name, weight) in &sub_model.external_weights {
-            builder = builder.with_external_initializer(name, self.weight(name, weight)?).map_err(text)?;
-        }
-        builder.commit_from_memory(&sub_model.bytes).map_err(|error| error.to_string())
-    }
-
-    /// One entry per pool thread, CPUs counted from 1; the calling thread is not among them.
-    fn affinities(&self, processor: &Processor, threads: usize) -> Option<String> {
-        let pool = processor.cores.get(1..threads).filter(|pool| self.settings.pinned && !pool.is_empty())?;
-        Some(pool.iter().map(|core| (core.0 + 1).to_string()).collect::<Vec<_>>().join(";"))
     }
 }
 
@@ -161,7 +134,7 @@ impl Backend for OrtBackend {
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         self.check_owns(processor)?;
-        let session = self.session(segment, processor, None).map_err(|detail| self.prepare_error(segment, detail))?;
+        let session = self.session(segment, processor).map_err(|detail| self.prepare_error(segment, detail))?;
         let inputs = segment.boundary.inputs.iter().map(|&value| self.model.graph().value(value).clone()).collect();
         Ok(Box::new(OrtSegment::new(session, inputs)))
     }
@@ -179,7 +152,7 @@ impl Observed for OrtBackend {
         let graph = self.model.graph();
         let failed = |error: std::io::Error| BackendError::failed(format!("a folder for the profile: {error}"));
         let folder = tempfile::tempdir().map_err(failed)?;
-        let session = self.session(segment, processor, Some(folder.path()));
+        let session = self.profiled_session(segment, processor, folder.path());
         let session = session.map_err(|detail| self.prepare_error(segment, detail))?;
         let values = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
         let mut prepared = OrtSegment::new(session, values);

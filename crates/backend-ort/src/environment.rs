@@ -8,6 +8,8 @@ use ort::logging::LogLevel;
 #[derive(Clone)]
 pub struct Environment {
     pub(crate) inner: Arc<ort::environment::Environment>,
+    /// Tells one build of the library from another.
+    pub(crate) build: Arc<str>,
 }
 
 /// The environment variable that, set to 1, lets ONNX Runtime collect usage data, which some of its builds do unless told not to.
@@ -47,7 +49,10 @@ impl Environment {
             .map_err(|error| unavailable(error.to_string()))?;
         // Errors are returned, and whoever asked for the session reports them.
         inner.set_log_level(LogLevel::Fatal);
-        let environment = Self { inner: Arc::new(inner) };
+        // Builds that were not made from a repository name no commit, so that the size has to tell them apart.
+        let bytes = std::fs::metadata(&library).map_or(0, |data| data.len());
+        let build = format!("{}, {bytes} bytes", ort::info()).into();
+        let environment = Self { inner: Arc::new(inner), build };
         *loaded = Some(environment.clone());
         Ok(environment)
     }

@@ -4,6 +4,8 @@ use millstream_onnx::{Attributes, Model, ModelBuilder, OnnxError, ReadOptions, W
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::uniform::uniform;
+
 /// What follows a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activation {
@@ -124,7 +126,7 @@ impl Layers {
     pub(crate) fn draw(&mut self, hint: &str, shape: Vec<usize>, deviation: f32) -> String {
         let count: usize = shape.iter().product();
         let limit = deviation * 3_f32.sqrt();
-        let elements = (0..count).map(|_| (self.random.random::<f32>() * 2.0 - 1.0) * limit).collect();
+        let elements = uniform(&mut self.random, count, limit);
         self.builder.weight(hint, &Weight::from_f32(shape, elements))
     }
 

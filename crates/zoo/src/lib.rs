@@ -31,6 +31,7 @@ mod sweep;
 mod synthnet;
 mod tiny_darknet;
 mod tokens;
+mod uniform;
 mod vgg;
 mod yolo;
 

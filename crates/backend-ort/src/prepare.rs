@@ -1,0 +1,143 @@
+//! From a segment to its session: out of the model, or out of the cache.
+
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use millstream_backend::Segment;
+use millstream_board::Processor;
+use millstream_onnx::{SubModel, WeightStorage};
+use ort::session::Session;
+use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+
+use crate::session_cache::{Lookup, WEIGHTS};
+use crate::session_key::SessionKey;
+use crate::{OrtBackend, Spinning};
+
+/// How the sessions of a backend were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Preparation {
+    /// Sessions that were made so far, those for traces left out.
+    pub sessions: usize,
+    /// Those of them that the cache had.
+    pub from_cache: usize,
+    /// Those of them that the cache has from now on.
+    pub stored: usize,
+    /// Time that making them took, one after the other, with what was written to the cache.
+    pub time: Duration,
+}
+
+/// Where a session came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Model,
+    Stored,
+    Cache,
+}
+
+impl OrtBackend {
+    fn sub_model(&self, segment: &Segment) -> Result<SubModel, String> {
+        let sub_model = match &segment.channels {
+            None => self.model.segment(&segment.operators, WeightStorage::External),
+            Some(channels) => self.model.segment_part(&segment.operators, channels, WeightStorage::External),
+        };
+        sub_model.map_err(|error| error.to_string())
+    }
+
+    /// A session for the segment, from the cache if it has it.
+    pub(crate) fn session(&self, segment: &Segment, processor: &Processor) -> Result<Session, String> {
+        let start = Instant::now();
+        let (session, origin) = self.session_and_origin(segment, processor)?;
+        let mut preparation = self.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+        preparation.sessions += 1;
+        preparation.from_cache += usize::from(origin == Origin::Cache);
+        preparation.stored += usize::from(origin == Origin::Stored);
+        preparation.time += start.elapsed();
+        Ok(session)
+    }
+
+    fn session_and_origin(&self, segment: &Segment, processor: &Processor) -> Result<(Session, Origin), String> {
+        let sub_model = self.sub_model(segment)?;
+        let threads = self.threads(segment, processor);
+        let builder = || self.builder(processor, threads);
+        let bytes = sub_model.external_weights.iter().map(|(_, weight)| weight.data.len() as u64).sum();
+        let cache = self.cache.as_ref().filter(|cache| self.settings.optimised && cache.has_room_for(bytes));
+        if let Some(cache) = cache {
+            let key = SessionKey::new(&self.environment.build, &self.model, segment, &sub_model, threads);
+            match cache.load(&key, |path| open_optimised(builder()?, path)) {
+                Lookup::Found(session) => return Ok((session, Origin::Cache)),
+                Lookup::Refused => {}
+                Lookup::Absent => {
+                    let make = |path: &Path| self.commit(write_optimised(builder()?, path)?, &sub_model);
+                    if let Some((session, is_kept)) = cache.store(&key, make) {
+                        return Ok((session, if is_kept { Origin::Stored } else { Origin::Model }));
+                    }
+                }
+            }
+        }
+        Ok((self.commit(builder()?, &sub_model)?, Origin::Model))
+    }
+
+    /// A session for the segment, which writes a profile into `folder`.
+    pub(crate) fn profiled_session(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        folder: &Path,
+    ) -> Result<Session, String> {
+        let sub_model = self.sub_model(segment)?;
+        let builder = self.builder(processor, self.threads(segment, processor))?;
+        self.commit(builder.with_profiling(folder.join("trace")).map_err(text)?, &sub_model)
+    }
+
+    /// The settings of a session.
+    fn builder(&self, processor: &Processor, threads: usize) -> Result<SessionBuilder, String> {
+        let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
+        let level = if self.settings.optimised { GraphOptimizationLevel::All } else { GraphOptimizationLevel::Disable };
+        builder = builder.with_optimization_level(level).map_err(text)?;
+        builder = builder.with_intra_threads(threads).map_err(text)?;
+        builder = builder.with_inter_threads(1).map_err(text)?;
+        builder = builder.with_prepacked_weights(&self.prepacked).map_err(text)?;
+        if self.settings.spinning == Spinning::WhileRunning {
+            builder = builder.with_config_entry("session.force_spinning_stop", "1").map_err(text)?;
+        }
+        if let Some(affinities) = self.affinities(processor, threads) {
+            builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;
+        }
+        Ok(builder)
+    }
+
+    /// The session of a sub-model and the model's weights.
+    fn commit(&self, mut builder: SessionBuilder, sub_model: &SubModel) -> Result<Session, String> {
+        for (name, weight) in &sub_model.external_weights {
+            builder = builder.with_external_initializer(name, self.weight(name, weight)?).map_err(text)?;
+        }
+        builder.commit_from_memory(&sub_model.bytes).map_err(|error| error.to_string())
+    }
+
+    /// One entry per pool thread, CPUs counted from 1; the calling thread is not among them.
+    fn affinities(&self, processor: &Processor, threads: usize) -> Option<String> {
+        let pool = processor.cores.get(1..threads).filter(|pool| self.settings.pinned && !pool.is_empty())?;
+        Some(pool.iter().map(|core| (core.0 + 1).to_string()).collect::<Vec<_>>().join(";"))
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+fn text(error: ort::Error<SessionBuilder>) -> String {
+    error.to_string()
+}
+
+/// Has the session's graph written to `path` as it is after optimising, with all but the smallest weights beside it.
+fn write_optimised(builder: SessionBuilder, path: &Path) -> Result<SessionBuilder, String> {
+    let builder = builder.with_optimized_model_path(path).map_err(text)?;
+    let file = "session.optimized_model_external_initializers_file_name";
+    let builder = builder.with_config_entry(file, WEIGHTS).map_err(text)?;
+    let least = "session.optimized_model_external_initializers_min_size_in_bytes";
+    builder.with_config_entry(least, "1024").map_err(text)
+}
+
+/// The session of a graph that is optimised already.
+fn open_optimised(builder: SessionBuilder, path: &Path) -> Result<Session, String> {
+    let mut builder = builder.with_optimization_level(GraphOptimizationLevel::Disable).map_err(text)?;
+    builder.commit_from_file(path).map_err(|error| error.to_string())
+}
