@@ -38,7 +38,7 @@ impl<'a> Stream<'a> {
         machine.check_usable()?;
         let Scheduled { network, schedule, document, .. } = scheduled;
         let profile = profile_cache::load(network, machine.board());
-        let backends = Backends::open(machine.board(), network.model(), profile.as_ref())?;
+        let backends = Backends::open_to_run(machine.board(), network.model(), profile.as_ref())?;
         let choose = |profile| backends.choose_threads(network, machine.board(), &profile);
         let costs = profile.map(choose).transpose()?;
         let engine = engine::start(network, machine.board(), schedule, &backends.all, options)?;

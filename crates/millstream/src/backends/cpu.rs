@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
-use millstream_backend_ort::{Environment, OrtBackend, SessionSettings, Spinning};
+use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -18,6 +18,17 @@ pub(super) struct Cpu {
 impl Cpu {
     pub(super) fn open(model: &Arc<Model>) -> Result<Self, Error> {
         Ok(Self { backend: Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model))) })
+    }
+
+    /// The same with sessions that are kept from one start to the next, where the system has a place for caches.
+    pub(super) fn open_cached(model: &Arc<Model>) -> Result<Self, Error> {
+        let backend = OrtBackend::new(&Environment::load()?, Arc::clone(model));
+        let folder = dirs::cache_dir().map(|folder| folder.join("millstream/sessions"));
+        let backend = match folder {
+            Some(folder) => backend.with_cache(SessionCache::new(folder)),
+            None => backend,
+        };
+        Ok(Self { backend: Arc::new(backend) })
     }
 
     pub(super) fn backend(&self) -> Arc<dyn Observed> {

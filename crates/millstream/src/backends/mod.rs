@@ -36,9 +36,18 @@ pub(crate) struct Backends {
 }
 
 impl Backends {
-    /// Opens whatever the board has. `profile` says how threads of GPUs share the work, if it is known.
+    /// Opens whatever the board has, to try many ways to run the model. `profile` says how threads of GPUs share the work, if it is
+    /// known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
-        let cpu = Cpu::open(model)?;
+        Self::with_cpu(Cpu::open(model)?, board, model, profile)
+    }
+
+    /// The same to run the model in one way, which is prepared faster the next time.
+    pub(crate) fn open_to_run(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
+        Self::with_cpu(Cpu::open_cached(model)?, board, model, profile)
+    }
+
+    fn with_cpu(cpu: Cpu, board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
         let mut all = vec![cpu.backend()];
         let mut gpus = Gpus::new(model);
         for accelerator in board.accelerators() {

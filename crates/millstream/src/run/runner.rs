@@ -56,7 +56,7 @@ impl<'a> Runner<'a> {
         if options.is_adaptive && profile.is_none() {
             return Err(Error::NoProfile { network: network.name().to_owned(), board: board.name().to_owned() });
         }
-        let backends = Backends::open(board, network.model(), profile.as_ref())?;
+        let backends = Backends::open_to_run(board, network.model(), profile.as_ref())?;
         let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
         let backend = backends.observed;
         for advice in clocks::unset_clocks(&document.clocks, board) {
