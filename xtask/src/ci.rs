@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, root, run};
-use crate::{conformance, light, native, tools};
+use crate::{conformance, dependencies, light, native, outside, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -18,6 +18,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     light::test()?;
+    outside::outside()?;
     conformance::conformance(&[])
 }
 
@@ -31,6 +32,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
     let doc = ["doc", "--release", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
     run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     tools::deny()?;
+    dependencies::check()?;
     crate_map()
 }
 
@@ -63,18 +65,22 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
     match arguments.first() {
         Some(name) => command.arg("--package").arg(format!("millstream-{name}")).args(&arguments[1..]),
         None => {
-            let crates = [
-                "millstream-backend-wgpu",
-                "millstream-cost",
-                "millstream-mapping",
-                "millstream-pipeline",
-                "millstream-runtime",
-                "millstream-sim",
-            ];
-            command.args(crates.iter().flat_map(|name| ["--package", name]))
+            let crates = with_benchmarks()?;
+            command.args(crates.iter().flat_map(|name| ["--package", name.as_str()]))
         }
     };
     run(&mut command)
+}
+
+/// The packages that have a folder of benchmarks.
+fn with_benchmarks() -> Result<Vec<String>, Failure> {
+    let folder = root().join("crates");
+    let entries = fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+    let crates = entries.filter_map(Result::ok).filter(|entry| entry.path().join("benches").is_dir());
+    let mut names: Vec<String> =
+        crates.map(|entry| format!("millstream-{}", entry.file_name().to_string_lossy())).collect();
+    names.sort();
+    Ok(names)
 }
 
 /// Accepts snapshots and schemas as they are now; look at the difference before committing it.

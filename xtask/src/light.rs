@@ -1,19 +1,24 @@
-//! The crates that work without the solver HiGHS, and then without anything in C or C++.
+//! What works with features left out: searches without the solver HiGHS, and then without anything in C or C++; the front door
+//! and the command without one of their engines, or without any.
 
 use crate::command::{Failure, capture, cargo, run};
 
 const CRATES: [&str; 6] =
     ["--package", "millstream-mapping", "--package", "millstream-pipeline", "--package", "millstream-tune"];
 
-/// Runs their tests without the solver.
+/// Runs the tests with all features left out.
 pub(crate) fn test() -> Result<(), Failure> {
-    run(cargo().args(["test", "--release", "--no-default-features"]).args(CRATES))
+    run(cargo().args(["test", "--release", "--no-default-features", "--package", "millstream"]).args(CRATES))
 }
 
-/// Lints them without the solver, and looks at what they need then.
+/// Lints with features left out, and looks at what the searches need then.
 pub(crate) fn lint() -> Result<(), Failure> {
     let clippy = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
     run(cargo().args(clippy).args(CRATES).args(["--", "-D", "warnings"]))?;
+    for features in ["", "ort,wgpu", "highs,wgpu", "highs,ort"] {
+        let front = ["--package", "millstream", "--package", "millstream-cli", "--features", features];
+        run(cargo().args(clippy).args(front).args(["--", "-D", "warnings"]))?;
+    }
     let tree = ["tree", "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
     let tree = capture(cargo().args(tree).args(CRATES))?;
     match native(&tree) {
@@ -23,7 +28,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
 }
 
 /// Packages in a list that bind or build native code.
-fn native(tree: &str) -> Vec<&str> {
+pub(crate) fn native(tree: &str) -> Vec<&str> {
     let names = tree.lines().filter_map(|line| line.split(' ').next());
     let mut found: Vec<&str> = names
         .filter(|name| name.ends_with("-sys") || ["bindgen", "cc", "cmake", "pkg-config", "vcpkg"].contains(name))

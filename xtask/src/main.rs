@@ -2,15 +2,17 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `snapshots`,
-//! `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
+//! `outside`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 mod ci;
 mod command;
 mod conformance;
+mod dependencies;
 mod light;
 mod native;
+mod outside;
 mod solver;
 mod tools;
 
@@ -40,7 +42,8 @@ Work on Millstream:
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
   conformance run ONNX's own test models in every way [part of a name]
-  lint        check formatting, clippy, documentation, licences and the crate map
+  outside     build and run projects outside the workspace that depend on its crates
+  lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   ci          lint and test, as continuous integration does
   bench       run the benchmarks [name of a crate]
   snapshots   accept changed snapshots and schemas
@@ -71,6 +74,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
+        "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
         "" | "help" | "-h" | "--help" => {

@@ -143,7 +143,7 @@ fn two_networks_run_at_once() {
     workplace.write("stolen.json", stolen.to_string());
     let run = ["run", "--schedule", "stolen.json"];
     assert!(workplace.fail(&run).contains("which another network of the file uses as well"));
-    assert!(workplace.fail(&[&run[..], &["--model", "small.onnx"]].concat()).contains("leave --model out"));
+    assert!(workplace.fail(&[&run[..], &["--model", "small.onnx"]].concat()).contains("leave the model out"));
 }
 
 #[test]

@@ -30,9 +30,9 @@ pub enum Origin {
 pub struct Entry {
     /// The time.
     pub time: Nanoseconds,
-    /// Nine in ten true times are at least this long,
+    /// Nine in ten true times lie between this
     pub low: Nanoseconds,
-    /// and nine in ten at most this long.
+    /// and this.
     pub high: Nanoseconds,
     /// Where it comes from.
     pub origin: Origin,

@@ -8,7 +8,7 @@ use millstream_cost::HandOver;
 /// Samples are not believed beyond this relative accuracy.
 const SAMPLE_DEVIATION: f64 = 0.005;
 /// A hand-over before anything is known about it.
-const PRIOR_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
+pub(crate) const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
 /// No block takes less than this fraction of what was expected.
 const SMALLEST_FRACTION: f64 = 0.05;
 
@@ -38,7 +38,7 @@ pub(crate) fn estimate(priors: &[BlockPrior], samples: &[&SegmentSample]) -> InC
     let size = blocks + 2;
     let mut precision = DMatrix::<f64>::zeros(size, size);
     let mut moment = DVector::<f64>::zeros(size);
-    let hand_over = [PRIOR_HAND_OVER.seconds, PRIOR_HAND_OVER.seconds_per_byte];
+    let hand_over = [ASSUMED_HAND_OVER.seconds, ASSUMED_HAND_OVER.seconds_per_byte];
     for (index, &mean) in prior.iter().chain(&hand_over).enumerate() {
         let deviation = priors.get(index).map_or(mean, |prior| prior.relative_deviation * mean + 1e-9);
         precision[(index, index)] += deviation.powi(-2);

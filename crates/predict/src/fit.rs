@@ -2,7 +2,7 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_graph::Graph;
 use millstream_partition::{Block, Chain};
 
-use crate::context::{BlockPrior, InContext, estimate};
+use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
 use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
 use crate::models::{add_board_costs, predict_block};
@@ -11,10 +11,8 @@ use crate::power::fit_power;
 use crate::profile::records;
 use crate::transfer::fit_transfers;
 use crate::{NetworkProfile, OperatorRecord, OperatorSample, PredictError, Profile, SegmentSample};
-use millstream_cost::{CostTable, Entry, HandOver, Nanoseconds, Origin, ProcessorIndex};
+use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 
-/// A hand-over where no sample of the network shows what one costs.
-pub(crate) const ASSUMED_HAND_OVER: HandOver = HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 };
 /// How far a block may be from the sum of what its operators took in a trace, relative to it.
 const TRACE_DEVIATION: f64 = 0.15;
 /// How far it may be from what a model predicts.

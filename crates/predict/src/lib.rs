@@ -70,6 +70,6 @@ pub use samples::{
     Conditions, GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample,
     TransferSample,
 };
-pub use statistics::Statistics;
+pub use statistics::{Statistics, Summary};
 pub use threads::threads_by_family;
 pub use transfer::{ClusterTransfer, fit_transfer};

@@ -4,7 +4,8 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fit::{ASSUMED_HAND_OVER, BlockTime, fill};
+use crate::context::ASSUMED_HAND_OVER;
+use crate::fit::{BlockTime, fill};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
@@ -168,7 +169,7 @@ impl CostModels {
             set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
             table.set_hand_over(processor, ASSUMED_HAND_OVER);
         }
-        self.add_board_costs(&mut table, board);
+        add_board_costs(&mut table, board, &self.transfers, &self.power);
         Ok(table)
     }
 
@@ -189,11 +190,6 @@ impl CostModels {
             let time = Nanoseconds::from_seconds(seconds * factor);
             table.set_entry(processor, id.index(), Entry { time, low: time, high: time, origin: Origin::Model });
         }
-    }
-
-    /// Adds transfers and power to a table.
-    pub(crate) fn add_board_costs(&self, table: &mut CostTable, board: &Board) {
-        add_board_costs(table, board, &self.transfers, &self.power);
     }
 }
 

@@ -72,34 +72,27 @@ impl Document for Profile {
         let invalid = |field: String, detail: String| Err(DocumentError::invalid::<Self>(field, detail));
         for (network_index, network) in self.networks.iter().enumerate() {
             let operators = network.operators().count();
+            let place = |samples: &str, index: usize, name: &str| {
+                format!("networks[{network_index}].{samples}[{index}].{name}")
+            };
             for (index, sample) in network.samples.iter().enumerate() {
-                let field = |name: &str| format!("networks[{network_index}].samples[{index}].{name}");
                 if sample.start >= sample.end || sample.end > network.blocks.len() {
-                    return invalid(field("end"), format!("gives the range {}..{}", sample.start, sample.end));
+                    let range = format!("gives the range {}..{}", sample.start, sample.end);
+                    return invalid(place("samples", index, "end"), range);
                 }
-                check_time(&sample.time, &field("time"))?;
+                check_time(&sample.time, &place("samples", index, "time"))?;
             }
             for (index, sample) in network.operator_samples.iter().enumerate() {
-                let field = |name: &str| format!("networks[{network_index}].operator_samples[{index}].{name}");
-                if sample.operators.is_empty() || sample.operators.iter().any(|&operator| operator >= operators) {
-                    let detail = format!("must name operators below {operators}, but is {:?}", sample.operators);
-                    return invalid(field("operators"), detail);
-                }
-                check_time(&sample.time, &field("time"))?;
+                check_operators(&sample.operators, operators, place("operator_samples", index, "operators"))?;
+                check_time(&sample.time, &place("operator_samples", index, "time"))?;
             }
-        }
-        for (network_index, network) in self.networks.iter().enumerate() {
-            let operators = network.operators().count();
             for (index, sample) in network.part_samples.iter().enumerate() {
-                let field = |name: &str| format!("networks[{network_index}].part_samples[{index}].{name}");
-                if sample.operators.is_empty() || sample.operators.iter().any(|&operator| operator >= operators) {
-                    let detail = format!("must name operators below {operators}, but is {:?}", sample.operators);
-                    return invalid(field("operators"), detail);
-                }
+                check_operators(&sample.operators, operators, place("part_samples", index, "operators"))?;
                 if sample.channels == 0 || sample.channels > sample.of {
-                    return invalid(field("channels"), format!("is {}, must be 1 to {}", sample.channels, sample.of));
+                    let detail = format!("is {}, must be 1 to {}", sample.channels, sample.of);
+                    return invalid(place("part_samples", index, "channels"), detail);
                 }
-                check_time(&sample.time, &field("time"))?;
+                check_time(&sample.time, &place("part_samples", index, "time"))?;
             }
         }
         for (index, sample) in self.transfers.iter().enumerate() {
@@ -221,6 +214,17 @@ pub(crate) fn check_board(name: &str, fingerprint: &str, board: &Board) -> Resul
         board: board.name().to_owned(),
         board_fingerprint,
     })
+}
+
+/// Whether a sample names operators that the network has.
+fn check_operators(named: &[usize], count: usize, field: String) -> Result<(), DocumentError> {
+    match !named.is_empty() && named.iter().all(|&operator| operator < count) {
+        true => Ok(()),
+        false => {
+            let detail = format!("must name operators below {count}, but is {named:?}");
+            Err(DocumentError::invalid::<Profile>(field, detail))
+        }
+    }
 }
 
 fn check_time(time: &Statistics, field: &str) -> Result<(), DocumentError> {

@@ -16,15 +16,32 @@ pub struct Statistics {
 impl Statistics {
     /// Summarises times; `None` if there are none.
     pub fn of(seconds: &[f64]) -> Option<Self> {
-        let median_seconds = median(seconds)?;
-        let deviations: Vec<f64> = seconds.iter().map(|time| (time - median_seconds).abs()).collect();
-        Some(Self { median_seconds, mad_seconds: median(&deviations)?, repetitions: seconds.len() })
+        let Summary { median, deviation } = Summary::of(seconds)?;
+        Some(Self { median_seconds: median, mad_seconds: deviation, repetitions: seconds.len() })
     }
 
     /// Standard error of the median, for normally distributed noise: 1.4826 MAD estimates the standard deviation, and the
     /// median is 1.2533 times less certain than the mean.
     pub fn standard_error_seconds(&self) -> f64 {
         1.2533 * 1.4826 * self.mad_seconds / (self.repetitions.max(1) as f64).sqrt()
+    }
+}
+
+/// Values of any unit, summarised robustly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Their median.
+    pub median: f64,
+    /// Median absolute deviation from it.
+    pub deviation: f64,
+}
+
+impl Summary {
+    /// Summarises values; `None` if there are none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let centre = median(values)?;
+        let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+        Some(Self { median: centre, deviation: median(&deviations)? })
     }
 }
 

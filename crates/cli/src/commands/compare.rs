@@ -1,6 +1,6 @@
 use anyhow::Result;
 use millstream::{BusyLoops, ContenderReport, Network, NetworkContest, SlowCore, compare, with_slow_cores};
-use millstream_predict::Statistics;
+use millstream_predict::Summary;
 use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
 
@@ -127,7 +127,7 @@ fn summary(report: &Report) {
     }
     output::line("Our schedule for throughput, network by network:\n");
     output::line(table);
-    let median = |values: &[f64]| Statistics::of(values).map_or(0.0, |statistics| statistics.median_seconds * 100.0);
+    let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median * 100.0);
     output::line(format!(
         "\nMedian prediction error: {:.1} % of the period, {:.1} % of the latency",
         median(&periods),

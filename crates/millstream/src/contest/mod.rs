@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use millstream_board::{Board, CoreId};
 use millstream_pipeline::Objective;
-use millstream_predict::Statistics;
+use millstream_predict::Summary;
 use serde::Serialize;
 
 use crate::learning::refine;
@@ -139,9 +139,9 @@ fn take_turns(
 fn report(contender: &Contender, rounds: &[Measurement]) -> ContenderReport {
     let over = |of: &dyn Fn(&Measurement) -> f64| {
         let values: Vec<f64> = rounds.iter().map(of).collect();
-        Statistics::of(&values)
+        Summary::of(&values)
     };
-    let median = |of: &dyn Fn(&Measurement) -> f64| over(of).map_or(0.0, |statistics| statistics.median_seconds);
+    let median = |of: &dyn Fn(&Measurement) -> f64| over(of).map_or(0.0, |summary| summary.median);
     let throughput = |measurement: &Measurement| measurement.frames_per_second;
     let plan = contender.plan.as_ref();
     ContenderReport {
@@ -152,7 +152,7 @@ fn report(contender: &Contender, rounds: &[Measurement]) -> ContenderReport {
         predicted_latency_seconds: plan.map(|plan| plan.latency.seconds()),
         measured_latency_seconds: plan.map(|_| median(&|measurement| measurement.stage_seconds.unwrap_or(0.0))),
         frames_per_second: median(&throughput),
-        frames_per_second_mad: over(&throughput).map_or(0.0, |statistics| statistics.mad_seconds),
+        frames_per_second_mad: over(&throughput).map_or(0.0, |summary| summary.deviation),
         median_frame_seconds: median(&|measurement| measurement.median_frame_seconds),
         worst_frame_seconds: median(&|measurement| measurement.worst_frame_seconds),
     }

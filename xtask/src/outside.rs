@@ -1,0 +1,88 @@
+//! Projects outside this workspace that depend on its crates by path, as users' projects do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{Failure, cargo, root, run};
+use crate::native;
+
+/// Builds and runs both projects.
+pub(crate) fn outside() -> Result<(), Failure> {
+    let library = native::prepare()?;
+    // The library's example needs the front door and nothing else.
+    let program = example("crates/millstream/examples/stream.rs")?;
+    let front = project("front-door", &dependency("millstream", "crates/millstream", ""), &program)?;
+    run(build_in(&front).args(["run", "--release", "--quiet"]).envs(native::environment(library)))?;
+
+    let crates = ["board", "cost", "graph", "partition"];
+    let others: String =
+        crates.iter().map(|name| dependency(&format!("millstream-{name}"), &format!("crates/{name}"), "")).collect();
+    let search = dependency("millstream-pipeline", "crates/pipeline", ", default-features = false");
+    let program = example("crates/pipeline/examples/own_costs.rs")?;
+    let search = project("search", &format!("{others}{search}"), &program)?;
+    run(build_in(&search).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp()?))
+}
+
+fn example(path: &str) -> Result<String, Failure> {
+    let path = root().join(path);
+    fs::read_to_string(&path).map_err(|error| failed(&path, &error))
+}
+
+fn dependency(package: &str, folder: &str, more: &str) -> String {
+    format!("{package} = {{ path = {:?}{more} }}\n", root().join(folder))
+}
+
+/// A project with one program, and with the workspace's profile and versions, so that what is compiled already is used again.
+fn project(name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Failure> {
+    let folder = native::target_folder().join("millstream/outside").join(name);
+    let source = folder.join("src");
+    fs::create_dir_all(&source).map_err(|error| failed(&source, &error))?;
+    let workspace = root().join("Cargo.toml");
+    let manifest = fs::read_to_string(&workspace).map_err(|error| failed(&workspace, &error))?;
+    let profile = manifest.find("[profile.release]").map_or("", |place| &manifest[place..]);
+    let manifest = format!(
+        "[package]\nname = \"outside-{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{dependencies}\n[workspace]\n\n{profile}"
+    );
+    for (file, text) in [(folder.join("Cargo.toml"), manifest.as_str()), (source.join("main.rs"), program)] {
+        fs::write(&file, text).map_err(|error| failed(&file, &error))?;
+    }
+    let lock = folder.join("Cargo.lock");
+    fs::copy(root().join("Cargo.lock"), &lock).map_err(|error| failed(&lock, &error))?;
+    Ok(folder)
+}
+
+fn build_in(folder: &Path) -> Command {
+    let mut command = cargo();
+    command.current_dir(folder).env("CARGO_TARGET_DIR", native::target_folder());
+    command
+}
+
+/// A folder for `PATH` with what Rust needs, a linker, and no compiler for C++.
+fn path_without_cpp() -> Result<PathBuf, Failure> {
+    let folder = native::target_folder().join("millstream/outside/bin");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    for program in ["cargo", "rustc", "rustup", "cc", "ld"] {
+        let found = std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file());
+        if let Some(found) = found {
+            link(&found, &folder.join(program))?;
+        }
+    }
+    Ok(folder)
+}
+
+#[cfg(unix)]
+fn link(from: &Path, to: &Path) -> Result<(), Failure> {
+    std::os::unix::fs::symlink(from, to).map_err(|error| failed(to, &error))
+}
+
+#[cfg(not(unix))]
+fn link(from: &Path, to: &Path) -> Result<(), Failure> {
+    fs::copy(from, to).map(drop).map_err(|error| failed(to, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("{}: {error}", path.display()))
+}
