@@ -30,10 +30,10 @@ const CHECKED_BYTES: usize = 1 << 18;
 /// is found again by the model's digest, its operators and channels, the build of ONNX Runtime, the kind of processors and the number of
 /// threads; all else leaves the optimised graph as it is.
 ///
-/// Writing takes about as long as preparing the session, once, and it is done before the first frame: later it would take cores and
-/// memory from the frames, and a program that ends early would never get to it. What a network multiplies as whole matrices
-/// (`Gemm`, `MatMul`) is packed again at each start: ONNX Runtime can write packed matrices too, which doubles the file and was measured
-/// to save no time.
+/// Writing made the first start of the zoo's large networks up to a half longer, and twice as long where most weights are matrices
+/// (VGG-19). It is done before the first frame: later it would take cores and memory from the frames, and a program that ends early would
+/// never get to it. What a network multiplies as whole matrices (`Gemm`, `MatMul`) is packed again at each start: ONNX Runtime can write
+/// packed matrices too, which doubles the file and was measured to save no time.
 ///
 /// Whatever is wrong with the folder costs time and is no error: what is damaged, or was made by something else, is made again, and what
 /// can't be written isn't kept. Checksums stand for flushing every file to disk. As with any file of weights, whoever may write to the
@@ -227,4 +227,52 @@ fn age(path: &Path) -> Duration {
 /// Removes a folder, or whatever stands in its place. What can't be removed is tried again another time.
 fn remove(path: &Path) {
     let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> SessionKey {
+        let text = r#"{"engine": "e", "machine": "m", "model": "d", "segment": "s", "threads": 1}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn what_the_engine_refuses_although_it_is_intact_is_not_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = SessionCache::new(folder.path().join("made when needed"));
+        assert!(matches!(cache.load(&key(), |_| Ok(())), Lookup::Absent));
+        let write = |path: &Path| fs::write(path, "graph").map_err(|error| error.to_string());
+        assert!(matches!(cache.store(&key(), write), Some(((), true))));
+        assert!(matches!(cache.load(&key(), |_| Err::<(), _>(String::new())), Lookup::Refused));
+        let Lookup::Found(text) = cache.load(&key(), |path| fs::read_to_string(path).map_err(|_| String::new())) else {
+            panic!("it is not there");
+        };
+        assert_eq!(text, "graph");
+    }
+
+    #[test]
+    fn what_was_not_written_is_not_kept_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = SessionCache::new(folder.path());
+        assert!(cache.store(&key(), |_| Err::<(), _>(String::new())).is_none());
+        assert!(matches!(cache.store(&key(), |_| Ok(())), Some(((), false))));
+        let write = |path: &Path| fs::write(path, "too much").map_err(|error| error.to_string());
+        assert!(matches!(cache.with_most_bytes(7).store(&key(), write), Some(((), false))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_removed_after_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = SessionCache::new(folder.path());
+        let unfinished = ["old", "young"].map(|name| folder.path().join(format!("{UNFINISHED}{name}")));
+        unfinished.iter().for_each(|path| fs::create_dir(path).unwrap());
+        let yesterday = SystemTime::now() - LEFT_BEHIND - Duration::from_secs(60);
+        File::open(&unfinished[0]).unwrap().set_modified(yesterday).unwrap();
+        let write = |path: &Path| fs::write(path, "graph").map_err(|error| error.to_string());
+        assert!(matches!(cache.store(&key(), write), Some(((), true))));
+        assert_eq!(unfinished.map(|path| path.exists()), [false, true]);
+    }
 }

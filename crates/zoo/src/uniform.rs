@@ -6,8 +6,8 @@ use std::thread;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-/// Fewer numbers than this are drawn sooner than a thread starts.
-const LEAST_PER_THREAD: usize = 1 << 16;
+/// Fewer numbers than this, a millisecond or two, are drawn sooner than a busy system wakes another core.
+const LEAST_PER_THREAD: usize = 1 << 21;
 /// Numbers that are made at a time.
 const BLOCK: usize = 1024;
 

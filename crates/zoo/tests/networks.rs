@@ -80,6 +80,17 @@ fn the_same_name_gives_the_same_model() {
     assert_ne!(digest(), millstream_zoo::build("tiny-darknet").unwrap().digest());
 }
 
+/// Profiles, schedules and sessions that were kept know a network by its digest. YOLOv3 has layers that several cores draw.
+#[test]
+fn networks_stay_what_they_were() {
+    for (name, digest) in [
+        ("squeezenet", "9dc78e572a3a333c26ab83c80758ff30a46cc67f36565f71a48450d3a47bada9"),
+        ("yolov3", "055e6f789bb1a9c7c113bbea0a49f8cfd3950bbd81409af7853644c9a6afc1be"),
+    ] {
+        assert_eq!(millstream_zoo::build(name).unwrap().digest(), digest, "{name}");
+    }
+}
+
 #[test]
 fn an_unknown_name_is_answered_with_the_known_ones() {
     let message = millstream_zoo::build("lenet").unwrap_err().to_string();
