@@ -22,9 +22,7 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         millstream::Error::Io { action: "read", path, .. } if path.ends_with("schedule.json") => {
             Some("make a schedule with `cargo xtask schedule`".to_owned())
         }
-        millstream::Error::NoProfile { network, .. } => Some(format!(
-            "pass --cost or --profile, or make a profile with `cargo xtask profile --model {network}` or `cargo xtask schedule`"
-        )),
+        millstream::Error::NoProfile { model, .. } => Some(format!("`cargo xtask schedule --model {model}` makes one")),
         millstream::Error::NotHere { .. } => Some("`cargo xtask board --json` describes this machine".to_owned()),
         millstream::Error::NoEngine { .. } => Some("`cargo xtask simulate` needs no engine".to_owned()),
         millstream::Error::Predict(error) => of_prediction(error),

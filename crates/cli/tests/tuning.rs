@@ -27,7 +27,10 @@ fn tuning_writes_the_best_schedule_that_it_ran() {
     // What was found is where the next search may start.
     let again = ["tune", "--schedule", "schedule.json", "--trials", "1", "-o", "again.json"];
     let shown = workplace.succeed(&again);
-    assert!(shown.contains("small: 1 trials by model-guided") && shown.contains("By the profile"), "{shown}");
+    assert!(
+        shown.contains("small: 1 trials by model-guided") && shown.contains("By the costs that it began with"),
+        "{shown}"
+    );
     let ran = workplace.succeed(&["run", "--schedule", "again.json", "--frames", "20"]);
     assert!(ran.contains("20 frames checked against sequential inference"), "{ran}");
 }

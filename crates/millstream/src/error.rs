@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_backend::BackendError;
-use millstream_board::{BoardError, CoreId, DocumentError};
+use millstream_board::{Board, BoardError, CoreId, DocumentError};
 use millstream_frames::FramesError;
 use millstream_machine::MachineError;
 use millstream_onnx::OnnxError;
@@ -14,6 +14,8 @@ use millstream_sim::SimulationError;
 use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
+
+use crate::Network;
 
 /// What can go wrong between a network and its results.
 #[derive(Debug, Error)]
@@ -140,6 +142,8 @@ pub enum Error {
     NoProfile {
         /// The network.
         network: String,
+        /// Where it is from.
+        model: String,
         /// The board.
         board: String,
     },
@@ -200,6 +204,14 @@ pub enum Error {
         /// What the system says.
         source: std::io::Error,
     },
+}
+
+impl Error {
+    /// Nobody measured the network on the board.
+    pub(crate) fn no_profile(network: &Network, board: &Board) -> Self {
+        let (network, model) = (network.name().to_owned(), network.source().to_owned());
+        Self::NoProfile { network, model, board: board.name().to_owned() }
+    }
 }
 
 /// Names the file that something went wrong with.

@@ -63,7 +63,7 @@ impl CostSource<'_> {
             Self::Profile(path) => fit(&read_profile(path)?).in_file(path),
             Self::Cached => match profile_cache::load(network, board) {
                 Some(profile) => fit(&profile).in_file(Path::new("the cached profile")),
-                None => Err(Error::NoProfile { network: network.name().to_owned(), board: board.name().to_owned() }),
+                None => Err(Error::no_profile(network, board)),
             },
         }
     }

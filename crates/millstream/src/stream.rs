@@ -102,8 +102,7 @@ impl<'a> Stream<'a> {
     pub fn adapt(&self, is_over: &dyn Fn() -> bool, control: &Control) -> Result<Vec<TuningEvent>, Error> {
         let Scheduled { network, document, .. } = self.scheduled;
         let board = self.machine.board();
-        let no_profile = || Error::NoProfile { network: network.name().to_owned(), board: board.name().to_owned() };
-        let costs = self.costs.as_ref().ok_or_else(no_profile)?;
+        let costs = self.costs.as_ref().ok_or_else(|| Error::no_profile(network, board))?;
         let mut planner = ModelPlanner::new(network, board, costs, document.objective);
         let is_over = || is_over() || control.is_cancelled();
         let mut tell = |event: &TuningEvent| control.tell(&Event::Tuning(event));

@@ -123,7 +123,7 @@ fn what_does_not_fit_is_said() {
 #[test]
 fn a_missing_profile_is_an_error_of_its_own() {
     let no_profile = CostSource::Cached.table(&network("alexnet"), machine().board());
-    assert!(matches!(no_profile, Err(Error::NoProfile { network, .. }) if network == "alexnet"));
+    assert!(matches!(no_profile, Err(Error::NoProfile { model, .. }) if model == "zoo:alexnet"));
 }
 
 #[test]

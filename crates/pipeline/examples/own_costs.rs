@@ -1,5 +1,7 @@
 //! The pipeline with the shortest period for a network and costs of one's own: no file, no engine, no solver.
 
+#![allow(clippy::print_stdout, reason = "an example shows something")]
+
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
@@ -16,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut value = builder.value("image", Some(DataType::F32), shape())?;
     builder.input(value);
     for step in 0..6 {
-        let made = builder.value(&format!("made {step}"), Some(DataType::F32), shape())?;
+        let made = builder.value(format!("made {step}"), Some(DataType::F32), shape())?;
         let operator = NewOperator::new(format!("step {step}"), "Relu", OperatorKind::Activation);
         builder.operator(operator.reads([value]).makes([made]))?;
         value = made;

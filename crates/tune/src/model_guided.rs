@@ -67,16 +67,16 @@ impl ModelGuided {
         model: &mut M,
         oracle: &mut dyn Oracle<M::Configuration, M::Seen>,
     ) -> Result<(), TuneError> {
-        self.go_on(self.trials, tried, model, &mut |configuration| oracle.measure(configuration))
+        self.go_on(self.trials, tried, model, |configuration| oracle.measure(configuration))
     }
 
     /// The loop: search, try, learn.
-    fn go_on<M: Model>(
+    fn go_on<M: Model, Run: FnMut(&M::Configuration) -> Result<M::Seen, TuneError>>(
         &self,
         most: usize,
         tried: &mut Vec<M::Configuration>,
         model: &mut M,
-        run: &mut dyn FnMut(&M::Configuration) -> Result<M::Seen, TuneError>,
+        mut run: Run,
     ) -> Result<(), TuneError> {
         for _ in 0..most {
             let Some(configuration) = self.next(model, tried)? else { break };
@@ -118,12 +118,12 @@ impl ModelGuided {
             tried.push(start.clone());
             trials.push(trial);
         }
-        let mut run = |configuration: &M::Configuration| {
+        let run = |configuration: &M::Configuration| {
             let (trial, _) = recorder.run(configuration)?;
             trials.push(trial.clone());
             Ok(trial)
         };
-        self.go_on(self.trials.max(1).saturating_sub(tried.len()), &mut tried, model, &mut run)?;
+        self.go_on(self.trials.max(1).saturating_sub(tried.len()), &mut tried, model, run)?;
         let chosen = tried.into_iter().zip(trials).min_by_key(|(configuration, _)| model.period(configuration));
         let tuning = recorder.finish().zip(chosen).map(|(tuning, (best, trial))| Tuning { best, trial, ..tuning });
         tuning.ok_or(TuneError::Empty { layers: 0, places: 0 })

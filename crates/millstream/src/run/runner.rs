@@ -54,7 +54,7 @@ impl<'a> Runner<'a> {
         let Scheduled { network, schedule, document, .. } = scheduled;
         let profile = profile_cache::load(network, board);
         if options.is_adaptive && profile.is_none() {
-            return Err(Error::NoProfile { network: network.name().to_owned(), board: board.name().to_owned() });
+            return Err(Error::no_profile(network, board));
         }
         let backends = Backends::open_to_run(board, network.model(), profile.as_ref())?;
         let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;

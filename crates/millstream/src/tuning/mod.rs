@@ -138,7 +138,7 @@ pub fn tune(
             let engine_options = EngineOptions { takes_over: true, ..EngineOptions::default() };
             let engine = Engine::new(graph, &start, &[std::sync::Arc::clone(&backends.all)], &engine_options)?;
             let reference = Reference::new(network, &*backends.all, board)?;
-            streaming::while_frames_flow(&engine, &reference, control, &|is_over| {
+            streaming::while_frames_flow(&engine, &reference, control, |is_over| {
                 search.run(&mut LiveOracle { engine: &engine, policy: POLICY, is_over })
             })?
         }

@@ -6,15 +6,19 @@ use crate::run::Reference;
 use crate::{Control, Error};
 
 /// Streams frames through the engine while `work` goes on, and checks every result.
-pub(super) fn while_frames_flow<T: Send>(
+pub(super) fn while_frames_flow<T: Send, Work>(
     engine: &Engine,
     reference: &Reference,
     control: &Control,
-    work: &(dyn Fn(&dyn Fn() -> bool) -> Result<T, Error> + Sync),
-) -> Result<T, Error> {
+    work: Work,
+) -> Result<T, Error>
+where
+    Work: FnOnce(&dyn Fn() -> bool) -> Result<T, Error> + Send,
+{
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let working = scope.spawn(|| {
+        let is_over = &is_over;
+        let working = scope.spawn(move || {
             let done = work(&|| control.is_cancelled() || is_over.load(Ordering::Relaxed));
             is_over.store(true, Ordering::Relaxed);
             done
