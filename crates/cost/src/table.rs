@@ -114,7 +114,7 @@ impl PartCost {
 }
 
 /// Operators x processor classes to times. Operators are numbered as in their graph
-/// ([`OperatorId::index`](millstream_graph::OperatorId::index)).
+/// (`OperatorId::index` of `millstream-graph`).
 #[derive(Debug, Clone)]
 pub struct CostTable {
     operators: usize,

@@ -106,7 +106,7 @@ impl CostModels {
     ///
     /// # Errors
     /// [`PredictError::MissingProcessor`] if a class was not measured, [`PredictError::TooFewSamples`] if its samples have too few
-    /// different shapes, [`PredictError::Invalid`] if the profile's board is impossible.
+    /// different shapes, [`PredictError::Document`] if the profile's board is impossible.
     pub fn fit(profile: &Profile, provenance: Provenance) -> Result<Self, PredictError> {
         let board = profile.board()?;
         let fit = |class: ProcessorClass| {

@@ -92,7 +92,7 @@ pub struct CalibrationRow {
 /// 3. What nobody measured is as stated.
 ///
 /// # Errors
-/// [`PredictError::InvalidMeasurements`] if measurements name networks or processors that are not there, or leave a cluster without any.
+/// [`PredictError::Document`] if measurements name networks or processors that are not there, or leave a cluster without any.
 pub fn calibrate(
     board: &Board,
     measurements: &Measurements,
