@@ -13,7 +13,9 @@ pub(crate) fn outside() -> Result<(), Failure> {
     // The library's example needs the front door and nothing else.
     let program = example("crates/millstream/examples/stream.rs")?;
     let front = project("front-door", &dependency("millstream", "crates/millstream", ""), &program)?;
-    run(build_in(&front).args(["run", "--release", "--quiet"]).envs(native::environment(library)))?;
+    let mut run_front = build_in(&front, &native::target_folder());
+    run_front.args(["run", "--release", "--quiet"]).envs(native::environment(library));
+    run(run_front.env("LIBCLANG_PATH", tool("libclang/clang/native")).envs(solver()))?;
 
     let crates = ["board", "cost", "graph", "partition"];
     let others: String =
@@ -21,7 +23,23 @@ pub(crate) fn outside() -> Result<(), Failure> {
     let search = dependency("millstream-pipeline", "crates/pipeline", ", default-features = false");
     let program = example("crates/pipeline/examples/own_costs.rs")?;
     let search = project("search", &format!("{others}{search}"), &program)?;
-    run(build_in(&search).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp()?))
+    // In a target folder of its own, where nothing native was ever built.
+    let target = native::target_folder().join("millstream/outside");
+    run(build_in(&search, &target).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp()?))?;
+    fs::remove_dir_all(outside_folder()).map_err(|error| failed(&outside_folder(), &error))
+}
+
+/// What a user outside the repository says to have HiGHS found, or compiled where there is no library.
+fn solver() -> [(&'static str, PathBuf); 3] {
+    [
+        ("HOST_PKG_CONFIG", tool("highs/pkg-config")),
+        ("HOST_PKG_CONFIG_PATH", tool("highs")),
+        ("CMAKE", tool("cmake/cmake/data/bin/cmake")),
+    ]
+}
+
+fn tool(path: &str) -> PathBuf {
+    root().join("target/millstream").join(path)
 }
 
 fn example(path: &str) -> Result<String, Failure> {
@@ -35,7 +53,7 @@ fn dependency(package: &str, folder: &str, more: &str) -> String {
 
 /// A project with one program, and with the workspace's profile and versions, so that what is compiled already is used again.
 fn project(name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Failure> {
-    let folder = native::target_folder().join("millstream/outside").join(name);
+    let folder = outside_folder().join(name);
     let source = folder.join("src");
     fs::create_dir_all(&source).map_err(|error| failed(&source, &error))?;
     let workspace = root().join("Cargo.toml");
@@ -52,15 +70,24 @@ fn project(name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Fai
     Ok(folder)
 }
 
-fn build_in(folder: &Path) -> Command {
+/// Where the workspace's own configuration of cargo does not reach.
+fn outside_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("millstream-outside-{}", std::process::id()))
+}
+
+fn build_in(folder: &Path, target: &Path) -> Command {
     let mut command = cargo();
-    command.current_dir(folder).env("CARGO_TARGET_DIR", native::target_folder());
+    command.current_dir(folder).env("CARGO_TARGET_DIR", target);
+    // This program itself runs with the workspace's configuration.
+    for variable in ["CMAKE", "LIBCLANG_PATH", "HOST_PKG_CONFIG", "HOST_PKG_CONFIG_PATH", "MILLSTREAM_NETWORKS"] {
+        command.env_remove(variable);
+    }
     command
 }
 
 /// A folder for `PATH` with what Rust needs, a linker, and no compiler for C++.
 fn path_without_cpp() -> Result<PathBuf, Failure> {
-    let folder = native::target_folder().join("millstream/outside/bin");
+    let folder = outside_folder().join("bin");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
     let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -48,6 +48,8 @@ pub(crate) fn from_source() -> Result<(), Failure> {
     python_tool("libclang", "18.1.1", "clang/native")?;
     compiler()?;
     let target = target_folder().join("solver-from-source");
+    // What an earlier build left must not stand for this one.
+    run(cargo().args(["clean", "--quiet", "--release", "--package", "highs-sys"]).env("CARGO_TARGET_DIR", &target))?;
     let mut tests = cargo();
     tests.args(["test", "--release", "--package", "millstream-mapping"]);
     run(tests.env("CARGO_TARGET_DIR", &target).env("HIGHS_NO_PKG_CONFIG", "1"))?;
@@ -96,8 +98,8 @@ fn lay_out(folder: &Path, wanted: Option<Way>, before: Option<Way>) -> Result<()
         _ => match unpack(folder) {
             Ok(()) => Way::Wheel,
             Err(failure) if wanted.is_some() => return Err(failure),
-            Err(_) => {
-                eprintln!("HiGHS will be compiled: no library for this machine ({CHOICE}=wheel says why)");
+            Err(Failure(reason)) => {
+                eprintln!("HiGHS will be compiled, there is no library for this machine: {reason}");
                 Way::Compile
             }
         },

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,8 @@ pub struct OrtBackend {
     pub(crate) model: Arc<Model>,
     pub(crate) settings: SessionSettings,
     pub(crate) cache: Option<SessionCache>,
+    /// Whether sessions are still added to the cache.
+    pub(crate) stores: AtomicBool,
     pub(crate) preparation: Mutex<Preparation>,
     weights: Mutex<HashMap<String, Arc<DynValue>>>,
     pub(crate) prepacked: PrepackedWeights,
@@ -70,6 +73,7 @@ impl OrtBackend {
             model,
             settings,
             cache: None,
+            stores: AtomicBool::new(true),
             preparation: Mutex::default(),
             weights: Mutex::new(HashMap::new()),
             prepacked: PrepackedWeights::new(),
@@ -83,6 +87,12 @@ impl OrtBackend {
     #[must_use]
     pub fn with_cache(self, cache: SessionCache) -> Self {
         Self { cache: Some(cache), ..self }
+    }
+
+    /// Keeps no more sessions from now on; those that are kept are still found. What is prepared while frames flow should not take
+    /// cores and memory from them.
+    pub fn stop_storing(&self) {
+        self.stores.store(false, Ordering::Relaxed);
     }
 
     /// How the sessions were made so far.

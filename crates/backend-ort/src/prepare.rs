@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use millstream_backend::Segment;
@@ -67,6 +68,7 @@ impl OrtBackend {
             match cache.load(&key, |path| open_optimised(builder()?, path)) {
                 Lookup::Found(session) => return Ok((session, Origin::Cache)),
                 Lookup::Refused => {}
+                Lookup::Absent if !self.stores.load(Ordering::Relaxed) => {}
                 Lookup::Absent => {
                     let make = |path: &Path| self.commit(write_optimised(builder()?, path)?, &sub_model);
                     if let Some((session, is_kept)) = cache.store(&key, make) {

@@ -11,9 +11,14 @@ use crate::rig::failed;
 use crate::tensors::inputs_of;
 use crate::{Losable, Subject, models};
 
-/// A backend that can't lose its device has nothing to show.
+/// A backend of cores can't lose them and has nothing to show; one of a device must say how it gets lost.
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
-    let Some(open) = &subject.losable else { return Ok(()) };
+    let Some(open) = &subject.losable else {
+        return match subject.processor.is_accelerator() {
+            true => Err("a backend of an accelerator must say how it loses it (Subject::losing)".to_owned()),
+            false => Ok(()),
+        };
+    };
     let model = models::small()?;
     let segment = Segment::whole(model.graph());
     let inputs = inputs_of(model.graph(), &segment, 1)?;

@@ -19,9 +19,6 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 fn of_error(error: &millstream::Error) -> Option<String> {
     match error {
         millstream::Error::File { source, .. } => of_error(source),
-        millstream::Error::Io { action: "read", path, .. } if path.ends_with("schedule.json") => {
-            Some("make a schedule with `cargo xtask schedule`".to_owned())
-        }
         millstream::Error::NoProfile { model, .. } => Some(format!("`cargo xtask schedule --model {model}` makes one")),
         millstream::Error::NotHere { .. } => Some("`cargo xtask board --json` describes this machine".to_owned()),
         millstream::Error::NoEngine { .. } => Some("`cargo xtask simulate` needs no engine".to_owned()),

@@ -3,7 +3,6 @@
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "an example shows something")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use millstream::{Aim, Constraints, Control, EngineOptions, Machine, Network, Objective, ReadOptions, Stream, Tensor};
@@ -16,16 +15,13 @@ fn main() -> Result<(), millstream::Error> {
     let limits = Constraints { max_latency: Some(Duration::from_secs(1).into()), ..Constraints::default() };
     let scheduled = machine.plan(network, &Aim::best(Objective::Throughput).within(limits), &control)?;
     let stream = Stream::start(&machine, &scheduled, &EngineOptions::default())?;
-    let is_over = AtomicBool::new(false);
     let frame = || vec![Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])];
-    std::thread::scope(|scope| {
-        scope.spawn(|| stream.adapt(&|| is_over.load(Ordering::Relaxed), &control));
-        for (number, result) in stream.run((0..100).map(|_| frame())).enumerate() {
-            assert_eq!(result.sequence, number as u64, "results come in order");
-            assert_eq!(result.outcome.expect("a result")[0].shape().dimensions(), [1, 1000]);
-        }
-        is_over.store(true, Ordering::Relaxed);
-    });
+    let mut next = 0;
+    stream.run_adapting((0..100).map(|_| frame()), &control, |result| {
+        assert_eq!(result.sequence, next, "results come in order");
+        next += 1;
+        assert_eq!(result.outcome.expect("a result")[0].shape().dimensions(), [1, 1000]);
+    })?;
     println!(
         "{}: first frame after {:.2?}, {}",
         scheduled.document.configuration,

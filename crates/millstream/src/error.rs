@@ -92,8 +92,8 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// The caller asked to stop before there was any result.
-    #[error("interrupted before the first frame")]
+    /// There was no result at all: no frames, or the caller asked to stop before the first one was through.
+    #[error("there was no frame, or it was interrupted before the first one")]
     NoFrame,
     /// The board lacks something that every board should have.
     #[error("the board has no {what}")]

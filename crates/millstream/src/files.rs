@@ -87,7 +87,9 @@ fn make_readable(_: &Path) -> std::io::Result<()> {
 }
 
 /// A document as it stands in a file.
-pub fn to_json(document: &impl serde::Serialize) -> String {
-    // Documents have neither maps with other keys than texts nor anything else that JSON can't hold.
-    serde_json::to_string_pretty(document).unwrap_or_default()
+///
+/// # Errors
+/// [`Error::Defect`] for what JSON can't hold, such as maps whose keys are no texts; no document of Millstream's is like that.
+pub fn to_json(document: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string_pretty(document).map_err(|error| Error::Defect(format!("a document is not JSON: {error}")))
 }

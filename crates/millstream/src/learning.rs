@@ -30,20 +30,20 @@ pub(crate) fn refine(
     let search = ModelGuided::default();
     let most = search.trials * objectives.len();
     let steps = control.steps(format!("trying out schedules of {}", network.name()), most);
-    let mut trials = Trials { network, board, backend, control, steps, done: 0, most };
+    let mut trials = Trials { network, board, backend, control, steps, done: 0, most, failure: None };
     let mut model = PlanModel { network, board, profile, plans, objective: aim.objective, failure: None };
     let mut tried: Vec<Candidate> = Vec::new();
     for &objective in objectives {
         model.objective = objective;
-        match search.explore(&mut tried, &mut model, &mut trials) {
-            Err(_) if control.is_cancelled() => return Err(Error::Interrupted),
-            explored => explored?,
+        let explored = search.explore(&mut tried, &mut model, &mut trials);
+        match (explored, model.failure.take()) {
+            (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
+            (_, Some(error)) => return Err(error),
+            (Err(error), None) => return Err(trials.failure.take().unwrap_or(error.into())),
+            (Ok(()), None) => {}
         }
     }
-    match model.failure {
-        Some(error) => Err(error),
-        None => Ok(model.plans),
-    }
+    Ok(model.plans)
 }
 
 /// A plan as something to try: the same as another if its stages and processors are, whatever their times.
@@ -102,8 +102,8 @@ impl Model for PlanModel<'_> {
     type Seen = PlanTrial;
 
     fn best(&mut self) -> Result<(Candidate, Nanoseconds), TuneError> {
-        if let Some(error) = self.failure.take() {
-            return Err(TuneError::Model(Box::new(error)));
+        if self.failure.is_some() {
+            return Err(TuneError::Model("the search after the last trial failed".into()));
         }
         // What counts as near the best throughput depends on what the best really is, so the shortest period is tried in any case.
         let shortest = self.plans.allowed(&self.plans.front).pop();
@@ -120,10 +120,13 @@ impl Model for PlanModel<'_> {
     }
 
     fn period(&self, candidate: &Candidate) -> Nanoseconds {
-        // With the times that it was seen to have. What does not keep to the constraints is no rival of what may.
-        let tried = self.plans.lessons.tried.iter().find(|tried| tried.is_same_pipeline(&candidate.plan));
-        let plan = tried.unwrap_or(&candidate.plan);
-        if self.plans.aim.constraints.allow(plan) { self.distance(plan) } else { Nanoseconds(u64::MAX) }
+        // Only the plan that would be chosen of those that were tried sets the bar for others: one that is out of reach of the best
+        // throughput, or does not keep to the constraints, is no rival, however quick it is.
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let rival = choose(&tried, self.objective).and_then(|index| tried.get(index));
+        rival
+            .filter(|rival| rival.is_same_pipeline(&candidate.plan))
+            .map_or(Nanoseconds(u64::MAX), |rival| self.distance(rival))
     }
 
     fn learn(&mut self, candidate: &Candidate, seen: &PlanTrial) {
@@ -144,6 +147,8 @@ struct Trials<'a> {
     steps: Activity<'a>,
     done: usize,
     most: usize,
+    /// Why the last trial failed.
+    failure: Option<Error>,
 }
 
 impl Oracle<Candidate, PlanTrial> for Trials<'_> {

@@ -14,16 +14,10 @@
 //! let within = Constraints { max_latency: Some(std::time::Duration::from_secs(1).into()), ..Constraints::default() };
 //! let scheduled = machine.plan(network, &Aim::best(Objective::Throughput).within(within), &control)?;
 //! let stream = Stream::start(&machine, &scheduled, &EngineOptions::default())?;
-//! let is_over = std::sync::atomic::AtomicBool::new(false);
-//! std::thread::scope(|scope| {
-//!     let is_over = &is_over;
-//!     scope.spawn(|| stream.adapt(&|| is_over.load(std::sync::atomic::Ordering::Relaxed), &control));
-//!     let frame = || vec![Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])];
-//!     for result in stream.run((0..50).map(|_| frame())) {
-//!         println!("frame {}: {:?}", result.sequence, result.outcome.map(|outputs| outputs[0].shape().clone()));
-//!     }
-//!     is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-//! });
+//! let frame = || vec![Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])];
+//! stream.run_adapting((0..50).map(|_| frame()), &control, |result| {
+//!     println!("frame {}: {:?}", result.sequence, result.outcome.map(|outputs| outputs[0].shape().clone()));
+//! })?;
 //! println!("{}: {}", scheduled.document.configuration, stream.latency());
 //! # Ok::<(), millstream::Error>(())
 //! ```
@@ -55,10 +49,11 @@ mod measuring;
 mod network;
 mod planning;
 mod plans;
-pub mod profile_cache;
+mod profile_cache;
 mod profiling;
 mod run;
 mod scheduled;
+mod set_on_drop;
 mod sharing;
 mod simulating;
 mod sizes;
@@ -88,9 +83,10 @@ pub use profiling::{CostSource, PROFILE_BUDGET, provenance, read_profile};
 pub use run::{
     AdaptationReport, Camera, ExpectedReport, LatencySummary, NetworkOutcome, NetworkRun, OperatorReport,
     RUN_REPORT_FORMAT, RUN_REPORT_VERSION, RunLength, RunOptions, RunReport, StageReport, Taken, WarmUp, WhenLate,
-    frame_log, replica_text, run,
+    frame_log, run,
 };
 pub use scheduled::{Scheduled, read_schedules};
+pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
 pub use simulating::{SimulateOptions, Simulated, simulate};
 pub use sizes::{Sizes, read_sizes};

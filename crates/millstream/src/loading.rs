@@ -43,6 +43,10 @@ impl Loaded {
     pub fn read(machine: &Machine, source: &RunSource, control: &Control) -> Result<Self, Error> {
         let path = &source.schedule;
         let text = files::read(path);
+        // A damaged file is told as such, not taken for another network's.
+        if text.as_ref().is_ok_and(|text| SizesDocument::is_one(text)) {
+            SizesDocument::from_json(text.as_deref().unwrap_or_default()).in_file(path)?;
+        }
         if let (Some(model), true) = (&source.model, source.is_usual_file)
             && !text.as_ref().is_ok_and(|text| are_sizes_of(text, model))
         {

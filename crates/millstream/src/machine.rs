@@ -1,11 +1,12 @@
 //! The board that networks run on, which is this computer, or one that is only described.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use millstream_board::Board;
 use millstream_machine::usable_cores;
 
 use crate::error::InFile;
+use crate::profile_cache::ProfileCache;
 use crate::{Error, files};
 
 /// A board, with what can be done with it from here.
@@ -14,6 +15,8 @@ use crate::{Error, files};
 #[derive(Debug, Clone)]
 pub struct Machine {
     board: Board,
+    /// Profiles of networks on it. Clones of a machine share it.
+    pub(crate) cache: ProfileCache,
 }
 
 impl Machine {
@@ -31,12 +34,12 @@ impl Machine {
     /// As [`Machine::detect`].
     pub fn detect_with(has_software_gpus: bool) -> Result<Self, Error> {
         let board = millstream_machine::detect()?;
-        Ok(Self { board: board.with_accelerators(crate::backends::accelerators(has_software_gpus))? })
+        Ok(Self::of_board(board.with_accelerators(crate::backends::accelerators(has_software_gpus))?))
     }
 
     /// A board that is known.
     pub fn of_board(board: Board) -> Self {
-        Self { board }
+        Self { board, cache: ProfileCache::default() }
     }
 
     /// The board of a file.
@@ -44,7 +47,19 @@ impl Machine {
     /// # Errors
     /// [`Error::Io`] or [`Error::File`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Ok(Self { board: Board::from_json(&files::read(path)?).in_file(path)? })
+        Ok(Self::of_board(Board::from_json(&files::read(path)?).in_file(path)?))
+    }
+
+    /// The same with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise they are in the user's
+    /// cache folder, or in memory where that can't be written.
+    #[must_use]
+    pub fn with_cache_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { cache: ProfileCache::in_folder(folder.into()), ..self }
+    }
+
+    /// Another board, with the same cache.
+    pub(crate) fn with_board(&self, board: Board) -> Self {
+        Self { board, cache: self.cache.clone() }
     }
 
     /// What it consists of.

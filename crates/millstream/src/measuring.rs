@@ -7,7 +7,7 @@ use millstream_predict::Profile;
 use crate::backends::Backends;
 use crate::profiling::{add_network, cached_or_measured};
 use crate::sweeping::add_sweep;
-use crate::{Control, Error, Machine, Network, profile_cache, provenance};
+use crate::{Control, Error, Machine, Network, provenance};
 
 impl Machine {
     /// An empty profile of this machine, to add measurements to.
@@ -21,8 +21,7 @@ impl Machine {
     /// [`Error::NotHere`] if the board is not this computer, [`Error::Interrupted`], or whatever keeps the network from running.
     pub fn profile(&self, network: &Network, budget: Duration, control: &Control) -> Result<Profile, Error> {
         self.check_usable()?;
-        let (profile, _) = cached_or_measured(network, self.board(), false, budget, control)?;
-        profile_cache::store(&profile, network, self.board());
+        let (profile, _) = cached_or_measured(network, self, false, budget, control)?;
         Ok(profile)
     }
 
@@ -48,7 +47,7 @@ impl Machine {
             if !add_network(profile, network, self.board(), &backends, budget, control)? {
                 return Ok(false);
             }
-            profile_cache::store(profile, network, self.board());
+            self.cache.store(profile, network, self.board());
         }
         Ok(!has_sweep || add_sweep(profile, self.board(), budget, control)?)
     }

@@ -8,7 +8,7 @@ use crate::backends::Backends;
 use crate::error::InFile;
 use crate::learning::refine;
 use crate::profiling::{PROFILE_BUDGET, cached_or_measured, read_profile};
-use crate::{Aim, Control, CostSource, Error, Event, Machine, Network, Plans, Scheduled, choose_clocks, profile_cache};
+use crate::{Aim, Control, CostSource, Error, Event, Machine, Network, Plans, Scheduled, choose_clocks};
 
 /// Where the costs of a plan come from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,10 +63,10 @@ pub fn plan(
         PlanOn::ThisMachineAnew => tried(machine, network, true, aim, control)?,
         PlanOn::Costs(CostSource::Profile(path)) => {
             read_profile(path)?.check_board(board).in_file(path)?;
-            let table = CostSource::Profile(path).table(network, board)?;
+            let table = CostSource::Profile(path).table(network, machine)?;
             Plans::search(network, board, &table, *aim).in_file(path)?
         }
-        PlanOn::Costs(costs) => Plans::search(network, board, &costs.table(network, board)?, *aim)?,
+        PlanOn::Costs(costs) => Plans::search(network, board, &costs.table(network, machine)?, *aim)?,
     };
     chosen(machine, network, plans, aim, Clocks::new(), None)
 }
@@ -83,7 +83,7 @@ pub fn plan_with_clocks(
 ) -> Result<Planned, Error> {
     let board = machine.board();
     let aim = &Aim { wants_energy: true, ..*aim };
-    let table = costs.table(network, board)?;
+    let table = costs.table(network, machine)?;
     let (clocks, front) = choose_clocks(network, board, &table, aim)?;
     let plans = Plans::search(network, board, &table.at_clocks(board, &clocks), *aim)?;
     chosen(machine, network, plans, aim, clocks, Some(front))
@@ -106,14 +106,14 @@ fn chosen(
 fn tried(machine: &Machine, network: &Network, is_fresh: bool, aim: &Aim, control: &Control) -> Result<Plans, Error> {
     machine.check_usable()?;
     let board = machine.board();
-    if let Some(known) = profile_cache::load(network, board).filter(|_| !is_fresh) {
+    if let Some(known) = machine.cache.load(network, board).filter(|_| !is_fresh) {
         control.tell(&Event::CachedProfile { created: &known.provenance.created });
     }
-    let (mut profile, backends) = cached_or_measured(network, board, is_fresh, PROFILE_BUDGET, control)?;
+    let (mut profile, backends) = cached_or_measured(network, machine, is_fresh, PROFILE_BUDGET, control)?;
     backends.choose_threads(network, board, &profile)?;
     let objectives: &[Objective] = &[aim.objective];
     let plans = refine(network, board, &backends.all, &mut profile, objectives, *aim, control)?;
-    profile_cache::store(&profile, network, board);
+    machine.cache.store(&profile, network, board);
     Ok(plans)
 }
 
@@ -126,7 +126,6 @@ pub(crate) fn measured_costs(
 ) -> Result<(CostTable, Backends), Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let (profile, backends) = cached_or_measured(network, board, is_fresh, PROFILE_BUDGET, control)?;
-    profile_cache::store(&profile, network, board);
+    let (profile, backends) = cached_or_measured(network, machine, is_fresh, PROFILE_BUDGET, control)?;
     Ok((backends.choose_threads(network, board, &profile)?, backends))
 }

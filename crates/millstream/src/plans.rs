@@ -111,6 +111,26 @@ impl Plans {
         choose(&plans, objective).and_then(|index| plans.get(index).copied())
     }
 
+    /// The plans of the front from the quickest on, each with the objectives that it is best for, and the plan that was chosen for an
+    /// objective even where something untried is predicted to be better still.
+    pub fn front_with_best<'a>(&'a self, chosen: &'a Plan, objective: Objective) -> Vec<(&'a Plan, Vec<Objective>)> {
+        let mut shown: Vec<&Plan> = self.front.iter().collect();
+        if !shown.iter().any(|plan| plan.is_same_pipeline(chosen)) {
+            shown.push(chosen);
+        }
+        shown.sort_by_key(|plan| (plan.latency, std::cmp::Reverse(plan.period)));
+        let has_energy = shown.iter().all(|plan| plan.energy.is_some());
+        let others = Objective::ALL.into_iter().filter(|&other| other != objective);
+        let others = others.filter(|&other| other != Objective::Energy || has_energy);
+        let mut best: Vec<(&Plan, Objective)> =
+            others.filter_map(|other| Some((self.best_on_front(other)?, other))).collect();
+        best.push((chosen, objective));
+        let best_for = |plan: &Plan| {
+            best.iter().filter(|(own, _)| own.is_same_pipeline(plan)).map(|(_, objective)| *objective).collect()
+        };
+        shown.into_iter().map(|plan| (plan, best_for(plan))).collect()
+    }
+
     /// The plans that keep to the constraints.
     pub(crate) fn allowed<'a>(&self, plans: &'a [Plan]) -> Vec<&'a Plan> {
         plans.iter().filter(|plan| self.aim.constraints.allow(plan)).collect()

@@ -13,7 +13,7 @@ use millstream_profile::{
 
 use crate::backends::Backends;
 use crate::error::InFile;
-use crate::{Control, Error, Network, files, profile_cache};
+use crate::{Control, Error, Machine, Network, files};
 
 /// Time for a profile of a network that is needed on the way.
 pub const PROFILE_BUDGET: Duration = Duration::from_secs(20);
@@ -46,6 +46,8 @@ pub enum CostSource<'a> {
     Profile(&'a Path),
     /// The profile that was made last of the network on the board.
     Cached,
+    /// Costs that the caller has.
+    Table(&'a CostTable),
 }
 
 impl CostSource<'_> {
@@ -53,15 +55,17 @@ impl CostSource<'_> {
     ///
     /// # Errors
     /// [`Error::File`] if the file is not usable, [`Error::NoProfile`] if there is no cached profile.
-    pub fn table(self, network: &Network, board: &Board) -> Result<CostTable, Error> {
+    pub fn table(self, network: &Network, machine: &Machine) -> Result<CostTable, Error> {
+        let board = machine.board();
         let fit = |profile: &Profile| fit(profile, board, network.digest(), network.graph(), network.chain());
         match self {
+            Self::Table(table) => Ok(table.clone()),
             Self::Models(path) => {
                 let models = CostModels::from_json(&files::read(path)?).in_file(path)?;
                 models.table(board, network.digest(), network.graph(), network.chain()).in_file(path)
             }
             Self::Profile(path) => fit(&read_profile(path)?).in_file(path),
-            Self::Cached => match profile_cache::load(network, board) {
+            Self::Cached => match machine.cache.load(network, board) {
                 Some(profile) => fit(&profile).in_file(Path::new("the cached profile")),
                 None => Err(Error::no_profile(network, board)),
             },
@@ -72,19 +76,23 @@ impl CostSource<'_> {
 /// The cached profile of a network or a new one, and what runs its operators. `is_fresh`: a new one in any case.
 pub(crate) fn cached_or_measured(
     network: &Network,
-    board: &Board,
+    machine: &Machine,
     is_fresh: bool,
     budget: Duration,
     control: &Control,
 ) -> Result<(Profile, Backends), Error> {
-    let known = if is_fresh { None } else { profile_cache::load(network, board) };
+    let board = machine.board();
+    let known = if is_fresh { None } else { machine.cache.load(network, board) };
     let backends = Backends::open(board, network.model(), known.as_ref())?;
     if let Some(profile) = known {
         return Ok((profile, backends));
     }
     let mut profile = Profile::new(board, provenance());
     match add_network(&mut profile, network, board, &backends, budget, control)? {
-        true => Ok((profile, backends)),
+        true => {
+            machine.cache.store(&profile, network, board);
+            Ok((profile, backends))
+        }
         false => Err(Error::Interrupted),
     }
 }

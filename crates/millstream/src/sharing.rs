@@ -36,7 +36,7 @@ pub struct Shared {
 /// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own.
 ///
 /// # Errors
-/// [`Error::Pipeline`] if the deadlines can't all be met; whatever keeps costs from being known.
+/// [`Error::Pipeline`] if the deadlines can't all be met, [`Error::Unfit`] without a share for each network; whatever keeps costs from being known.
 pub fn plan_shared(
     machine: &Machine,
     networks: &[Network],
@@ -45,8 +45,15 @@ pub fn plan_shared(
     control: &Control,
 ) -> Result<Shared, Error> {
     let board = machine.board();
+    if networks.len() != shares.len() {
+        let (networks, shares) = (networks.len(), shares.len());
+        return Err(Error::Unfit(format!("there are {networks} networks and {shares} shares, one is needed for each")));
+    }
+    if let Some(share) = shares.iter().find(|share| !(share.weight.is_finite() && share.weight > 0.0)) {
+        return Err(Error::Unfit(format!("the weight {} is not a number above 0", share.weight)));
+    }
     let costs = |network: &Network| match on {
-        PlanOn::Costs(costs) => costs.table(network, board),
+        PlanOn::Costs(costs) => costs.table(network, machine),
         PlanOn::ThisMachine => Ok(measured_costs(machine, network, false, control)?.0),
         PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
     };

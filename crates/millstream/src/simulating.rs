@@ -8,7 +8,7 @@ use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{Conditions, Disturbance, DisturbanceKind, Simulation, Stream, Unit, simulate_streams};
 
 use crate::error::InFile;
-use crate::{CostSource, Error, Scheduled, files};
+use crate::{CostSource, Error, Machine, Scheduled, files};
 
 /// How schedules are simulated.
 #[derive(Debug, Clone)]
@@ -49,10 +49,11 @@ pub struct Simulated {
 ///
 /// # Errors
 /// [`Error::Unfit`] if the board lacks what the options need; [`Error::NoProfile`] or [`Error::File`] without costs.
-pub fn simulate(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Vec<Simulated>, Error> {
+pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Vec<Simulated>, Error> {
+    let board = machine.board();
     let mut tables = Vec::new();
     for own in set {
-        tables.push(options.costs.table(&own.network, board)?.at_clocks(board, &own.document.clocks));
+        tables.push(options.costs.table(&own.network, machine)?.at_clocks(board, &own.document.clocks));
     }
     let fallback = options.fallback.map(|path| read_fallback(path, set, board)).transpose()?;
     let interval = options.frame_rate_hertz.map(|hertz| Nanoseconds::from_seconds(1.0 / hertz));

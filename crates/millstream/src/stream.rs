@@ -1,5 +1,6 @@
 //! Frames of a program's own through a schedule.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use millstream_runtime::{Engine, EngineOptions, FrameResult, StageMetrics, Tunin
 use crate::backends::Backends;
 use crate::run::LatencySummary;
 use crate::tuning::{ModelPlanner, policy};
-use crate::{Control, Error, Event, Machine, Scheduled, clocks, engine, profile_cache};
+use crate::{Control, Error, Event, Machine, Scheduled, SetOnDrop, clocks, engine};
 
 /// A schedule that frames flow through. Results come in the order of the frames, whatever overtakes what inside.
 ///
@@ -29,7 +30,8 @@ pub struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// Starts a worker on every processor of the schedule, and loads its operators there.
+    /// Starts a worker on every processor of the schedule, and loads its operators there. Processors that work on one frame take over
+    /// from each other ([`EngineOptions::takes_over`]) whatever the options say: schedules were tried like that.
     ///
     /// # Errors
     /// [`Error::NotHere`] if the board is not this computer; whatever keeps an engine from starting.
@@ -37,11 +39,13 @@ impl<'a> Stream<'a> {
         let begin = Instant::now();
         machine.check_usable()?;
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let profile = profile_cache::load(network, machine.board());
-        let backends = Backends::open_to_run(machine.board(), network.model(), profile.as_ref())?;
+        let profile = machine.cache.load(network, machine.board());
+        let backends = Backends::open_to_run(machine, network.model(), profile.as_ref())?;
         let choose = |profile| backends.choose_threads(network, machine.board(), &profile);
         let costs = profile.map(choose).transpose()?;
-        let engine = engine::start(network, machine.board(), schedule, &backends.all, options)?;
+        let options = EngineOptions { takes_over: true, ..*options };
+        let engine = engine::start(network, machine.board(), schedule, &backends.all, &options)?;
+        backends.stop_keeping();
         for advice in clocks::unset_clocks(&document.clocks, machine.board()) {
             tracing::warn!("{advice}");
         }
@@ -90,8 +94,31 @@ impl<'a> Stream<'a> {
 
     fn note(&self, result: &FrameResult) {
         self.first_frame.get_or_init(|| result.received.saturating_duration_since(self.begin));
-        let nanoseconds = u64::try_from(result.latency().as_nanos()).unwrap_or(u64::MAX);
-        self.latencies.lock().unwrap_or_else(PoisonError::into_inner).saturating_record(nanoseconds);
+        // Recording fails only for times that do not occur.
+        let nanoseconds = u64::try_from(result.latency().as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4);
+        let _ = self.latencies.lock().unwrap_or_else(PoisonError::into_inner).record(nanoseconds);
+    }
+
+    /// Submits frames as there is room and hands their results to `take`, one by one, in order, while the schedule is adapted as
+    /// [`Stream::adapt`] says. Returns what was adapted.
+    ///
+    /// # Errors
+    /// As [`Stream::adapt`]; all frames get through first.
+    pub fn run_adapting<I: IntoIterator<Item = Vec<Tensor>>>(
+        &self,
+        frames: I,
+        control: &Control,
+        take: impl FnMut(FrameResult),
+    ) -> Result<Vec<TuningEvent>, Error> {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let adapting = scope.spawn(|| self.adapt(&|| is_over.load(Ordering::Relaxed), control));
+            // However this ends, or the thread would be waited for in vain.
+            let over = SetOnDrop(&is_over);
+            self.run(frames).for_each(take);
+            drop(over);
+            adapting.join().map_err(|_| Error::Defect("the tuner panicked".to_owned()))?
+        })
     }
 
     /// Watches the pipeline until `is_over` says so, and changes its schedule when conditions change: a neighbour keeps a core busy, or

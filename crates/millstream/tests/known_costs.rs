@@ -44,6 +44,11 @@ fn objectives_and_constraints_are_kept() {
         [Objective::Throughput, Objective::Latency].map(|objective| planned(&Aim::best(objective)).unwrap());
     assert!(throughput.plan.period < latency.plan.period && latency.plan.latency < throughput.plan.latency);
     assert_eq!(latency.document.objective, Objective::Latency);
+    let front = throughput.plans.front_with_best(&throughput.plan, Objective::Throughput);
+    let best =
+        |objective| front.iter().filter(move |(_, best)| best.contains(&objective)).map(|(plan, _)| plan.latency);
+    assert_eq!(best(Objective::Throughput).collect::<Vec<_>>(), [throughput.plan.latency]);
+    assert_eq!(best(Objective::Latency).collect::<Vec<_>>(), [latency.plan.latency]);
     // Between the two.
     let most = Duration::from_secs_f64((latency.plan.latency.seconds() + throughput.plan.latency.seconds()) / 2.0);
     let limits = Constraints { max_latency: Some(most.into()), ..Constraints::default() };
@@ -67,7 +72,7 @@ fn a_single_network_is_a_set_of_one() {
     let folder = tempfile::tempdir().unwrap();
     let (machine, control, source) = (machine(), Control::new(), source(&folder));
     let alone = planned(&Aim::default()).unwrap().document;
-    files::write(&source.schedule, &files::to_json(&alone)).unwrap();
+    files::write(&source.schedule, &files::to_json(&alone).unwrap()).unwrap();
     let loaded = Loaded::read(&machine, &source, &control).unwrap();
     assert_eq!((loaded.sets.len(), loaded.sets[0].len(), loaded.has_sizes), (1, 1, false));
     assert_eq!((loaded.sets[0][0].weight, loaded.sets[0][0].takes_turns), (1.0, false));
@@ -78,7 +83,7 @@ fn a_single_network_is_a_set_of_one() {
     let on = PlanOn::Costs(CostSource::Models(&costs));
     let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
     assert!(shared.other_rounds_per_second.is_some_and(|other| other <= shared.document.rounds_per_second));
-    files::write(&source.schedule, &files::to_json(&shared.document)).unwrap();
+    files::write(&source.schedule, &files::to_json(&shared.document).unwrap()).unwrap();
     let loaded = Loaded::read(&machine, &source, &control).unwrap();
     assert_eq!(loaded.sets[0].iter().map(|own| own.weight).collect::<Vec<_>>(), [2.0, 1.0]);
 
@@ -96,7 +101,7 @@ fn a_single_network_is_a_set_of_one() {
         fallback: None,
         keeps_spans: false,
     };
-    let simulated = simulate(machine.board(), &loaded.sets[0], &options).unwrap();
+    let simulated = simulate(&machine, &loaded.sets[0], &options).unwrap();
     assert_eq!(simulated.iter().map(|own| own.simulation.frames.len()).collect::<Vec<_>>(), [40, 20]);
 }
 
@@ -110,7 +115,7 @@ fn what_does_not_fit_is_said() {
     };
     assert!(read(&source(&folder)).contains("cannot read"));
     let document = planned(&Aim::default()).unwrap().document;
-    files::write(&source(&folder).schedule, &files::to_json(&document)).unwrap();
+    files::write(&source(&folder).schedule, &files::to_json(&document).unwrap()).unwrap();
     let sizes = ReadOptions { dimensions: [("height".to_owned(), 7)].into(), ..ReadOptions::default() };
     let message = read(&RunSource { options: sizes, ..source(&folder) });
     assert!(message.contains("schedule.json: the schedule is for fixed sizes, not for other sizes"), "{message}");
@@ -122,7 +127,7 @@ fn what_does_not_fit_is_said() {
 
 #[test]
 fn a_missing_profile_is_an_error_of_its_own() {
-    let no_profile = CostSource::Cached.table(&network("alexnet"), machine().board());
+    let no_profile = CostSource::Cached.table(&network("alexnet"), &machine());
     assert!(matches!(no_profile, Err(Error::NoProfile { model, .. }) if model == "zoo:alexnet"));
 }
 
@@ -133,11 +138,44 @@ fn planning_on_this_machine_needs_it() {
     let control = Control::new().observed_by(move |event| {
         *count.lock().unwrap() += usize::from(matches!(event, Event::Progress(_)));
     });
-    // Eight cores, of which no test machine has all.
-    let board = machine();
-    if board.check_usable().is_err() {
-        let refused = board.plan(network("squeezenet"), &Aim::default(), &control);
-        assert!(matches!(refused, Err(Error::NotHere { .. })));
-        assert_eq!(*told.lock().unwrap(), 0, "nothing was begun");
-    }
+    // A core that no machine has.
+    let far = r#"{"format": "millstream-board", "version": 1, "name": "far", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 100000}]}]}"#;
+    let board = Machine::of_board(millstream_board::Board::from_json(far).unwrap());
+    let refused = board.plan(network("squeezenet"), &Aim::default(), &control);
+    assert!(matches!(refused, Err(Error::NotHere { core, .. }) if core.0 == 100_000));
+    assert_eq!(*told.lock().unwrap(), 0, "nothing was begun");
+}
+
+#[test]
+fn every_network_needs_a_share_with_a_weight() {
+    let costs = fixture("costs", "hikey-970");
+    let on = PlanOn::Costs(CostSource::Models(&costs));
+    let networks = [network("squeezenet"), network("mobilenet-v1")];
+    let refused = |shares: &[Share]| match plan_shared(&machine(), &networks, shares, on, &Control::new()) {
+        Ok(_) => panic!("{shares:?} were accepted"),
+        Err(error) => error.to_string(),
+    };
+    assert!(refused(&[Share::default()]).contains("2 networks and 1 shares"));
+    assert!(refused(&[Share::default(), Share { weight: f64::NAN, deadline: None }]).contains("NaN"));
+}
+
+/// With engines left out, what needs them says which feature brings them.
+#[test]
+#[cfg(not(feature = "ort"))]
+fn without_an_engine_nothing_runs() {
+    let machine = Machine::detect().unwrap();
+    let refused = machine.profile(&network("squeezenet"), Duration::from_millis(1), &Control::new());
+    assert!(matches!(refused, Err(Error::MissingFeature { feature: "ort", .. })));
+}
+
+#[test]
+#[cfg(all(feature = "ort", not(feature = "wgpu")))]
+fn without_an_engine_for_gpus_nothing_runs_there() {
+    let machine = Machine::detect().unwrap();
+    let gpu = r#"{"label": "G", "kind": "gpu"}"#;
+    let accelerators = vec![serde_json::from_str(gpu).unwrap()];
+    let machine = Machine::of_board(machine.board().with_accelerators(accelerators).unwrap());
+    let refused = machine.profile(&network("squeezenet"), Duration::from_millis(1), &Control::new());
+    assert!(matches!(refused, Err(Error::NoEngine { feature: Some("wgpu"), .. })));
 }

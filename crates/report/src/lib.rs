@@ -28,6 +28,6 @@ pub use duration::{milliseconds, percent};
 pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, front_table};
 pub use plot::{Axis, Marks, Plot, PlotError, Series};
-pub use stages::{MeasuredStage, StageRow, stage_table};
+pub use stages::{MeasuredStage, StageRow, stage_rows, stage_table};
 pub use table::{Align, Table};
 pub use trace::{TraceEvent, chrome_trace};

@@ -1,3 +1,6 @@
+use millstream_graph::Graph;
+use millstream_schedule::{Schedule, ScheduleDocument};
+
 use crate::{Align, Table, milliseconds, percent};
 
 /// One replica of one stage.
@@ -75,4 +78,26 @@ pub fn stage_table(rows: &[StageRow]) -> Table {
 
 fn operators(row: &StageRow) -> String {
     format!("{} ({})", row.operators, row.operator_count)
+}
+
+/// One row per replica, without measurements.
+pub fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, graph: &Graph) -> Vec<StageRow> {
+    let name = |id: millstream_graph::OperatorId| graph.operator(id).name.as_str();
+    let mut rows = Vec::new();
+    for (index, stage) in schedule.stages.iter().enumerate() {
+        for (position, replica) in stage.replicas.iter().enumerate() {
+            let operators: Vec<_> = replica.operators().collect();
+            let ends = operators.first().zip(operators.last());
+            let predicted = document.predicted.replica(index, position);
+            rows.push(StageRow {
+                stage: index + 1,
+                processor: replica.with_cores(),
+                operators: ends.map_or(String::new(), |(&first, &last)| format!("{} .. {}", name(first), name(last))),
+                operator_count: operators.len(),
+                predicted_seconds: predicted.unwrap_or(f64::NAN),
+                measured: None,
+            });
+        }
+    }
+    rows
 }

@@ -38,3 +38,19 @@ fn join<T: fmt::Display>(formatter: &mut fmt::Formatter<'_>, items: &[T], separa
     }
     Ok(())
 }
+
+impl Replica {
+    /// Its processors with their cores, such as `B2 (cores 0 1) + G1`.
+    pub fn with_cores(&self) -> String {
+        let processors = self.assignments.iter().map(|assignment| {
+            let processor = &assignment.processor;
+            let cores: Vec<String> = processor.cores.iter().map(ToString::to_string).collect();
+            match cores.as_slice() {
+                [] => processor.to_string(),
+                [core] => format!("{processor} (core {core})"),
+                cores => format!("{processor} (cores {})", cores.join(" ")),
+            }
+        });
+        processors.collect::<Vec<_>>().join(" + ")
+    }
+}

@@ -29,7 +29,7 @@ pub(crate) fn run(command: &CalibrateCommand) -> Result<()> {
         })
         .collect();
     let calibration = calibrate(machine.board(), &measurements, &measured, provenance()).with_context(named)?;
-    files::write(&command.output, &files::to_json(&calibration.models))?;
+    files::write(&command.output, &files::to_json(&calibration.models)?)?;
     if command.json {
         output::json(&calibration.rows)?;
     } else {

@@ -18,7 +18,7 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let named = || command.profile.display().to_string();
     let models = CostModels::fit(&profile, provenance()).with_context(named)?;
     let svg = scatter(&profile)?;
-    files::write(&command.output, &files::to_json(&models))?;
+    files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
     if command.json {
         output::json(&models)?;

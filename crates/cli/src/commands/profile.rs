@@ -21,7 +21,7 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
     }
     let mut profile = start(command, &machine)?;
     let is_complete = machine.measure(&mut profile, &networks, !command.no_sweep, command.budget.0, &control())?;
-    files::write(&command.output, &files::to_json(&profile))?;
+    files::write(&command.output, &files::to_json(&profile)?)?;
     if !is_complete {
         bail!(
             "interrupted; {} has what was measured so far: the same command with --resume goes on from there",

@@ -36,7 +36,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     let machine = command.scheduled.board.machine()?;
     let loaded = load(command, &machine)?;
     let context = || command.scheduled.schedule.display().to_string();
-    let simulated = simulate(machine.board(), &loaded, &command.options()).with_context(context)?;
+    let simulated = simulate(&machine, &loaded, &command.options()).with_context(context)?;
     let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
     if let Some(path) = &command.trace {
         files::write(path, &trace(&loaded, &simulations))?;

@@ -37,7 +37,7 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
         output::remark(format!("{} over {}", options.algorithm.name(), options.place_names(&network, &machine)?));
     }
     let tuned = tune(&machine, &network, start, command.on(), &options, &control())?;
-    files::write(&command.output, &files::to_json(&tuned.document))?;
+    files::write(&command.output, &files::to_json(&tuned.document)?)?;
     report(command, &network, &tuned)?;
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())

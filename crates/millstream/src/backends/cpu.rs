@@ -1,6 +1,7 @@
 //! ONNX Runtime on the cores.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
@@ -20,15 +21,18 @@ impl Cpu {
         Ok(Self { backend: Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model))) })
     }
 
-    /// The same with sessions that are kept from one start to the next, where the system has a place for caches.
-    pub(super) fn open_cached(model: &Arc<Model>) -> Result<Self, Error> {
+    /// The same with sessions that are kept from one start to the next, where there is a folder for them.
+    pub(super) fn open_cached(model: &Arc<Model>, folder: Option<PathBuf>) -> Result<Self, Error> {
         let backend = OrtBackend::new(&Environment::load()?, Arc::clone(model));
-        let folder = dirs::cache_dir().map(|folder| folder.join("millstream/sessions"));
         let backend = match folder {
             Some(folder) => backend.with_cache(SessionCache::new(folder)),
             None => backend,
         };
         Ok(Self { backend: Arc::new(backend) })
+    }
+
+    pub(super) fn stop_keeping(&self) {
+        self.backend.stop_storing();
     }
 
     pub(super) fn backend(&self) -> Arc<dyn Observed> {

@@ -21,7 +21,7 @@ use millstream_cost::CostTable;
 use millstream_onnx::Model;
 use millstream_predict::{Profile, fit, threads_by_family};
 
-use crate::{Control, Error, Network};
+use crate::{Control, Error, Machine, Network};
 use cpu::Cpu;
 use gpu::Gpus;
 
@@ -43,8 +43,8 @@ impl Backends {
     }
 
     /// The same to run the model in one way, which is prepared faster the next time.
-    pub(crate) fn open_to_run(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
-        Self::with_cpu(Cpu::open_cached(model)?, board, model, profile)
+    pub(crate) fn open_to_run(machine: &Machine, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
+        Self::with_cpu(Cpu::open_cached(model, machine.cache.sessions())?, machine.board(), model, profile)
     }
 
     fn with_cpu(cpu: Cpu, board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
@@ -85,6 +85,11 @@ impl Backends {
             self.cpu.choose_threads(&cluster.label, threads);
         }
         Ok(table)
+    }
+
+    /// Keeps no more sessions from now on: what is prepared while frames flow should take neither cores nor memory from them.
+    pub(crate) fn stop_keeping(&self) {
+        self.cpu.stop_keeping();
     }
 
     /// Measures how the work of convolutions is best divided among the threads of each GPU, where the profile does not know.

@@ -1,6 +1,7 @@
 //! No engine on the cores: networks can be planned for and simulated, not run.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
@@ -19,8 +20,12 @@ impl Cpu {
         Err(MISSING)
     }
 
-    pub(super) fn open_cached(model: &Arc<Model>) -> Result<Self, Error> {
+    pub(super) fn open_cached(model: &Arc<Model>, _: Option<PathBuf>) -> Result<Self, Error> {
         Self::open(model)
+    }
+
+    pub(super) fn stop_keeping(&self) {
+        match *self {}
     }
 
     pub(super) fn backend(&self) -> Arc<dyn Observed> {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::learning::refine;
 use crate::profiling::cached_or_measured;
-use crate::{Aim, Control, Error, Machine, Network, backends, profile_cache};
+use crate::{Aim, Control, Error, Machine, Network, backends};
 pub use busy::BusyLoops;
 use contender::{Contender, Measurement};
 
@@ -78,7 +78,7 @@ pub fn compare(
 ) -> Result<NetworkContest, Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let (mut profile, opened) = cached_or_measured(network, board, false, budget, control)?;
+    let (mut profile, opened) = cached_or_measured(network, machine, false, budget, control)?;
     let backend = opened.all;
     let frame = network.first_frame(&*backend, board)?.to_vec();
     let usual = backends::as_it_comes(network.model())?;
@@ -95,7 +95,7 @@ pub fn compare(
 
     let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
     let plans = refine(network, board, &backend, &mut profile, &objectives, Aim::default(), control)?;
-    profile_cache::store(&profile, network, board);
+    machine.cache.store(&profile, network, board);
     let mut contenders: Vec<Contender> = Vec::new();
     for objective in objectives {
         let plan = plans.chosen(objective)?;
@@ -165,5 +165,5 @@ fn report(contender: &Contender, rounds: &[Measurement]) -> ContenderReport {
 pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Machine, Error> {
     let slowed: Vec<(CoreId, f64)> = slow_cores.iter().map(|slow| (slow.core, f64::from(slow.factor))).collect();
     let board: Board = machine.board().with_slowdown(&slowed)?;
-    Ok(Machine::of_board(board))
+    Ok(machine.with_board(board))
 }

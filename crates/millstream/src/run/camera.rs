@@ -8,7 +8,7 @@ use millstream_runtime::{Engine, RuntimeError};
 
 use crate::run::reference::Reference;
 use crate::run::sink::Sink;
-use crate::{Control, Error};
+use crate::{Control, Error, SetOnDrop};
 
 /// How often somebody who waits for room, or for a result that is not there yet, looks again.
 const LOOK: Duration = Duration::from_micros(200);
@@ -109,15 +109,6 @@ impl Camera {
             return Err(Error::NoFrame);
         }
         Ok(())
-    }
-}
-
-/// Says that a thread is done, however it ends.
-struct SetOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 

@@ -19,14 +19,13 @@ pub use report::{
     RUN_REPORT_VERSION, RunReport, StageReport,
 };
 pub use sink::Taken;
-pub use summary::replica_text;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::{Control, Error, Machine, Scheduled};
+use crate::{Control, Error, Machine, Scheduled, SetOnDrop};
 use runner::Runner;
 
 /// Frames that are streamed if nobody says how many.
@@ -53,7 +52,7 @@ pub struct NetworkOutcome {
 /// sequential inference, and everything is measured while all networks are at work: they go on until the slowest has had enough.
 ///
 /// # Errors
-/// [`Error::Different`] at the first wrong result; whatever keeps a schedule from running. Unexpected results
+/// [`Error::Unfit`] if the options do not suit the set, [`Error::Different`] at the first wrong result; whatever keeps a schedule from running. Unexpected results
 /// ([`RunOptions::expected`]) are no error here: all frames get through first.
 pub fn run(
     machine: &Machine,
@@ -62,9 +61,10 @@ pub fn run(
     control: &Control,
 ) -> Result<Vec<NetworkOutcome>, Error> {
     machine.check_usable()?;
+    options.check(set.len())?;
     let mut runners = set
         .iter()
-        .map(|scheduled| Runner::start(machine.board(), scheduled, options, control))
+        .map(|scheduled| Runner::start(machine, scheduled, options, control))
         .collect::<Result<Vec<_>, Error>>()?;
 
     let pace = Pace::new(set, &runners, options, control);
@@ -75,8 +75,12 @@ pub fn run(
             .map(|(index, runner)| {
                 let pace = &pace;
                 scope.spawn(move || {
+                    let failed = SetOnDrop(&pace.has_failed);
                     let streamed = runner.stream(&|count| pace.is_over(index, count));
-                    pace.has_failed.fetch_or(streamed.is_err(), Ordering::Relaxed);
+                    // A network that fails or panics ends the others as well.
+                    if streamed.is_ok() {
+                        std::mem::forget(failed);
+                    }
                     streamed
                 })
             })

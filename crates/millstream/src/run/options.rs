@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::Error;
 use crate::run::camera::Camera;
 
 /// How frames are streamed through schedules, and what is done with their results.
@@ -14,7 +15,7 @@ pub struct RunOptions {
     pub camera: Option<Camera>,
     /// The longest that a frame may take, for networks without a deadline of their own.
     pub deadline: Option<Duration>,
-    /// Whether schedules change while frames flow, when conditions change. It needs a cached profile.
+    /// Whether the schedule changes while frames flow, when conditions change. It needs a cached profile, and the board for itself.
     pub is_adaptive: bool,
     /// Frames between the first stage's start and the last one's end; see [`EngineOptions`](millstream_runtime::EngineOptions).
     pub frames_in_flight: Option<usize>,
@@ -28,6 +29,24 @@ pub struct RunOptions {
     pub keeps_steps: bool,
     /// Whether operators are measured in their stages, after the frames.
     pub measures_operators: bool,
+}
+
+impl RunOptions {
+    /// Whether they suit so many networks at once.
+    pub(crate) fn check(&self, networks: usize) -> Result<(), Error> {
+        if networks > 1 && self.is_adaptive {
+            return Err(Error::Unfit(
+                "several networks can't adapt at once: each would plan for the whole board".to_owned(),
+            ));
+        }
+        if let Some(Camera { hertz, .. }) = self.camera.filter(|camera| !(1e-6..=1e9).contains(&camera.hertz)) {
+            return Err(Error::Unfit(format!("{hertz} is not a number of frames per second above 0")));
+        }
+        if self.length == RunLength::Frames(0) {
+            return Err(Error::Unfit("a run of no frames shows nothing".to_owned()));
+        }
+        Ok(())
+    }
 }
 
 /// When a run has had enough frames.

@@ -71,7 +71,8 @@ pub struct NetworkRun {
     pub measured_latency_seconds: f64,
     /// Times from a frame's arrival to its result, queues and order included.
     pub latency: LatencySummary,
-    /// From the beginning of loading its operators to the first result; missing without a warm-up.
+    /// Time to open the engines, to prepare the stages, and until the first frame was through; missing without a warm-up. Reading the
+    /// model and checking results do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_up_seconds: Option<f64>,
     /// The longest that a frame may take.

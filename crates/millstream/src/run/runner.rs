@@ -16,7 +16,7 @@ use crate::run::reference::Reference;
 use crate::run::sink::Sink;
 use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
 use crate::tuning::{ModelPlanner, policy};
-use crate::{Control, Error, Event, Network, Scheduled, clocks, engine, profile_cache};
+use crate::{Control, Error, Event, Machine, Network, Scheduled, SetOnDrop, clocks, engine};
 
 /// Between two looks at the power sensors.
 const POWER_WINDOW: Duration = Duration::from_millis(200);
@@ -45,20 +45,22 @@ pub(super) struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Prepares the network, and warms its stages up.
     pub(super) fn start(
-        board: &'a Board,
+        machine: &'a Machine,
         scheduled: &'a Scheduled,
         options: &'a RunOptions,
         control: &'a Control,
     ) -> Result<Self, Error> {
         let begin = Instant::now();
+        let board = machine.board();
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let profile = profile_cache::load(network, board);
+        let profile = machine.cache.load(network, board);
         if options.is_adaptive && profile.is_none() {
             return Err(Error::no_profile(network, board));
         }
-        let backends = Backends::open_to_run(board, network.model(), profile.as_ref())?;
+        let backends = Backends::open_to_run(machine, network.model(), profile.as_ref())?;
         let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
-        let backend = backends.observed;
+        let backend = Arc::clone(&backends.observed);
+        let opened_in = begin.elapsed();
         for advice in clocks::unset_clocks(&document.clocks, board) {
             control.warn(&advice);
         }
@@ -71,9 +73,12 @@ impl<'a> Runner<'a> {
             takes_over: true,
             ..EngineOptions::default()
         };
+        // What is only there to check results does not count.
+        let begin = Instant::now();
         let engine = engine::start(network, board, schedule, &backends.all, &engine_options)?;
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
-        let start_up = first_result.map(|moment| moment.saturating_duration_since(begin));
+        let start_up = first_result.map(|moment| opened_in + moment.saturating_duration_since(begin));
+        backends.stop_keeping();
         let sink = Sink::new(&reference).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
         let (events, watts) = (Vec::new(), None);
@@ -123,11 +128,13 @@ impl<'a> Runner<'a> {
             });
             let power = scope.spawn(|| mean_power(&is_over));
 
+            // However streaming ends, or these threads would be waited for in vain.
+            let over = SetOnDrop(&is_over);
             let streamed = match self.options.camera {
                 None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
             };
-            is_over.store(true, Ordering::Relaxed);
+            drop(over);
             if let Some(thread) = adapting {
                 let tuned = thread.join().map_err(|_| Error::Defect("the tuner panicked".to_owned()))?;
                 self.events = tuned?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millstream_runtime::{StageMetrics, TuningEvent, TuningEventKind};
-use millstream_schedule::{Replica, Schedule, ScheduleDocument};
+use millstream_schedule::{Schedule, ScheduleDocument};
 
 use crate::run::report::{AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, StageReport};
 use crate::run::sink::{Sink, Taken};
@@ -86,7 +86,7 @@ fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetr
         for (position, (replica, metrics)) in stage.replicas.iter().zip(&metrics.replicas).enumerate() {
             reports.push(StageReport {
                 stage: index + 1,
-                processor: replica_text(replica),
+                processor: replica.with_cores(),
                 predicted_seconds: document.predicted.replica(index, position).unwrap_or(f64::NAN),
                 measured_seconds: metrics.mean().as_secs_f64(),
                 frames: metrics.frames,
@@ -96,20 +96,6 @@ fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetr
         }
     }
     reports
-}
-
-/// The processors of a replica with their cores, such as `B2 (cores 0 1) + G1`.
-pub fn replica_text(replica: &Replica) -> String {
-    let processors = replica.assignments.iter().map(|assignment| {
-        let processor = &assignment.processor;
-        let cores: Vec<String> = processor.cores.iter().map(ToString::to_string).collect();
-        match cores.as_slice() {
-            [] => processor.to_string(),
-            [core] => format!("{processor} (core {core})"),
-            cores => format!("{processor} (cores {})", cores.join(" ")),
-        }
-    });
-    processors.collect::<Vec<_>>().join(" + ")
 }
 
 /// Mean time between the ends of frames while they flow.

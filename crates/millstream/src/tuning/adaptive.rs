@@ -31,7 +31,9 @@ pub(crate) fn policy(objective: Objective) -> TuningPolicy {
         Objective::Balanced => Goal::Balanced,
     };
     // Conditions may differ from those of the profile from the beginning.
-    TuningPolicy { goal, at_once: true, ..TuningPolicy::default() }
+    // What is worth a trial is worth keeping.
+    let gain = ModelGuided::default().noise;
+    TuningPolicy { goal, gain, at_once: true, ..TuningPolicy::default() }
 }
 
 /// Plans for an engine with the exact search on costs that follow what the engine shows.

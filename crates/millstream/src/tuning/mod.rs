@@ -114,7 +114,7 @@ pub fn tune(
     let board = machine.board();
     let graph = network.graph();
     let (table, backends) = match on {
-        TuneOn::Simulation { costs, .. } => (costs.table(network, board)?, None),
+        TuneOn::Simulation { costs, .. } => (costs.table(network, machine)?, None),
         TuneOn::ThisMachine => {
             let (table, backends) = planning::measured_costs(machine, network, false, control)?;
             (table, Some(backends))

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use millstream::{
-    Control, Loaded, Machine, NetworkOutcome, RunOptions, RunReport, RunSource, Scheduled, Taken, files, frame_log,
-    run as stream,
+    Control, Error, Loaded, Machine, NetworkOutcome, RunOptions, RunReport, RunSource, Scheduled, Taken, files,
+    frame_log, run as stream,
 };
 use millstream_runtime::FrameResult;
 
@@ -29,7 +29,13 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     }
     let machine = command.scheduled.board.machine()?;
     let control = control();
-    let Loaded { sets, has_sizes } = Loaded::read(&machine, &source(command)?, &control)?;
+    let Loaded { sets, has_sizes } = Loaded::read(&machine, &source(command)?, &control).map_err(|error| {
+        let schedule = &command.scheduled.schedule;
+        let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
+        let hint =
+            is_missing.then(|| format!("make a schedule with: cargo xtask schedule --output {}", schedule.display()));
+        hint.map_or_else(|| error.into(), |hint| anyhow::anyhow!("cannot read {}; {hint}", schedule.display()))
+    })?;
     check(command, &sets)?;
     machine.check_usable()?;
 
@@ -79,8 +85,8 @@ fn run_set(
 fn check(command: &RunCommand, sets: &[Vec<Scheduled>]) -> Result<()> {
     let is_alone = sets.iter().all(|set| set.len() == 1);
     let has_files = !command.inputs.inputs.is_empty() || command.output.is_some() || command.csv.is_some();
-    if !is_alone && (command.trace.is_some() || command.frame_rate.is_some() || has_files) {
-        bail!("several networks run without --trace, --frame-rate, --input, --output, --expect and --csv");
+    if !is_alone && (command.adaptive || command.trace.is_some() || command.frame_rate.is_some() || has_files) {
+        bail!("several networks run without --adaptive, --trace, --frame-rate, --input, --output, --expect and --csv");
     }
     if sets.len() > 1 && (command.adaptive || command.trace.is_some()) {
         bail!("frames of several sizes run without --adaptive and --trace");

@@ -5,6 +5,8 @@ use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::output;
 
+use super::table::operator_table;
+
 pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     let mut table = Table::new([
         ("network", Align::Left),
@@ -42,12 +44,16 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
         "Results: {frames} frames checked against sequential inference, largest difference {largest:.1e} of the largest element"
     ));
     for report in reports() {
-        for adaptation in &report.adaptations {
-            output::line(format!("Adapted: {} after {}", report.network, adaptation.text));
+        for warning in &report.warnings {
+            output::line(format!("Warning: {}: {warning}", report.network));
         }
         if let Some(missed @ 1..) = report.missed_deadlines {
             let (frames, network) = (report.frames, &report.network);
             output::line(format!("Missed:  {missed} of {frames} frames of {network} came after the deadline"));
+        }
+        if !report.operators.is_empty() {
+            output::line(format!("\nOperators of {}, longest first, each stage by itself:\n", report.network));
+            output::line(operator_table(&report.operators));
         }
     }
 }

@@ -1,9 +1,8 @@
 //! A run's report as people read it.
 
 use millstream::{NetworkOutcome, NetworkRun, OperatorReport, Scheduled};
-use millstream_report::{Align, MeasuredStage, StageRow, Table, milliseconds, percent, stage_table};
+use millstream_report::{Align, MeasuredStage, StageRow, Table, milliseconds, percent, stage_rows, stage_table};
 
-use crate::commands::schedule::stage_rows;
 use crate::output;
 
 /// Operators that are shown.
@@ -14,7 +13,7 @@ pub(super) fn print(scheduled: &Scheduled, outcome: &NetworkOutcome) {
     let sizes = network.sizes();
     let sizes = if sizes.is_empty() { sizes } else { format!(" ({sizes})") };
     output::line(format!("{}{sizes}: {} frames through {}\n", run.network, run.frames, run.configuration));
-    let mut rows: Vec<StageRow> = stage_rows(&outcome.schedule, &outcome.document, network);
+    let mut rows: Vec<StageRow> = stage_rows(&outcome.schedule, &outcome.document, network.graph());
     // A replica that no frame came to has nothing to show.
     for (row, stage) in rows.iter_mut().zip(&run.stages).filter(|(_, stage)| stage.frames > 0) {
         row.measured = Some(MeasuredStage {
@@ -114,7 +113,7 @@ fn print_results(run: &NetworkRun) {
     }
 }
 
-fn operator_table(operators: &[OperatorReport]) -> Table {
+pub(super) fn operator_table(operators: &[OperatorReport]) -> Table {
     let mut longest: Vec<&OperatorReport> = operators.iter().collect();
     longest.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
     let mut table = Table::new([

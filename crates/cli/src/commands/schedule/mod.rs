@@ -1,11 +1,11 @@
 mod shared;
 
 use anyhow::Result;
-use millstream::{Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks, replica_text};
+use millstream::{Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks};
 use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
-use millstream_report::{FrontRow, StageRow, channel_split_table, front_table, milliseconds, stage_table};
+use millstream_report::{FrontRow, channel_split_table, front_table, milliseconds, stage_rows, stage_table};
 use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
@@ -54,8 +54,8 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         fronts.push(front);
     }
     let text = match documents.as_slice() {
-        [only] if !has_sizes => files::to_json(only),
-        plans => files::to_json(&SizesDocument::new(plans.to_vec())),
+        [only] if !has_sizes => files::to_json(only)?,
+        plans => files::to_json(&SizesDocument::new(plans.to_vec()))?,
     };
     files::write(&command.output, &text)?;
     if command.json {
@@ -112,39 +112,16 @@ fn warn_of_unpredictable(network: &Network) {
     }
 }
 
-/// The front with what is best for each objective, and the chosen plan even where something untried is predicted to be
-/// better still.
+/// The front with what is best for each objective.
 fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRow> {
-    let mut shown: Vec<&Plan> = plans.front.iter().collect();
-    if !shown.iter().any(|plan| plan.is_same_pipeline(chosen)) {
-        shown.push(chosen);
-    }
-    shown.sort_by_key(|plan| (plan.latency, std::cmp::Reverse(plan.period)));
-    let has_energy = shown.iter().all(|plan| plan.energy.is_some());
-    let others = Objective::ALL.into_iter().filter(|&other| other != objective);
-    let others = others.filter(|&other| other != Objective::Energy || has_energy);
-    let mut best_for: Vec<(&Plan, Objective)> =
-        others.filter_map(|other| Some((plans.best_on_front(other)?, other))).collect();
-    best_for.push((chosen, objective));
-    let row = |plan: &Plan| FrontRow {
-        chosen_for: best_for
-            .iter()
-            .filter(|(chosen, _)| chosen.is_same_pipeline(plan))
-            .map(|(_, objective)| objective.to_string())
-            .collect(),
-        ..front_row(plans, plan)
-    };
-    shown.into_iter().map(row).collect()
-}
-
-fn front_row(plans: &Plans, plan: &Plan) -> FrontRow {
-    FrontRow {
+    let row = |(plan, best_for): (&Plan, Vec<Objective>)| FrontRow {
         configuration: plans.problem.schedule(plan).to_string(),
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
         joules_per_frame: plan.energy.map(Nanojoules::joules),
-        chosen_for: Vec::new(),
-    }
+        chosen_for: best_for.iter().map(ToString::to_string).collect(),
+    };
+    plans.front_with_best(chosen, objective).into_iter().map(row).collect()
 }
 
 fn print(
@@ -175,7 +152,7 @@ fn print(
     if !document.clocks.is_empty() {
         output::line(format!("Clocks: {}\n", clocks_text(&document.clocks)));
     }
-    output::line(stage_table(&stage_rows(schedule, document, network)));
+    output::line(stage_table(&stage_rows(schedule, document, network.graph())));
     if let Some(table) = channel_split_table(schedule, graph, costs) {
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
         output::line(table);
@@ -208,27 +185,4 @@ fn print_clocks(network: &Network, board: &Board, front: &[ClockedPlan]) {
     let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());
     output::line(table);
     output::line(format!("and {left_out} points between them\n"));
-}
-
-/// One row per replica, without measurements.
-pub(crate) fn stage_rows(schedule: &Schedule, document: &ScheduleDocument, network: &Network) -> Vec<StageRow> {
-    let graph = network.graph();
-    let name = |id: millstream_graph::OperatorId| graph.operator(id).name.as_str();
-    let mut rows = Vec::new();
-    for (index, stage) in schedule.stages.iter().enumerate() {
-        for (position, replica) in stage.replicas.iter().enumerate() {
-            let operators: Vec<_> = replica.operators().collect();
-            let ends = operators.first().zip(operators.last());
-            let predicted = document.predicted.replica(index, position);
-            rows.push(StageRow {
-                stage: index + 1,
-                processor: replica_text(replica),
-                operators: ends.map_or(String::new(), |(&first, &last)| format!("{} .. {}", name(first), name(last))),
-                operator_count: operators.len(),
-                predicted_seconds: predicted.unwrap_or(f64::NAN),
-                measured: None,
-            });
-        }
-    }
-    rows
 }

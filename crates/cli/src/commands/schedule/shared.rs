@@ -22,7 +22,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     check_names(command, &networks)?;
     let shares: Vec<Share> = networks.iter().map(|network| share_of(command, network)).collect();
     let shared = plan_shared(machine, &networks, &shares, command.on(), &control())?;
-    files::write(&command.output, &files::to_json(&shared.document))?;
+    files::write(&command.output, &files::to_json(&shared.document)?)?;
     if command.json {
         output::json(&shared.document)?;
     } else {
