@@ -2,7 +2,8 @@
 
 #![expect(clippy::print_stderr, reason = "this is where a command-line tool prints")]
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -10,10 +11,23 @@ use tracing_subscriber::EnvFilter;
 
 use crate::hint::hint;
 
-/// Prints a line to standard output. A reader that has gone away (`| head`) ends the program quietly.
+/// Set once the reader of standard output has gone away.
+static IS_UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Prints a line to standard output. Without a reader (`| head`) nothing more is printed, but the work goes on: files are still to be
+/// written. Anything else that keeps it from being written, such as a full disk, ends the program with an error.
 pub(crate) fn line(text: impl std::fmt::Display) {
-    if writeln!(std::io::stdout(), "{text}").is_err() {
-        std::process::exit(0);
+    if IS_UNREAD.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut stdout = std::io::stdout();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => IS_UNREAD.store(true, Ordering::Relaxed),
+        Err(error) => {
+            remark(format!("error: cannot write to standard output: {error}"));
+            std::process::exit(1);
+        }
     }
 }
 

@@ -152,7 +152,10 @@ impl<'a> Activity<'a> {
 
 impl Drop for Activity<'_> {
     fn drop(&mut self) {
-        self.tell(true);
+        // An observer that panics must not be asked again while its panic is on its way.
+        if !std::thread::panicking() {
+            self.tell(true);
+        }
     }
 }
 

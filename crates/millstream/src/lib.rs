@@ -63,6 +63,14 @@ mod sweeping;
 mod trial;
 mod tuning;
 
+// Whatever a signature here mentions can be named without another dependency.
+pub use {
+    millstream_backend as backend, millstream_board as board, millstream_cost as cost, millstream_frames as frames,
+    millstream_graph as graph, millstream_onnx as onnx, millstream_pipeline as pipeline, millstream_predict as predict,
+    millstream_profile as profile, millstream_runtime as runtime, millstream_schedule as schedule,
+    millstream_sim as sim,
+};
+
 pub use aim::Aim;
 pub use clocks::{choose_clocks, clocks_text};
 pub use contest::{BusyLoops, ContenderReport, NetworkContest, SlowCore, compare, with_slow_cores};

@@ -18,15 +18,19 @@ pub struct EngineOptions {
 }
 
 const OUTSTANDING_PER_WORKER: usize = 16;
+/// More frames at once than this are as many: queues are made for them.
+const MOST_IN_FLIGHT: usize = 1 << 16;
 
 impl EngineOptions {
     pub(crate) fn in_flight(&self, schedule: &Schedule) -> usize {
-        self.frames_in_flight.unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1)).max(1)
+        self.frames_in_flight
+            .unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1))
+            .clamp(1, MOST_IN_FLIGHT)
     }
 
     pub(crate) fn outstanding(&self, schedule: &Schedule) -> usize {
         let outstanding = self.frames_outstanding.unwrap_or(replicas(schedule) * OUTSTANDING_PER_WORKER);
-        outstanding.max(2 * self.in_flight(schedule))
+        outstanding.clamp(2 * self.in_flight(schedule), 4 * MOST_IN_FLIGHT)
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         let sizes = set.iter().map(|own| has_sizes.then(|| own.network.sizes()));
         outcomes.extend(sizes.zip(done));
         if interrupt::requested() {
+            output::remark("interrupted; the report is of the frames until then");
             break;
         }
     }
