@@ -142,7 +142,11 @@ fn networks_run_at_once_and_are_checked() {
     let control = Control::new();
     let (machine, first) = scheduled(3, &control);
     let (_, second) = scheduled(4, &control);
-    let set: Vec<Scheduled> = [first, second].into_iter().map(|own| Scheduled { takes_turns: true, ..own }).collect();
+    // Three frames of the first for one of the second.
+    let set: Vec<Scheduled> = [(first, 3.0), (second, 1.0)]
+        .into_iter()
+        .map(|(own, weight)| Scheduled { takes_turns: true, weight, ..own })
+        .collect();
     let options = RunOptions {
         length: RunLength::Frames(20),
         deadline: Some(Duration::from_secs(60)),
