@@ -170,7 +170,13 @@ impl<'a> Runner<'a> {
         let mut report = seen.report();
         if self.options.measures_operators {
             let frame = network.first_frame(&*self.backend, self.board)?;
-            report.operators = operators::measure(network.graph(), &at_work, &*self.backend, frame)?;
+            let backend = &*self.backend;
+            // On a thread of its own: it is pinned to one core after the other, which the caller's should not be.
+            let measured = std::thread::scope(|scope| {
+                let measuring = scope.spawn(|| operators::measure(network.graph(), &at_work, backend, frame));
+                measuring.join().map_err(|_| Error::Defect("measuring operators panicked".to_owned()))?
+            });
+            report.operators = measured?;
         }
         let verdict = self.sink.verdict();
         Ok(NetworkOutcome { report, schedule: at_work, document, frames: self.sink.taken, verdict })
