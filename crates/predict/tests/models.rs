@@ -165,7 +165,7 @@ fn one_shape_or_one_dimension_only_is_refused_with_the_remedy() {
     let mut few = profile(1);
     few.networks[0].operator_samples.retain(|sample| sample.operators[0] < 2);
     let message = CostModels::fit(&few, provenance()).unwrap_err().to_string();
-    assert!(message.contains("operators on B1") && message.contains("--no-sweep"), "{message}");
+    assert!(message.contains("operators on B1") && message.contains("profile for longer"), "{message}");
     let mut missing = profile(1);
     missing.networks[0].operator_samples.retain(|sample| sample.processor.count == 1);
     let error = CostModels::fit(&missing, provenance()).unwrap_err();

@@ -200,5 +200,5 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     assert!(matches!(document.resolve(&graph, "d1", &board()), Err(ScheduleError::OtherBoard { .. })));
     again.version = 2;
     let newer = serde_json::to_string(&again).unwrap();
-    assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version is 2"));
+    assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version: is 2"));
 }
