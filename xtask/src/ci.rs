@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::command::{Failure, cargo, root, run};
+use crate::command::{Failure, cargo, crates, package, root, run};
 use crate::{conformance, dependencies, light, native, outside, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
@@ -40,11 +40,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
 fn crate_map() -> Result<(), Failure> {
     let readme =
         fs::read_to_string(root().join("README.md")).map_err(|error| Failure(format!("README.md: {error}")))?;
-    let folder = root().join("crates");
-    let entries = fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
-    let mut crates: Vec<String> =
-        entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    crates.sort();
+    let crates = crates()?;
     let mut mapped: Vec<String> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("| [`")?.split_once("`](crates/"))
@@ -63,7 +59,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
     let mut command = cargo();
     command.arg("bench");
     match arguments.first() {
-        Some(name) => command.arg("--package").arg(format!("millstream-{name}")).args(&arguments[1..]),
+        Some(name) => command.arg("--package").arg(package(name)).args(&arguments[1..]),
         None => {
             let crates = with_benchmarks()?;
             command.args(crates.iter().flat_map(|name| ["--package", name.as_str()]))
@@ -74,13 +70,8 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), Failure> {
 
 /// The packages that have a folder of benchmarks.
 fn with_benchmarks() -> Result<Vec<String>, Failure> {
-    let folder = root().join("crates");
-    let entries = fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
-    let crates = entries.filter_map(Result::ok).filter(|entry| entry.path().join("benches").is_dir());
-    let mut names: Vec<String> =
-        crates.map(|entry| format!("millstream-{}", entry.file_name().to_string_lossy())).collect();
-    names.sort();
-    Ok(names)
+    let has_benchmarks = |name: &String| root().join("crates").join(name).join("benches").is_dir();
+    Ok(crates()?.iter().filter(|name| has_benchmarks(name)).map(|name| package(name)).collect())
 }
 
 /// Accepts snapshots and schemas as they are now; look at the difference before committing it.

@@ -12,6 +12,21 @@ pub(crate) fn root() -> PathBuf {
     own.parent().unwrap_or(own).to_owned()
 }
 
+/// The names of the folders below `crates`, sorted.
+pub(crate) fn crates() -> Result<Vec<String>, Failure> {
+    let folder = root().join("crates");
+    let entries = std::fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+    let mut names: Vec<String> =
+        entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The package of a crate's folder: all but the front door begin with its name.
+pub(crate) fn package(folder: &str) -> String {
+    if folder == "millstream" { folder.to_owned() } else { format!("millstream-{folder}") }
+}
+
 /// The cargo that runs this program, working on the workspace from wherever the caller is.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

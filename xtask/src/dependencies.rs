@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::command::{Failure, capture, cargo, root};
+use crate::command::{Failure, capture, cargo, crates, package, root};
 use crate::light::native;
 
 const FILE: &str = "CONTRIBUTING.md";
@@ -23,13 +23,8 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 /// The table: how many packages of others a crate needs to be built, and which of them bind or build native code.
 fn table() -> Result<String, Failure> {
-    let folder = root().join("crates");
-    let entries = fs::read_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
-    let mut crates: Vec<String> =
-        entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    crates.sort();
     let mut table = HEADER.to_owned();
-    for name in &crates {
+    for name in &crates()? {
         table.push_str(&row(name, name, &[])?);
         if WITH_FEATURES.contains(&name.as_str()) {
             table.push_str(&row(name, &format!("{name} without features"), &["--no-default-features"])?);
@@ -39,10 +34,9 @@ fn table() -> Result<String, Failure> {
 }
 
 fn row(name: &str, label: &str, features: &[&str]) -> Result<String, Failure> {
-    let package = if name == "millstream" { name.to_owned() } else { format!("millstream-{name}") };
     // The same everywhere, whatever machine this is.
     let options = ["--edges", "normal,build", "--prefix", "none", "--target", "x86_64-unknown-linux-gnu"];
-    let tree = capture(cargo().args(["tree", "--package", &package]).args(options).args(features))?;
+    let tree = capture(cargo().args(["tree", "--package", &package(name)]).args(options).args(features))?;
     let others: BTreeSet<&str> = tree
         .lines()
         .filter_map(|line| line.split(" (").next())

@@ -290,3 +290,18 @@ fn several_backends_may_fill_a_folder_at_once() {
     assert_eq!(results(&last, &model, &whole, 1), expected);
     assert_eq!(last.preparation().from_cache, 1);
 }
+
+#[test]
+fn what_is_kept_is_still_found_when_no_more_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+    let graph = model.graph();
+    let (known, new) = (Segment::whole(graph), Segment::new(graph, graph.order()[..5].to_vec()));
+    let backend = cached(&model, folder.path());
+    results(&backend, &model, &known, 1);
+    backend.stop_storing();
+    results(&backend, &model, &new, 1);
+    results(&backend, &model, &known, 1);
+    assert_eq!((backend.preparation().stored, backend.preparation().from_cache), (1, 1));
+    assert_eq!(entries(folder.path()).len(), 1);
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::Processor;
-use millstream_graph::OperatorId;
+use millstream_graph::{Graph, OperatorId};
 use millstream_predict::{Granularity, GranularityChoice, GranularityRecord};
 use millstream_profile::{GranularityTime, measure_granularity};
 use millstream_report::{Align, Table, milliseconds};
@@ -47,6 +47,12 @@ fn measure(gpu: &Gpu, name: &str, most: usize) -> Result<(), Box<dyn std::error:
         seconds: sample.seconds,
     });
     let choice = GranularityChoice::fit(&records.collect::<Vec<_>>())?;
+    show(name, graph, &choice, samples);
+    Ok(())
+}
+
+/// A row per layer, and the sums.
+fn show(name: &str, graph: &Graph, choice: &GranularityChoice, samples: Vec<GranularityTime<ThreadWork>>) {
     let mut layers: BTreeMap<OperatorId, Vec<GranularityTime<ThreadWork>>> = BTreeMap::new();
     for sample in samples {
         layers.entry(sample.operator).or_default().push(sample);
@@ -103,5 +109,4 @@ fn measure(gpu: &Gpu, name: &str, most: usize) -> Result<(), Box<dyn std::error:
         100.0 * (chosen_sum / best_sum - 1.0),
         finest / chosen_sum
     );
-    Ok(())
 }

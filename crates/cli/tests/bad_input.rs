@@ -211,3 +211,27 @@ fn a_full_disk_leaves_nothing_half_written() {
     assert_eq!(text(&workplace.path("old.json")), "as it was");
     assert_eq!(workplace.files(), ["old.json", "profile.json", "small.onnx"]);
 }
+
+/// Without a reader the work is done all the same; a full disk is an error.
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_that_can_not_be_written() {
+    use std::process::{Command, Stdio};
+
+    let workplace = Workplace::new();
+    let fixture = |kind: &str| format!("{}/../../fixtures/{kind}/hikey-970.json", env!("CARGO_MANIFEST_DIR"));
+    let run = |arguments: &[&str], stdout: Stdio| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("millstream"));
+        command.current_dir(workplace.path(".")).args(arguments).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let (board, costs) = (fixture("boards"), fixture("costs"));
+    let schedule = ["schedule", "--model", "zoo:squeezenet", "--board", &board, "--cost", &costs, "-o", "made.json"];
+    let mut unread = run(&schedule, Stdio::piped());
+    drop(unread.stdout.take());
+    assert!(unread.wait().unwrap().success() && workplace.path("made.json").is_file());
+
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = run(&["board", "--board", &board, "--json"], full.into()).wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && message.contains("cannot write to standard output"), "{message}");
+}

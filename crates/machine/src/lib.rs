@@ -15,6 +15,7 @@
 //! are scheduled is here. Systems that do not tell something (no sysfs, no sensors) are no errors: less is known then.
 
 mod affinity;
+mod clock_limit;
 mod core_watch;
 mod cpu_list;
 mod detect;
@@ -22,6 +23,7 @@ mod error;
 mod sensors;
 
 pub use affinity::{pin_current_thread, prefer_short_slices, usable_cores};
+pub use clock_limit::{clock_limit, clock_limit_file};
 pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;
 pub use detect::{detect, detect_at};

@@ -1,9 +1,8 @@
 //! Clocks that a schedule wants clusters to have.
 
-use std::path::Path;
-
 use millstream_board::Board;
 use millstream_cost::{Clocks, CostTable, clock_combinations};
+use millstream_machine::{clock_limit, clock_limit_file};
 use millstream_pipeline::{ClockedPlan, Plan, choose, clocked_front};
 
 use crate::plans::ENERGY_TOLERANCE;
@@ -42,14 +41,13 @@ pub(crate) fn unset_clocks(clocks: &Clocks, board: &Board) -> Vec<String> {
     for (label, &hertz) in clocks {
         let Ok(cluster) = board.cluster(label) else { continue };
         for core in &cluster.cores {
-            let file = format!("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_max_freq", core.id);
-            let limit = std::fs::read_to_string(Path::new(&file)).ok().and_then(|text| text.trim().parse::<u64>().ok());
-            let is_there = limit.is_some_and(|kilohertz| kilohertz.abs_diff(hertz / 1000) <= hertz / 100_000);
+            let is_there = clock_limit(core.id).is_some_and(|limit| limit.abs_diff(hertz) <= hertz / 100);
             if !is_there {
                 advice.push(format!(
-                    "the schedule is for cores of {label} at {:.2} GHz; as root: echo {} > {file}",
+                    "the schedule is for cores of {label} at {:.2} GHz; as root: echo {} > {}",
                     hertz as f64 * 1e-9,
-                    hertz / 1000
+                    hertz / 1000,
+                    clock_limit_file(core.id).display()
                 ));
             }
         }

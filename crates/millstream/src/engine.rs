@@ -7,23 +7,34 @@ use millstream_schedule::{Replica, Schedule, Stage};
 
 use crate::{Error, Network};
 
-/// Starts the engine; if the schedule needs accelerators, with the fastest cores ready to go on should one get lost.
-pub(crate) fn start(
+/// Starts an engine whose processors take over from each other, as all schedules are tried and run.
+pub(crate) fn new(
+    network: &Network,
+    schedule: &Schedule,
+    backend: &Arc<dyn Backend>,
+    options: EngineOptions,
+) -> Result<Engine, Error> {
+    let options = EngineOptions { takes_over: true, ..options };
+    Ok(Engine::new(network.graph(), schedule, std::slice::from_ref(backend), &options)?)
+}
+
+/// The same; if the schedule needs accelerators, with the fastest cores ready to go on should one get lost.
+pub(crate) fn with_fallback(
     network: &Network,
     board: &Board,
     schedule: &Schedule,
     backend: &Arc<dyn Backend>,
-    options: &EngineOptions,
+    options: EngineOptions,
 ) -> Result<Engine, Error> {
-    let graph = network.graph();
-    let backends = std::slice::from_ref(backend);
     if !schedule.processors().any(Processor::is_accelerator) {
-        return Ok(Engine::new(graph, schedule, backends, options)?);
+        return new(network, schedule, backend, options);
     }
+    let graph = network.graph();
     let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
     let cores = cluster.cores.iter().map(|core| core.id).collect();
     let processor = Processor { cluster: cluster.label.clone(), cores };
     let fallback =
         Schedule { stages: vec![Stage { replicas: vec![Replica::single(processor, graph.order().to_vec())] }] };
-    Ok(Engine::with_fallback(graph, schedule, &fallback, backends, options)?)
+    let options = EngineOptions { takes_over: true, ..options };
+    Ok(Engine::with_fallback(graph, schedule, &fallback, std::slice::from_ref(backend), &options)?)
 }

@@ -30,7 +30,7 @@ pub(crate) fn refine(
     let search = ModelGuided::default();
     let most = search.trials * objectives.len();
     let steps = control.steps(format!("trying out schedules of {}", network.name()), most);
-    let mut trials = Trials { network, board, backend, control, steps, done: 0, most, failure: None };
+    let mut trials = Trials { network, board, backend, control, steps, done: 0, most };
     let mut model = PlanModel { network, board, profile, plans, objective: aim.objective, failure: None };
     let mut tried: Vec<Candidate> = Vec::new();
     for &objective in objectives {
@@ -39,7 +39,7 @@ pub(crate) fn refine(
         match (explored, model.failure.take()) {
             (Err(_), _) if control.is_cancelled() => return Err(Error::Interrupted),
             (_, Some(error)) => return Err(error),
-            (Err(error), None) => return Err(trials.failure.take().unwrap_or(error.into())),
+            (Err(error), None) => return Err(error.into()),
             (Ok(()), None) => {}
         }
     }
@@ -106,12 +106,11 @@ impl Model for PlanModel<'_> {
             return Err(TuneError::Model("the search after the last trial failed".into()));
         }
         // What counts as near the best throughput depends on what the best really is, so the shortest period is tried in any case.
-        let shortest = self.plans.allowed(&self.plans.front).pop();
-        let shortest = shortest.filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan));
+        let allowed = self.plans.allowed(&self.plans.front);
+        let shortest = allowed.last().filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan));
         if let Some(plan) = shortest {
             return Ok((self.candidate(plan), Nanoseconds::ZERO));
         }
-        let allowed = self.plans.allowed(&self.plans.front);
         // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed again.
         let best = choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied());
         let best = best.or_else(|| self.plans.lessons.tried.first());
@@ -147,8 +146,6 @@ struct Trials<'a> {
     steps: Activity<'a>,
     done: usize,
     most: usize,
-    /// Why the last trial failed.
-    failure: Option<Error>,
 }
 
 impl Oracle<Candidate, PlanTrial> for Trials<'_> {
@@ -171,5 +168,56 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
             |a: &SegmentSample, b: &SegmentSample| a.processor == b.processor && a.start == b.start && a.end == b.end;
         measured.samples.retain(|old| !samples.iter().any(|new| is_same(old, new)));
         measured.samples.extend_from_slice(samples);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_cost::CostTable;
+    use millstream_onnx::ReadOptions;
+
+    use super::*;
+
+    /// Two equal cores, on which every operator takes a microsecond.
+    fn plans(network: &Network) -> (Board, Plans) {
+        let board = Board::from_json(
+            r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
+                {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#,
+        )
+        .unwrap();
+        let mut table = CostTable::new(network.graph().operators().len(), board.processor_classes());
+        for processor in table.processors() {
+            for operator in 0..table.operators() {
+                table.set_time(processor, operator, Nanoseconds(1000));
+            }
+        }
+        let plans = Plans::search(network, &board, &table, Aim::default()).unwrap();
+        (board, plans)
+    }
+
+    #[test]
+    fn only_what_would_be_chosen_sets_the_bar_for_other_plans() {
+        let network = Network::open("zoo:tiny-darknet", ReadOptions::default()).unwrap();
+        let (board, mut plans) = plans(&network);
+        let [first, .., last] = plans.front.as_slice() else { unreachable!("replicas or stages beat one core") };
+        let with = |plan: &Plan, period: u64, latency: u64| Plan {
+            period: Nanoseconds(period),
+            latency: Nanoseconds(latency),
+            ..plan.clone()
+        };
+        // The second one scores better, but is out of reach of the best throughput.
+        let (fast, quick) = (with(last, 10_000, 100_000), with(first, 11_000, 10_000));
+        assert!(score(Objective::Throughput, &quick) < score(Objective::Throughput, &fast));
+        plans.lessons.tried = vec![fast.clone(), quick.clone()];
+        let mut profile = Profile::new(&board, crate::provenance());
+        let objective = Objective::Throughput;
+        let model =
+            PlanModel { network: &network, board: &board, profile: &mut profile, plans, objective, failure: None };
+        let [fast, quick] = [fast, quick].map(|plan| model.candidate(&plan));
+        assert_eq!(model.period(&quick), Nanoseconds(u64::MAX));
+        assert_eq!(model.period(&fast), model.distance(&fast.plan));
+        // Whatever its times, a plan of the same pipeline is the same candidate.
+        assert!(fast == model.candidate(&with(&fast.plan, 1, 1)) && fast != quick);
     }
 }

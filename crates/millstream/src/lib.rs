@@ -97,6 +97,5 @@ pub use scheduled::{Scheduled, read_schedules};
 pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
 pub use simulating::{SimulateOptions, Simulated, simulate};
-pub use sizes::{Sizes, read_sizes};
 pub use stream::Stream;
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

@@ -7,8 +7,8 @@ use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
 use crate::error::InFile;
 use crate::planning::{PlanOn, plan};
-use crate::scheduled::read_schedules;
-use crate::sizes::{are_sizes_of, read_sizes, sizes_text};
+use crate::scheduled::{names_its_networks, open, schedules_of};
+use crate::sizes::{are_of, schedules_for, sizes_text};
 use crate::{Aim, Control, Error, Event, Inputs, Machine, Network, Scheduled, files};
 
 /// What is to run.
@@ -44,33 +44,28 @@ impl Loaded {
         let path = &source.schedule;
         let text = files::read(path);
         // A damaged file is told as such, not taken for another network's.
-        if text.as_ref().is_ok_and(|text| SizesDocument::is_one(text)) {
-            SizesDocument::from_json(text.as_deref().unwrap_or_default()).in_file(path)?;
+        let sizes = match &text {
+            Ok(text) if SizesDocument::is_one(text) => Some(SizesDocument::from_json(text).in_file(path)?),
+            _ => None,
+        };
+        let is_meant = |sizes: &SizesDocument| source.model.as_ref().is_none_or(|model| are_of(sizes, model));
+        match (sizes, &source.model) {
+            (Some(sizes), _) if !source.is_usual_file || is_meant(&sizes) => Self::of_sizes(machine, source, sizes),
+            (_, Some(model)) if source.is_usual_file => {
+                let planned = read_or_plan(machine, source, model, text.ok().as_deref(), control)?;
+                Ok(Self { sets: vec![vec![planned]], has_sizes: false })
+            }
+            _ => Ok(Self { sets: vec![source.schedules(&text?, machine)?], has_sizes: false }),
         }
-        if let (Some(model), true) = (&source.model, source.is_usual_file)
-            && !text.as_ref().is_ok_and(|text| are_sizes_of(text, model))
-        {
-            let planned = read_or_plan(machine, source, model, text.ok().as_deref(), control)?;
-            return Ok(Self { sets: vec![vec![planned]], has_sizes: false });
-        }
-        let text = text?;
-        if SizesDocument::is_one(&text) {
-            return Self::of_sizes(machine, source, &text);
-        }
-        if ScheduleSetDocument::is_one(&text) {
-            source.refuse_for_several().in_file(path)?;
-        }
-        let set = read_schedules(path, machine.board(), &mut |document| source.network(document).in_file(path))?;
-        Ok(Self { sets: vec![set], has_sizes: false })
     }
 
     /// The schedules of a file for several sizes, as far as the source asks for them.
-    fn of_sizes(machine: &Machine, source: &RunSource, text: &str) -> Result<Self, Error> {
+    fn of_sizes(machine: &Machine, source: &RunSource, sizes: SizesDocument) -> Result<Self, Error> {
         let path: &Path = &source.schedule;
-        if let Some(model) = source.model.as_deref().filter(|model| !are_sizes_of(text, model)) {
+        if let Some(model) = source.model.as_deref().filter(|model| !are_of(&sizes, model)) {
             return Err(Error::Unfit(format!("the plans are for another network than {model}"))).in_file(path);
         }
-        let set = read_sizes(path, &source.sizes(), &source.inputs, machine.board())?;
+        let set = schedules_for(&source.sizes(), sizes, path, &source.inputs, machine.board())?;
         let has_sizes = set.len() > 1;
         Ok(Self { sets: set.into_iter().map(|own| vec![own]).collect(), has_sizes })
     }
@@ -82,23 +77,30 @@ impl RunSource {
         self.options.dimensions.clone().into_iter().collect()
     }
 
+    /// The schedules of one network, or of several that share a board.
+    fn schedules(&self, text: &str, machine: &Machine) -> Result<Vec<Scheduled>, Error> {
+        if ScheduleSetDocument::is_one(text) {
+            self.refuse_for_several().in_file(&self.schedule)?;
+        }
+        let mut network = |document: &ScheduleDocument| self.network(document).in_file(&self.schedule);
+        schedules_of(text, &self.schedule, machine.board(), &mut network)
+    }
+
     /// The network that a schedule is for.
     fn network(&self, document: &ScheduleDocument) -> Result<Network, Error> {
-        let network = match &self.model {
-            Some(model) => Network::open(model, self.options.clone())?,
-            None if self.sizes().iter().any(|size| !document.model.dimensions.contains(size)) => {
-                let planned = sizes_text(&document.model);
-                return Err(Error::Unfit(format!("the schedule is for {planned}, not for other sizes")));
-            }
-            None => Network::of_schedule(&document.model)?,
-        };
-        network.with_inputs(&self.inputs)
+        let is_other =
+            self.model.is_none() && self.sizes().iter().any(|size| !document.model.dimensions.contains(size));
+        if is_other {
+            let planned = sizes_text(&document.model);
+            return Err(Error::Unfit(format!("the schedule is for {planned}, not for other sizes")));
+        }
+        open(document, self.model.as_deref(), &self.options)?.with_inputs(&self.inputs)
     }
 
     /// What can't be said of several networks at once.
     fn refuse_for_several(&self) -> Result<(), Error> {
         if self.model.is_some() {
-            return Err(Error::Unfit("the file names its networks; leave the model out".to_owned()));
+            return Err(names_its_networks());
         }
         if !self.inputs.files.is_empty() {
             return Err(Error::Unfit("frames are for one network; the file has several".to_owned()));

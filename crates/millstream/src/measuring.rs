@@ -5,7 +5,7 @@ use std::time::Duration;
 use millstream_predict::Profile;
 
 use crate::backends::Backends;
-use crate::profiling::{add_network, cached_or_measured};
+use crate::profiling::{add_network, known_or_measured};
 use crate::sweeping::add_sweep;
 use crate::{Control, Error, Machine, Network, provenance};
 
@@ -21,7 +21,7 @@ impl Machine {
     /// [`Error::NotHere`] if the board is not this computer, [`Error::Interrupted`], or whatever keeps the network from running.
     pub fn profile(&self, network: &Network, budget: Duration, control: &Control) -> Result<Profile, Error> {
         self.check_usable()?;
-        let (profile, _) = cached_or_measured(network, self, false, budget, control)?;
+        let (profile, _) = known_or_measured(network, self, self.cache.load(network, self.board()), budget, control)?;
         Ok(profile)
     }
 

@@ -1,13 +1,14 @@
 //! Plans for networks: measured and tried on this computer, or searched on costs that are known.
 
 use millstream_cost::{Clocks, CostTable};
-use millstream_pipeline::{ClockedPlan, Objective, Plan};
+use millstream_pipeline::{ClockedPlan, Plan};
+use millstream_predict::Profile;
 use millstream_schedule::ScheduleDocument;
 
 use crate::backends::Backends;
 use crate::error::InFile;
 use crate::learning::refine;
-use crate::profiling::{PROFILE_BUDGET, cached_or_measured, read_profile};
+use crate::profiling::{PROFILE_BUDGET, known_or_measured};
 use crate::{Aim, Control, CostSource, Error, Event, Machine, Network, Plans, Scheduled, choose_clocks};
 
 /// Where the costs of a plan come from.
@@ -62,7 +63,6 @@ pub fn plan(
         PlanOn::ThisMachine => tried(machine, network, false, aim, control)?,
         PlanOn::ThisMachineAnew => tried(machine, network, true, aim, control)?,
         PlanOn::Costs(CostSource::Profile(path)) => {
-            read_profile(path)?.check_board(board).in_file(path)?;
             let table = CostSource::Profile(path).table(network, machine)?;
             Plans::search(network, board, &table, *aim).in_file(path)?
         }
@@ -106,15 +106,20 @@ fn chosen(
 fn tried(machine: &Machine, network: &Network, is_fresh: bool, aim: &Aim, control: &Control) -> Result<Plans, Error> {
     machine.check_usable()?;
     let board = machine.board();
-    if let Some(known) = machine.cache.load(network, board).filter(|_| !is_fresh) {
+    let known = known(machine, network, is_fresh);
+    if let Some(known) = &known {
         control.tell(&Event::CachedProfile { created: &known.provenance.created });
     }
-    let (mut profile, backends) = cached_or_measured(network, machine, is_fresh, PROFILE_BUDGET, control)?;
+    let (mut profile, backends) = known_or_measured(network, machine, known, PROFILE_BUDGET, control)?;
     backends.choose_threads(network, board, &profile)?;
-    let objectives: &[Objective] = &[aim.objective];
-    let plans = refine(network, board, &backends.all, &mut profile, objectives, *aim, control)?;
+    let plans = refine(network, board, &backends.backend(), &mut profile, &[aim.objective], *aim, control)?;
     machine.cache.store(&profile, network, board);
     Ok(plans)
+}
+
+/// The cached profile, unless a new one is wanted.
+fn known(machine: &Machine, network: &Network, is_fresh: bool) -> Option<Profile> {
+    if is_fresh { None } else { machine.cache.load(network, machine.board()) }
 }
 
 /// Costs from the cached profile or a new one, and what runs operators. `is_fresh`: from a new one in any case.
@@ -126,6 +131,7 @@ pub(crate) fn measured_costs(
 ) -> Result<(CostTable, Backends), Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let (profile, backends) = cached_or_measured(network, machine, is_fresh, PROFILE_BUDGET, control)?;
+    let known = known(machine, network, is_fresh);
+    let (profile, backends) = known_or_measured(network, machine, known, PROFILE_BUDGET, control)?;
     Ok((backends.choose_threads(network, board, &profile)?, backends))
 }

@@ -73,16 +73,15 @@ impl CostSource<'_> {
     }
 }
 
-/// The cached profile of a network or a new one, and what runs its operators. `is_fresh`: a new one in any case.
-pub(crate) fn cached_or_measured(
+/// The profile of a network that is `known`, or else a new one, and what runs its operators.
+pub(crate) fn known_or_measured(
     network: &Network,
     machine: &Machine,
-    is_fresh: bool,
+    known: Option<Profile>,
     budget: Duration,
     control: &Control,
 ) -> Result<(Profile, Backends), Error> {
     let board = machine.board();
-    let known = if is_fresh { None } else { machine.cache.load(network, board) };
     let backends = Backends::open(board, network.model(), known.as_ref())?;
     if let Some(profile) = known {
         return Ok((profile, backends));
@@ -108,7 +107,7 @@ pub(crate) fn add_network(
     control: &Control,
 ) -> Result<bool, Error> {
     backends.measure_granularity(profile, control)?;
-    let backend = &*backends.observed;
+    let backend = &*backends.all;
     let is_of_accelerator = |pair: &TransferSample| board.accelerator(&pair.from).is_some();
     if !profile.transfers.iter().any(is_of_accelerator) {
         profile.transfers.extend(measure_accelerator_transfers(backend, board)?);

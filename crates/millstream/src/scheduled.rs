@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use millstream_board::Board;
+use millstream_onnx::ReadOptions;
 use millstream_schedule::{Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule};
 
 use crate::error::InFile;
@@ -43,23 +44,50 @@ impl Scheduled {
     }
 }
 
-/// Reads a file with one schedule, or with those of several networks, and opens the networks that they were made for. `network` is
-/// asked first: it may know better where a network is.
+/// Reads a file with one schedule, or with those of several networks, and opens the networks that they were made for. A single one may
+/// be somewhere else by now: then `model` says where, and `options` how it is read.
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with what does not fit.
 pub fn read_schedules(
     path: &Path,
     board: &Board,
-    network: &mut dyn FnMut(&ScheduleDocument) -> Result<Network, Error>,
+    model: Option<&str>,
+    options: &ReadOptions,
 ) -> Result<Vec<Scheduled>, Error> {
     let text = files::read(path)?;
-    if !ScheduleSetDocument::is_one(&text) {
-        let document = ScheduleDocument::from_json(&text).in_file(path)?;
+    if ScheduleSetDocument::is_one(&text) && model.is_some() {
+        return Err(names_its_networks()).in_file(path);
+    }
+    schedules_of(&text, path, board, &mut |document| open(document, model, options))
+}
+
+/// The network that a schedule was made for, which may be somewhere else by now.
+pub(crate) fn open(document: &ScheduleDocument, model: Option<&str>, options: &ReadOptions) -> Result<Network, Error> {
+    match model {
+        Some(model) => Network::open(model, options.clone()),
+        None => Network::of_schedule(&document.model),
+    }
+}
+
+/// Why there is nothing to choose in a file of several networks.
+pub(crate) fn names_its_networks() -> Error {
+    Error::Unfit("the file names its networks; leave the model out".to_owned())
+}
+
+/// The schedules of a file's text, with the networks that `network` opens.
+pub(crate) fn schedules_of(
+    text: &str,
+    path: &Path,
+    board: &Board,
+    network: &mut dyn FnMut(&ScheduleDocument) -> Result<Network, Error>,
+) -> Result<Vec<Scheduled>, Error> {
+    if !ScheduleSetDocument::is_one(text) {
+        let document = ScheduleDocument::from_json(text).in_file(path)?;
         let network = network(&document)?;
         return Ok(vec![Scheduled::alone(network, document, board).in_file(path)?]);
     }
-    let set = ScheduleSetDocument::from_json(&text).in_file(path)?;
+    let set = ScheduleSetDocument::from_json(text).in_file(path)?;
     let (takes_turns, rounds_per_second) = (set.takes_turns, set.rounds_per_second);
     let mut load = |own: SharedSchedule| {
         let SharedSchedule { weight, deadline_seconds, schedule: document } = own;

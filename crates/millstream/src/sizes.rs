@@ -7,18 +7,21 @@ use millstream_frames::{Frame, FrameSet, FramesError, InputFile, Labels};
 use millstream_schedule::{ModelReference, ScheduleDocument, SizesDocument};
 
 use crate::error::InFile;
-use crate::{Error, Inputs, Network, Scheduled, files};
+use crate::{Error, Inputs, Network, Scheduled};
 
-/// The sizes of a network's open dimensions.
-pub type Sizes = [(String, usize)];
-
-/// Reads the schedules of a file for several sizes, as far as they are for the given ones, each with the frames of its size. Without
+/// The schedules of a file for several sizes, as far as they are for the given ones, each with the frames of its size. Without
 /// frames of the user's, every network makes up its own.
 ///
 /// # Errors
 /// [`Error::Unfit`] if there is no schedule for the sizes, or for one of the frames.
-pub fn read_sizes(path: &Path, sizes: &Sizes, inputs: &Inputs, board: &Board) -> Result<Vec<Scheduled>, Error> {
-    let mut documents = SizesDocument::from_json(&files::read(path)?).in_file(path)?.plans;
+pub(crate) fn schedules_for(
+    sizes: &[(String, usize)],
+    document: SizesDocument,
+    path: &Path,
+    inputs: &Inputs,
+    board: &Board,
+) -> Result<Vec<Scheduled>, Error> {
+    let mut documents = document.plans;
     let planned = documents.iter().map(|own| sizes_text(&own.model)).collect::<Vec<_>>().join(", ");
     documents.retain(|own| sizes.iter().all(|size| own.model.dimensions.contains(size)));
     if documents.is_empty() {
@@ -32,9 +35,9 @@ pub fn read_sizes(path: &Path, sizes: &Sizes, inputs: &Inputs, board: &Board) ->
     assign(documents.into_iter().map(load).collect::<Result<_, Error>>()?, inputs)
 }
 
-/// Whether a file has schedules for several sizes, all of the model that is from `source`.
-pub(crate) fn are_sizes_of(text: &str, source: &str) -> bool {
-    SizesDocument::from_json(text).is_ok_and(|own| own.plans.iter().all(|plan| plan.model.source == source))
+/// Whether all schedules of a file are of the model that is from `source`.
+pub(crate) fn are_of(document: &SizesDocument, source: &str) -> bool {
+    document.plans.iter().all(|plan| plan.model.source == source)
 }
 
 /// The sizes that a schedule is for, such as `sequence=64`.

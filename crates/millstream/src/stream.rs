@@ -11,8 +11,8 @@ use millstream_runtime::{Engine, EngineOptions, FrameResult, StageMetrics, Tunin
 
 use crate::backends::Backends;
 use crate::run::LatencySummary;
-use crate::tuning::{ModelPlanner, policy};
-use crate::{Control, Error, Event, Machine, Scheduled, SetOnDrop, clocks, engine};
+use crate::tuning::adapt;
+use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine};
 
 /// A schedule that frames flow through. Results come in the order of the frames, whatever overtakes what inside.
 ///
@@ -39,12 +39,8 @@ impl<'a> Stream<'a> {
         let begin = Instant::now();
         machine.check_usable()?;
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let profile = machine.cache.load(network, machine.board());
-        let backends = Backends::open_to_run(machine, network.model(), profile.as_ref())?;
-        let choose = |profile| backends.choose_threads(network, machine.board(), &profile);
-        let costs = profile.map(choose).transpose()?;
-        let options = EngineOptions { takes_over: true, ..*options };
-        let engine = engine::start(network, machine.board(), schedule, &backends.all, &options)?;
+        let (backends, costs) = Backends::open_to_run(machine, network)?;
+        let engine = engine::with_fallback(network, machine.board(), schedule, &backends.backend(), *options)?;
         backends.stop_keeping();
         for advice in clocks::unset_clocks(&document.clocks, machine.board()) {
             tracing::warn!("{advice}");
@@ -132,13 +128,10 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// [`Error::NoProfile`] if the network was never measured on this machine; [`Error::Runtime`] if the pipeline stops.
     pub fn adapt(&self, is_over: &dyn Fn() -> bool, control: &Control) -> Result<Vec<TuningEvent>, Error> {
-        let Scheduled { network, document, .. } = self.scheduled;
-        let board = self.machine.board();
-        let costs = self.costs.as_ref().ok_or_else(|| Error::no_profile(network, board))?;
-        let mut planner = ModelPlanner::new(network, board, costs, document.objective);
+        let (scheduled, board) = (self.scheduled, self.machine.board());
+        let costs = self.costs.as_ref().ok_or_else(|| Error::no_profile(&scheduled.network, board))?;
         let is_over = || is_over() || control.is_cancelled();
-        let mut tell = |event: &TuningEvent| control.tell(&Event::Tuning(event));
-        Ok(self.engine.tune(&mut planner, &policy(document.objective), &is_over, &mut tell)?)
+        adapt(&self.engine, scheduled, board, costs, &is_over, control)
     }
 
     /// Times of the frames that got through and whose results were taken, from being submitted to the result, within 0.1 %.

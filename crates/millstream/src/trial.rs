@@ -15,7 +15,7 @@ use millstream_runtime::{Engine, EngineOptions, FrameResult, StepSpan};
 use millstream_schedule::Schedule;
 use millstream_tune::Trial;
 
-use crate::{Control, Error, Network, steady};
+use crate::{Control, Error, Network, engine, steady};
 
 /// A trial streams frames for this long, not counting the time to fill the pipeline.
 const TRIAL: Duration = Duration::from_millis(2000);
@@ -55,12 +55,8 @@ pub(crate) fn run(
     control: &Control,
 ) -> Result<PlanTrial, Error> {
     let begin = Instant::now();
-    let options = EngineOptions {
-        keeps_steps: tracing::enabled!(tracing::Level::DEBUG),
-        takes_over: true,
-        ..EngineOptions::default()
-    };
-    let engine = Engine::new(network.graph(), schedule, std::slice::from_ref(backend), &options)?;
+    let options = EngineOptions { keeps_steps: tracing::enabled!(tracing::Level::DEBUG), ..EngineOptions::default() };
+    let engine = engine::new(network, schedule, backend, options)?;
     let warnings = engine.warnings();
     if !warnings.is_empty() {
         tracing::warn!(?warnings, "the trial may be disturbed");

@@ -117,8 +117,13 @@ fn a_stream_adapts_until_it_is_over() {
 
     // Without a profile there is nothing to plan with; all frames get through all the same.
     let elsewhere = tempfile::tempdir().unwrap();
+    let sessions = || std::fs::read_dir(elsewhere.path().join("sessions")).map_or(0, Iterator::count);
     let stranger = Machine::detect().unwrap().with_cache_folder(elsewhere.path());
     let stream = Stream::start(&stranger, &scheduled, &EngineOptions::default()).unwrap();
+    let kept = sessions();
+    assert!(kept > 0, "the next start finds the sessions of this one");
+    Stream::start(&stranger, &scheduled, &EngineOptions::default()).unwrap();
+    assert_eq!(sessions(), kept);
     let mut count = 0;
     let refused = stream.run_adapting((0..20).map(frame), &Control::new(), |_| count += 1);
     assert!(matches!(refused, Err(Error::NoProfile { .. })) && count == 20);

@@ -42,8 +42,6 @@ pub fn fit(
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
-        let segments: Vec<&SegmentSample> =
-            measured.iter().flat_map(|network| &network.samples).filter(|sample| sample.processor == class).collect();
         let traced: Vec<&OperatorSample> = measured
             .iter()
             .flat_map(|network| &network.operator_samples)
@@ -52,45 +50,56 @@ pub fn fit(
         if board.accelerator(&class.cluster).is_some() {
             // What was not traced there does not run there.
             fill_traced(&mut table, processor, chain, &traced);
-            let parts = measured.map_or(&[][..], |network| &network.part_samples);
-            set_part_costs(&mut table, processor, board, &blocks, chain, parts);
-            continue;
-        }
-        let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
-            Some(network) => traced_shares(network, &traced),
-            None => {
-                let model = Model::fit(profile, board, &class)?;
-                blocks.iter().map(|block| model.block(&fusion, block)).collect()
-            }
-        };
-        let deviation = if traced.is_empty() { MODEL_DEVIATION } else { TRACE_DEVIATION };
-        let sum = |shares: &[(f64, f64)]| shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
-        let hand_over = if segments.is_empty() {
-            let origin = if traced.is_empty() { Origin::Model } else { Origin::Measured };
-            for (block, shares) in chain.blocks().iter().zip(&shares) {
-                fill(&mut table, processor, block, shares, BlockTime::sum_of(shares, origin));
-            }
-            ASSUMED_HAND_OVER
         } else {
-            let prior: Vec<BlockPrior> = shares
-                .iter()
-                .map(|shares| BlockPrior { seconds: sum(shares), relative_deviation: deviation })
-                .collect();
-            let InContext { block_seconds, block_deviations, hand_over } = estimate(&prior, &segments);
-            let times = block_seconds.into_iter().zip(block_deviations);
-            for ((block, shares), (seconds, deviation)) in chain.blocks().iter().zip(&shares).zip(times) {
-                let interval = NINE_IN_TEN * deviation / seconds;
-                fill(&mut table, processor, block, shares, BlockTime { seconds, interval, origin: Origin::Measured });
-            }
-            hand_over
-        };
-        table.set_hand_over(processor, hand_over);
+            let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
+                Some(network) => traced_shares(network, &traced),
+                None => {
+                    let model = Model::fit(profile, board, &class)?;
+                    blocks.iter().map(|block| model.block(&fusion, block)).collect()
+                }
+            };
+            let samples = measured.iter().flat_map(|network| &network.samples);
+            let segments: Vec<&SegmentSample> = samples.filter(|sample| sample.processor == class).collect();
+            fill_blocks(&mut table, processor, chain, &shares, &segments, !traced.is_empty());
+        }
         let parts = measured.map_or(&[][..], |network| &network.part_samples);
         set_part_costs(&mut table, processor, board, &blocks, chain, parts);
     }
     let transfers = fit_transfers(&profile.transfers)?;
     add_board_costs(&mut table, board, &transfers, &fit_power(board, &profile.power));
     Ok(table)
+}
+
+/// Times of blocks on cores, from what their operators should take (`shares`) and from segments that were measured, and what a
+/// hand-over costs there.
+fn fill_blocks(
+    table: &mut CostTable,
+    processor: ProcessorIndex,
+    chain: &Chain,
+    shares: &[Vec<(f64, f64)>],
+    segments: &[&SegmentSample],
+    is_traced: bool,
+) {
+    let blocks = chain.blocks().iter().zip(shares);
+    if segments.is_empty() {
+        let origin = if is_traced { Origin::Measured } else { Origin::Model };
+        for (block, shares) in blocks {
+            fill(table, processor, block, shares, BlockTime::sum_of(shares, origin));
+        }
+        table.set_hand_over(processor, ASSUMED_HAND_OVER);
+        return;
+    }
+    let relative_deviation = if is_traced { TRACE_DEVIATION } else { MODEL_DEVIATION };
+    let sum = |shares: &[(f64, f64)]| shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
+    let prior: Vec<BlockPrior> =
+        shares.iter().map(|shares| BlockPrior { seconds: sum(shares), relative_deviation }).collect();
+    let InContext { block_seconds, block_deviations, hand_over } = estimate(&prior, segments);
+    let times = block_seconds.into_iter().zip(block_deviations);
+    for ((block, shares), (seconds, deviation)) in blocks.zip(times) {
+        let interval = NINE_IN_TEN * deviation / seconds;
+        fill(table, processor, block, shares, BlockTime { seconds, interval, origin: Origin::Measured });
+    }
+    table.set_hand_over(processor, hand_over);
 }
 
 /// Times of an accelerator's operators as they were traced: those that ran as one have theirs at the first of them.

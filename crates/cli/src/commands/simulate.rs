@@ -1,8 +1,8 @@
-use anyhow::{Context, Result, bail};
-use millstream::{Machine, Network, Scheduled, Simulated, files, read_schedules, simulate};
+use anyhow::{Context, Result};
+use millstream::{Network, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
-use millstream_schedule::{Evaluation, Schedule, ScheduleSetDocument};
+use millstream_schedule::{Evaluation, Schedule};
 use millstream_sim::{Simulation, Span};
 use serde::Serialize;
 
@@ -34,7 +34,9 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
         files::check_writable(trace)?;
     }
     let machine = command.scheduled.board.machine()?;
-    let loaded = load(command, &machine)?;
+    let model = &command.scheduled.model;
+    let options = model.dimensions.read_options()?;
+    let loaded = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &options)?;
     let context = || command.scheduled.schedule.display().to_string();
     let simulated = simulate(&machine, &loaded, &command.options()).with_context(context)?;
     let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
@@ -80,20 +82,6 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The networks of a schedule file, whether it has one or several.
-fn load(command: &SimulateCommand, machine: &Machine) -> Result<Vec<Scheduled>> {
-    let model = &command.scheduled.model;
-    let options = model.dimensions.read_options()?;
-    let path = &command.scheduled.schedule;
-    if model.model.is_some() && ScheduleSetDocument::is_one(&files::read(path)?) {
-        bail!("{}: the file names its networks; leave --model out", path.display());
-    }
-    Ok(read_schedules(path, machine.board(), &mut |document| match &model.model {
-        Some(source) => Network::open(source, options.clone()),
-        None => Network::of_schedule(&document.model),
-    })?)
 }
 
 fn print_energy(own: &Scheduled, table: &CostTable, simulation: &Simulation) -> Result<()> {

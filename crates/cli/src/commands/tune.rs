@@ -50,10 +50,7 @@ fn start(command: &TuneCommand, machine: &millstream::Machine) -> Result<(Networ
     let Some(path) = &command.schedule else {
         return Ok((Network::open(model.unwrap_or(DEFAULT_MODEL), options)?, None));
     };
-    let mut set = read_schedules(path, machine.board(), &mut |document| match model {
-        Some(source) => Network::open(source, options.clone()),
-        None => Network::of_schedule(&document.model),
-    })?;
+    let mut set = read_schedules(path, machine.board(), model, &options)?;
     match set.pop().filter(|_| set.is_empty()) {
         Some(only) => Ok((only.network, Some(only.schedule))),
         None => anyhow::bail!("{}: schedules of several networks are not tuned together", path.display()),

@@ -28,9 +28,7 @@ use gpu::Gpus;
 /// The backends of a board for one model.
 pub(crate) struct Backends {
     /// All of them as one.
-    pub(crate) all: Arc<dyn Backend>,
-    /// The same, to look at while they work.
-    pub(crate) observed: Arc<dyn Observed>,
+    pub(crate) all: Arc<dyn Observed>,
     cpu: Cpu,
     gpus: Gpus,
 }
@@ -42,9 +40,15 @@ impl Backends {
         Self::with_cpu(Cpu::open(model)?, board, model, profile)
     }
 
-    /// The same to run the model in one way, which is prepared faster the next time.
-    pub(crate) fn open_to_run(machine: &Machine, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
-        Self::with_cpu(Cpu::open_cached(model, machine.cache.sessions())?, machine.board(), model, profile)
+    /// The same to run a network in one way, which is prepared faster the next time. Threads are as the network's profile suggests,
+    /// where there is one; its costs come with them.
+    pub(crate) fn open_to_run(machine: &Machine, network: &Network) -> Result<(Self, Option<CostTable>), Error> {
+        let (board, model) = (machine.board(), network.model());
+        let profile = machine.cache.load(network, board);
+        let cpu = Cpu::open_cached(model, machine.cache.sessions())?;
+        let backends = Self::with_cpu(cpu, board, model, profile.as_ref())?;
+        let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
+        Ok((backends, costs))
     }
 
     fn with_cpu(cpu: Cpu, board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
@@ -66,8 +70,12 @@ impl Backends {
             all.push(gpus.open(accelerator)?);
         }
         gpus.choose_work(profile);
-        let observed = Arc::new(Several::new(all));
-        Ok(Self { all: observed.clone(), observed, cpu, gpus })
+        Ok(Self { all: Arc::new(Several::new(all)), cpu, gpus })
+    }
+
+    /// All of them as one that is not looked at.
+    pub(crate) fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.all) as Arc<dyn Backend>
     }
 
     /// Lets every operator family use as many threads of a cluster as the costs of the network suggest, and returns these costs.

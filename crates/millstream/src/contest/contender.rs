@@ -11,7 +11,7 @@ use millstream_pipeline::{Objective, Plan, Problem};
 use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
 
-use crate::{Error, Network, steady};
+use crate::{Error, Network, engine, steady};
 
 /// One way to run a network.
 pub(crate) struct Contender {
@@ -49,13 +49,7 @@ impl Contender {
         backend: &Arc<dyn Backend>,
     ) -> Result<Self, Error> {
         let schedule = problem.schedule(plan);
-        let backends = std::slice::from_ref(backend);
-        let engine = Engine::new(
-            network.graph(),
-            &schedule,
-            backends,
-            &EngineOptions { takes_over: true, ..EngineOptions::default() },
-        )?;
+        let engine = engine::new(network, &schedule, backend, EngineOptions::default())?;
         Ok(Self {
             name: format!("millstream for {objective}"),
             configuration: schedule.to_string(),

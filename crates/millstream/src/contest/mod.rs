@@ -11,7 +11,7 @@ use millstream_predict::Summary;
 use serde::Serialize;
 
 use crate::learning::refine;
-use crate::profiling::cached_or_measured;
+use crate::profiling::known_or_measured;
 use crate::{Aim, Control, Error, Machine, Network, backends};
 pub use busy::BusyLoops;
 use contender::{Contender, Measurement};
@@ -78,8 +78,9 @@ pub fn compare(
 ) -> Result<NetworkContest, Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let (mut profile, opened) = cached_or_measured(network, machine, false, budget, control)?;
-    let backend = opened.all;
+    let known = machine.cache.load(network, board);
+    let (mut profile, opened) = known_or_measured(network, machine, known, budget, control)?;
+    let backend = opened.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
     let usual = backends::as_it_comes(network.model())?;
     let rivals = [

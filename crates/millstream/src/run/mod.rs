@@ -52,8 +52,8 @@ pub struct NetworkOutcome {
 /// sequential inference, and everything is measured while all networks are at work: they go on until the slowest has had enough.
 ///
 /// # Errors
-/// [`Error::Unfit`] if the options do not suit the set, [`Error::Different`] at the first wrong result; whatever keeps a schedule from running. Unexpected results
-/// ([`RunOptions::expected`]) are no error here: all frames get through first.
+/// [`Error::Unfit`] if the options do not suit the set, [`Error::Different`] at the first wrong result; whatever keeps a schedule from
+/// running. Unexpected results ([`RunOptions::expected`]) are no error here: all frames get through first.
 pub fn run(
     machine: &Machine,
     set: &[Scheduled],

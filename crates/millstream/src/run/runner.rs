@@ -15,8 +15,8 @@ use crate::document::document;
 use crate::run::reference::Reference;
 use crate::run::sink::Sink;
 use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
-use crate::tuning::{ModelPlanner, policy};
-use crate::{Control, Error, Event, Machine, Network, Scheduled, SetOnDrop, clocks, engine};
+use crate::tuning::adapt;
+use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine};
 
 /// Between two looks at the power sensors.
 const POWER_WINDOW: Duration = Duration::from_millis(200);
@@ -53,13 +53,11 @@ impl<'a> Runner<'a> {
         let begin = Instant::now();
         let board = machine.board();
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let profile = machine.cache.load(network, board);
-        if options.is_adaptive && profile.is_none() {
+        let (backends, costs) = Backends::open_to_run(machine, network)?;
+        if options.is_adaptive && costs.is_none() {
             return Err(Error::no_profile(network, board));
         }
-        let backends = Backends::open_to_run(machine, network.model(), profile.as_ref())?;
-        let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
-        let backend = Arc::clone(&backends.observed);
+        let backend = Arc::clone(&backends.all);
         let opened_in = begin.elapsed();
         for advice in clocks::unset_clocks(&document.clocks, board) {
             control.warn(&advice);
@@ -70,12 +68,11 @@ impl<'a> Runner<'a> {
         let engine_options = EngineOptions {
             frames_in_flight: options.frames_in_flight,
             keeps_steps: options.keeps_steps,
-            takes_over: true,
             ..EngineOptions::default()
         };
         // What is only there to check results does not count.
         let begin = Instant::now();
-        let engine = engine::start(network, board, schedule, &backends.all, &engine_options)?;
+        let engine = engine::with_fallback(network, board, schedule, &backends.backend(), engine_options)?;
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
         let start_up = first_result.map(|moment| opened_in + moment.saturating_duration_since(begin));
         backends.stop_keeping();
@@ -115,21 +112,17 @@ impl<'a> Runner<'a> {
     pub(super) fn stream(&mut self, is_enough: &(dyn Fn(u64) -> bool + Sync)) -> Result<(), Error> {
         let is_over = AtomicBool::new(false);
         let (engine, control, sink) = (&self.engine, self.control, &mut self.sink);
-        let Scheduled { network, document, .. } = self.scheduled;
-        let planner =
-            self.costs.as_ref().map(|costs| ModelPlanner::new(network, self.board, costs, document.objective));
+        let (scheduled, board) = (self.scheduled, self.board);
         std::thread::scope(|scope| {
-            let adapting = planner.map(|mut planner| {
-                let is_over = || is_over.load(Ordering::Relaxed);
-                let policy = policy(document.objective);
-                scope.spawn(move || {
-                    engine.tune(&mut planner, &policy, &is_over, &mut |event| control.tell(&Event::Tuning(event)))
-                })
+            let is_over = &is_over;
+            let adapting = self.costs.as_ref().map(|costs| {
+                scope
+                    .spawn(move || adapt(engine, scheduled, board, costs, &|| is_over.load(Ordering::Relaxed), control))
             });
-            let power = scope.spawn(|| mean_power(&is_over));
+            let power = scope.spawn(|| mean_power(is_over));
 
             // However streaming ends, or these threads would be waited for in vain.
-            let over = SetOnDrop(&is_over);
+            let over = SetOnDrop(is_over);
             let streamed = match self.options.camera {
                 None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),

@@ -5,11 +5,11 @@ use std::time::Instant;
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::Objective;
-use millstream_runtime::{Engine, Goal, Observation, Planner, TuningPolicy};
+use millstream_runtime::{Engine, Goal, Observation, Planner, TuningEvent, TuningPolicy};
 use millstream_schedule::Schedule;
 use millstream_tune::{BoardModel, Model, ModelGuided, Oracle, Trial, TuneError};
 
-use crate::Network;
+use crate::{Control, Error, Event, Network, Scheduled};
 
 /// What an observation says to the searches.
 pub(crate) fn trial_of(seen: &Observation, spent: Nanoseconds) -> Trial {
@@ -23,27 +23,41 @@ pub(crate) fn trial_of(seen: &Observation, spent: Nanoseconds) -> Trial {
     }
 }
 
+/// Watches a running engine until `is_over` says so, and changes its schedule when conditions change. Frames must flow meanwhile.
+pub(crate) fn adapt(
+    engine: &Engine,
+    scheduled: &Scheduled,
+    board: &Board,
+    costs: &CostTable,
+    is_over: &dyn Fn() -> bool,
+    control: &Control,
+) -> Result<Vec<TuningEvent>, Error> {
+    let objective = scheduled.document.objective;
+    let mut planner = ModelPlanner::new(&scheduled.network, board, costs, objective);
+    let mut tell = |event: &TuningEvent| control.tell(&Event::Tuning(event));
+    Ok(engine.tune(&mut planner, &policy(objective), is_over, &mut tell)?)
+}
+
 /// How a running schedule is watched and replaced, for an objective.
-pub(crate) fn policy(objective: Objective) -> TuningPolicy {
+fn policy(objective: Objective) -> TuningPolicy {
     let goal = match objective {
         Objective::Throughput | Objective::Energy => Goal::Throughput,
         Objective::Latency => Goal::Latency,
         Objective::Balanced => Goal::Balanced,
     };
-    // Conditions may differ from those of the profile from the beginning.
-    // What is worth a trial is worth keeping.
+    // What is worth a trial is worth keeping. Conditions may differ from those of the profile from the beginning.
     let gain = ModelGuided::default().noise;
     TuningPolicy { goal, gain, at_once: true, ..TuningPolicy::default() }
 }
 
 /// Plans for an engine with the exact search on costs that follow what the engine shows.
-pub(crate) struct ModelPlanner {
+struct ModelPlanner {
     model: BoardModel,
     tried: Vec<Schedule>,
 }
 
 impl ModelPlanner {
-    pub(crate) fn new(network: &Network, board: &Board, table: &CostTable, objective: Objective) -> Self {
+    fn new(network: &Network, board: &Board, table: &CostTable, objective: Objective) -> Self {
         let model = BoardModel::new(network.graph(), network.chain(), board, table).with_objective(objective);
         Self { model, tried: Vec::new() }
     }

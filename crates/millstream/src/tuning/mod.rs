@@ -6,13 +6,13 @@ mod recorded;
 mod simulated;
 mod streaming;
 
-pub(crate) use adaptive::{ModelPlanner, policy};
+pub(crate) use adaptive::adapt;
 
 use std::time::Duration;
 
 use millstream_cost::CostTable;
 use millstream_pipeline::{Objective, Problem, best_period};
-use millstream_runtime::{Engine, EngineOptions, Goal, TuningPolicy};
+use millstream_runtime::{EngineOptions, Goal, TuningPolicy};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 use millstream_tune::{
     BoardModel, Exhaustive, Heuristic, HillClimbing, ModelGuided, Oracle, PipeSearch, RandomWalk, Shisha,
@@ -21,7 +21,7 @@ use millstream_tune::{
 
 use crate::document::document;
 use crate::run::Reference;
-use crate::{Control, CostSource, Error, Machine, Network, SlowCore, planning};
+use crate::{Control, CostSource, Error, Machine, Network, SlowCore, engine, planning};
 use adaptive::LiveOracle;
 use places::{PlacedOracle, Places};
 use recorded::Recorded;
@@ -135,8 +135,7 @@ pub fn tune(
         }
         (TuneOn::ThisMachine, None) => return Err(Error::Defect("nothing was opened to run on".to_owned())),
         (TuneOn::ThisMachine, Some(backends)) => {
-            let engine_options = EngineOptions { takes_over: true, ..EngineOptions::default() };
-            let engine = Engine::new(graph, &start, &[std::sync::Arc::clone(&backends.all)], &engine_options)?;
+            let engine = engine::new(network, &start, &backends.backend(), EngineOptions::default())?;
             let reference = Reference::new(network, &*backends.all, board)?;
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
                 search.run(&mut LiveOracle { engine: &engine, policy: POLICY, is_over })

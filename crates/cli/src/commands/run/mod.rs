@@ -5,7 +5,7 @@ mod table;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use millstream::{
     Control, Error, Loaded, Machine, NetworkOutcome, RunOptions, RunReport, RunSource, Scheduled, Taken, files,
     frame_log, run as stream,
@@ -32,9 +32,10 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     let Loaded { sets, has_sizes } = Loaded::read(&machine, &source(command)?, &control).map_err(|error| {
         let schedule = &command.scheduled.schedule;
         let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
-        let hint =
-            is_missing.then(|| format!("make a schedule with: cargo xtask schedule --output {}", schedule.display()));
-        hint.map_or_else(|| error.into(), |hint| anyhow::anyhow!("cannot read {}; {hint}", schedule.display()))
+        match is_missing {
+            true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
+            false => error.into(),
+        }
     })?;
     check(command, &sets)?;
     machine.check_usable()?;
