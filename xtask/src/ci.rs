@@ -11,13 +11,13 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = conformance::prepare()?;
     let mut tests = cargo();
-    tests.args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library));
+    tests.args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library.clone()));
     run(tests.env("MILLSTREAM_NETWORKS", models.networks))?;
     // Arguments ask for some of the tests only.
     if !arguments.is_empty() {
         return Ok(());
     }
-    light::test()?;
+    light::test(&library)?;
     outside::outside()?;
     conformance::conformance(&[])
 }

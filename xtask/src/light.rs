@@ -1,21 +1,38 @@
 //! What works with features left out: searches without the solver HiGHS, and then without anything in C or C++; the front door
 //! and the command without one of their engines, or without any.
 
+use std::path::Path;
+
 use crate::command::{Failure, capture, cargo, run};
+use crate::native::environment;
 
 const CRATES: [&str; 6] =
     ["--package", "millstream-mapping", "--package", "millstream-pipeline", "--package", "millstream-tune"];
 
-/// Runs the tests with all features left out.
-pub(crate) fn test() -> Result<(), Failure> {
-    run(cargo().args(["test", "--release", "--no-default-features", "--package", "millstream"]).args(CRATES))
+/// What is on with each feature left out alone, and with all left out.
+const LEFT_OUT: [&str; 4] = ["ort,wgpu", "highs,wgpu", "highs,ort", ""];
+
+/// Runs the tests of searches without the solver, of the front door with each feature left out and with all, and those of the command
+/// that are about it.
+pub(crate) fn test(library: &Path) -> Result<(), Failure> {
+    let test = ["test", "--release", "--no-default-features"];
+    run(cargo().args(test).args(CRATES))?;
+    for features in LEFT_OUT {
+        run(cargo()
+            .args(test)
+            .args(["--package", "millstream", "--features", features])
+            .envs(environment(library.to_owned())))?;
+        let command = ["--package", "millstream-cli", "--test", "features_left_out", "--features", features];
+        run(cargo().args(test).args(command).envs(environment(library.to_owned())))?;
+    }
+    Ok(())
 }
 
 /// Lints with features left out, and looks at what the searches need then.
 pub(crate) fn lint() -> Result<(), Failure> {
     let clippy = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
     run(cargo().args(clippy).args(CRATES).args(["--", "-D", "warnings"]))?;
-    for features in ["", "ort,wgpu", "highs,wgpu", "highs,ort"] {
+    for features in LEFT_OUT {
         let front = ["--package", "millstream", "--package", "millstream-cli", "--features", features];
         run(cargo().args(clippy).args(front).args(["--", "-D", "warnings"]))?;
     }

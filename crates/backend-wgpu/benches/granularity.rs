@@ -9,7 +9,9 @@ use std::sync::Arc;
 use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::Processor;
 use millstream_graph::{Graph, OperatorId};
-use millstream_predict::{Granularity, GranularityChoice, GranularityRecord};
+use millstream_predict::GranularityChoice;
+use millstream_predict::published::Granularity;
+use millstream_predict::samples::GranularityRecord;
 use millstream_profile::{GranularityTime, measure_granularity};
 use millstream_report::{Align, Table, milliseconds};
 

@@ -3,11 +3,13 @@
 #![expect(clippy::print_stderr, reason = "this is where a command-line tool prints")]
 
 use std::io::{ErrorKind, Write};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use serde::Serialize;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 use crate::hint::hint;
 
@@ -61,6 +63,8 @@ pub(crate) fn start_logging(verbosity: u8) {
         1 => "info,ort=off",
         _ => "debug",
     };
-    let filter = EnvFilter::try_from_env("MILLSTREAM_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+    let asked = std::env::var("MILLSTREAM_LOG").ok().and_then(|directives| Targets::from_str(&directives).ok());
+    let filter = asked.unwrap_or_else(|| Targets::from_str(default).unwrap_or_default());
+    let records = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time();
+    tracing_subscriber::registry().with(records.with_filter(filter)).init();
 }

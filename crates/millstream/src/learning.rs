@@ -6,7 +6,8 @@ use millstream_backend::Backend;
 use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Objective, Plan, choose, score};
-use millstream_predict::{Profile, SegmentSample, fit};
+use millstream_predict::samples::SegmentSample;
+use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
 use millstream_tune::{Model, ModelGuided, Oracle, TuneError};
 

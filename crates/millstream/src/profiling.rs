@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use millstream_board::{Board, Provenance};
 use millstream_cost::CostTable;
-use millstream_predict::{CostModels, NetworkProfile, Profile, TransferSample, fit};
+use millstream_predict::samples::TransferSample;
+use millstream_predict::{CostModels, NetworkProfile, Profile, fit};
 use millstream_profile::{
     OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
     measure_operators, measure_parts,

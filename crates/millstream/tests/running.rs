@@ -12,7 +12,10 @@ use millstream::{
     Aim, Camera, Control, EngineOptions, Error, Event, Machine, Network, Objective, ReadOptions, RunLength, RunOptions,
     Scheduled, Stream, Tensor, TuneAlgorithm, TuneOn, TuneOptions, WhenLate, files, run, tune,
 };
+use millstream_board::Processor;
+use millstream_graph::OperatorId;
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
+use millstream_schedule::{Replica, Schedule, Stage};
 
 /// A chain of convolutions that takes well under a millisecond. The number makes it a model that no cache knows.
 fn small(number: usize) -> Network {
@@ -46,6 +49,37 @@ fn scheduled(number: usize, control: &Control) -> (Machine, Scheduled) {
     machine.profile(&network, Duration::from_millis(200), control).unwrap();
     let scheduled = machine.plan(network, &Aim::default(), control).unwrap();
     (machine, scheduled)
+}
+
+/// The network's first operator on one core and the rest on another: segments that no plan of one or two stages has.
+fn cut_behind_the_first(machine: &Machine, scheduled: &Scheduled) -> Option<Schedule> {
+    let cluster = machine.board().clusters().iter().find(|cluster| cluster.cores.len() > 1)?;
+    let (head, tail) = scheduled.network.graph().order().split_at(1);
+    let stage = |core: usize, operators: &[OperatorId]| {
+        let processor = Processor { cluster: cluster.label.clone(), cores: vec![cluster.cores[core].id] };
+        Stage { replicas: vec![Replica::single(processor, operators.to_vec())] }
+    };
+    Some(Schedule { stages: vec![stage(0, head), stage(1, tail)] })
+}
+
+/// Writing sessions while frames flow would take cores and memory from them.
+#[test]
+fn what_is_prepared_while_frames_flow_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control::new();
+    let machine = Machine::detect().unwrap().with_cache_folder(folder.path());
+    let network = small(77);
+    machine.profile(&network, Duration::from_millis(200), &control).unwrap();
+    let scheduled = machine.plan(network, &Aim::default(), &control).unwrap();
+    let Some(other) = cut_behind_the_first(&machine, &scheduled) else { return };
+    let kept = || std::fs::read_dir(folder.path().join("sessions")).unwrap().count();
+
+    let stream = Stream::start(&machine, &scheduled, &EngineOptions::default()).unwrap();
+    let before = kept();
+    assert!(before > 0);
+    stream.engine().reschedule(&other).unwrap();
+    assert_eq!(stream.run((0..3).map(frame)).filter(|result| result.outcome.is_ok()).count(), 3);
+    assert_eq!(kept(), before);
 }
 
 #[test]

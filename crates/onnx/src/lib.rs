@@ -30,6 +30,7 @@ mod builder;
 mod catalogue;
 mod constants;
 mod describe;
+mod digest;
 mod dimensions;
 mod error;
 mod evaluate;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use millstream_graph::Graph;
 use prost::Message;
-use sha2::{Digest, Sha256};
 
+use crate::digest::digest;
 use crate::proto::{ModelProto, NodeProto, OperatorSetIdProto};
 use crate::{OnnxError, Weight, read};
 
@@ -113,47 +113,5 @@ impl Model {
     /// Identifies the model's content: a SHA-256 over operators, shapes, weights, operator sets and functions, in hexadecimal.
     pub fn digest(&self) -> &str {
         &self.digest
-    }
-}
-
-fn digest(
-    graph: &Graph,
-    nodes: &[NodeProto],
-    constant_nodes: &HashMap<String, Arc<NodeProto>>,
-    weights: &BTreeMap<String, Weight>,
-    header: &Header,
-) -> String {
-    let mut hasher = Hasher(Sha256::new());
-    hasher.list(nodes.iter().map(Message::encode_to_vec));
-    // A node of several outputs is there once for each of them.
-    let by_output: BTreeMap<_, _> = constant_nodes.iter().collect();
-    hasher.list(by_output.values().map(|node| node.encode_to_vec()));
-    for value in graph.values() {
-        hasher.part(format!("{}{:?}{:?}", value.name, value.data_type, value.shape).as_bytes());
-    }
-    for ids in [graph.inputs(), graph.outputs()] {
-        hasher.list(ids.iter().map(|&id| graph.value(id).name.as_bytes().to_vec()));
-    }
-    for (name, weight) in weights {
-        hasher.part(format!("{name}{}{}", weight.data_type, weight.shape).as_bytes());
-        hasher.part(&weight.data);
-    }
-    hasher.list(header.opset_import.iter().map(Message::encode_to_vec));
-    hasher.list(header.functions.iter().map(|function| function.to_vec()));
-    hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Hashes parts with their lengths, so that nothing moves unnoticed from one to the next.
-struct Hasher(Sha256);
-
-impl Hasher {
-    fn part(&mut self, bytes: &[u8]) {
-        self.0.update((bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
-    }
-
-    fn list(&mut self, parts: impl ExactSizeIterator<Item = Vec<u8>>) {
-        self.0.update((parts.len() as u64).to_le_bytes());
-        parts.for_each(|part| self.part(&part));
     }
 }

@@ -6,7 +6,8 @@ use millstream_board::Board;
 use millstream_board::Provenance;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
-use millstream_predict::{Conditions, CostModels, NetworkProfile, OperatorSample, Profile, Statistics};
+use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::{CostModels, NetworkProfile, Profile, Statistics};
 
 fn main() {
     divan::main();

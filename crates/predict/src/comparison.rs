@@ -6,10 +6,10 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_graph::{Family, GemmShape};
 
 use crate::model::{Accuracy, Observation, ProcessorModel, cross_validate};
-use crate::{
-    ConvolutionSize, CpuUnitModel, FullyConnectedModel, GemmModel, Line, MulticoreModel, MulticoreSample, PredictError,
-    Profile, Weighting,
+use crate::published::{
+    ConvolutionSize, CpuUnitModel, FullyConnectedModel, GemmModel, MulticoreModel, MulticoreSample,
 };
+use crate::{Line, PredictError, Profile, Weighting};
 
 /// Rows of the product that an iteration is assumed to make; with an even split it cancels out of equation 8.
 const TILE_ROWS: u64 = 16;

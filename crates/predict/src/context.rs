@@ -2,7 +2,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-use crate::SegmentSample;
+use crate::samples::SegmentSample;
 use millstream_cost::HandOver;
 
 /// Samples are not believed beyond this relative accuracy.

@@ -9,8 +9,9 @@ use crate::models::{add_board_costs, predict_block};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;
+use crate::samples::{OperatorRecord, OperatorSample, SegmentSample};
 use crate::transfer::fit_transfers;
-use crate::{NetworkProfile, OperatorRecord, OperatorSample, PredictError, Profile, SegmentSample};
+use crate::{NetworkProfile, PredictError, Profile};
 use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 
 /// How far a block may be from the sum of what its operators took in a trace, relative to it.

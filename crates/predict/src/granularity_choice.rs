@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::{Granularity, GranularityModel, GranularityRecord, GranularitySample, PredictError};
+use crate::PredictError;
+use crate::published::{Granularity, GranularityModel, GranularitySample};
+use crate::samples::GranularityRecord;
 
 /// How the work of a convolution is best divided among an accelerator's threads, by lines that are fitted to measurements, one per
 /// policy and granularity.

@@ -6,10 +6,9 @@
 //! Runtimes fuse operators and change layouts within a segment, so times of single operators measured alone do not add up.
 //! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
 //! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
-//! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models ([`GemmModel`], [`MulticoreModel`],
-//! [`FullyConnectedModel`], [`AcceleratorModel`], [`CpuUnitModel`], [`GranularityModel`], [`PowerModel`]) are here as they were
-//! published; [`compare()`] sets them beside the default on the same samples. [`calibrate()`] makes cost models of a board that
-//! is not here from what others measured on it ([`Measurements`]).
+//! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models are in [`published`] as they were published (and
+//! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`calibration`] makes cost models of a board
+//! that is not here from what others measured on it.
 //!
 //! ```
 //! use millstream_predict::{Line, Weighting};
@@ -21,7 +20,7 @@
 //!
 //! Invariants: this crate does no I/O and measures nothing; the same profile gives the same table, bit for bit.
 
-mod calibration;
+pub mod calibration;
 mod comparison;
 mod context;
 mod error;
@@ -35,18 +34,14 @@ mod models;
 mod parts;
 mod power;
 mod profile;
-mod published;
+pub mod published;
 mod regression;
-mod samples;
+pub mod samples;
 mod statistics;
 mod threads;
 mod transfer;
+mod unseen;
 
-pub use calibration::{
-    AcceleratorCostModel, AcceleratorCosts, ActivePower, Calibration, CalibrationRow, CoreScaling, FamilyTerms,
-    GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, MeasuredNetwork, Measurements, NetworkFactor,
-    StatedCosts, StatedTransfer, Statement, Throughput, Unsupported, calibrate,
-};
 pub use comparison::{Comparison, compare};
 pub use error::PredictError;
 pub use evaluation::{Evaluation, evaluate};
@@ -61,15 +56,8 @@ pub use model::{
 pub use models::{COST_FORMAT, COST_VERSION, CostModels};
 pub use power::{ClusterPower, PowerModel};
 pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile};
-pub use published::{
-    AcceleratorLatency, AcceleratorModel, AcceleratorSample, Buffering, Coherence, ConvolutionSize, CpuUnitModel,
-    FullyConnectedModel, GemmModel, Granularity, GranularityModel, GranularitySample, MulticoreModel, MulticoreSample,
-};
 pub use regression::{Regression, Term};
-pub use samples::{
-    Conditions, GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample,
-    TransferSample,
-};
 pub use statistics::{Statistics, Summary};
 pub use threads::threads_by_family;
 pub use transfer::{ClusterTransfer, fit_transfer};
+pub use unseen::{UnseenPrediction, predict_unseen};

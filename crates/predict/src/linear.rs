@@ -1,8 +1,8 @@
 use millstream_graph::Family;
 use nalgebra::{DMatrix, DVector};
 
-use crate::OperatorRecord;
 use crate::model::least_squares;
+use crate::samples::OperatorRecord;
 
 /// Terms of the model.
 const TERMS: usize = 5;

@@ -4,17 +4,16 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
 use crate::fit::{BlockTime, fill};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::{check_board, records};
+use crate::samples::OperatorRecord;
 use crate::transfer::fit_transfers;
-use crate::{
-    AcceleratorCostModel, AcceleratorCosts, ClusterPower, ClusterTransfer, FamilyModel, NetworkFactor, OperatorRecord,
-    PredictError, Profile,
-};
+use crate::{ClusterPower, ClusterTransfer, FamilyModel, PredictError, Profile};
 use millstream_board::Provenance;
 use millstream_cost::{
     BlockedEnd, CostTable, Entry, HandOver, MemoryAccess, Nanoseconds, Origin, ProcessorIndex, TransferModel,
@@ -205,48 +204,55 @@ pub(crate) fn add_board_costs(
             table.set_access(from, access);
         }
         for to in table.processors() {
-            let labels = [from, to].map(|processor| table.classes()[processor.index()].cluster.clone());
-            let pair = transfers.iter().find(|pair| pair.from == labels[0] && pair.to == labels[1]);
-            let link = board.links().iter().find(|link| link.from == labels[0] && link.to == labels[1]);
-            let mut model = match (pair, link) {
-                (Some(pair), _) => pair.model,
-                (None, Some(link)) => TransferModel {
-                    latency_seconds: link.latency_seconds,
-                    seconds_per_byte: 1.0 / link.bytes_per_second,
-                    conversion_seconds_per_byte: 0.0,
-                    blocks: link.blocks,
-                },
-                (None, None) => TransferModel::default(),
-            };
-            let is_core = |label: &str| board.cluster(label).is_ok();
-            let of_any_core = |own: &str, is_sender: bool| {
-                let known = transfers.iter().find(|pair| match is_sender {
-                    true => pair.from == own && is_core(&pair.to),
-                    false => pair.to == own && is_core(&pair.from),
-                });
-                known.map(|pair| pair.model)
-            };
-            // Whoever drives an accelerator waits for its memory to be written or read.
-            if link.is_none() && !is_core(&labels[1]) {
-                model = of_any_core(&labels[1], false).unwrap_or(model);
-                model.blocks = Some(BlockedEnd::Receiver);
-            } else if link.is_none() && !is_core(&labels[0]) {
-                model = of_any_core(&labels[0], true).unwrap_or(model);
-                model.blocks = Some(BlockedEnd::Sender);
-            }
-            if link.is_none() && labels.iter().all(|label| is_core(label)) {
-                // Cores share memory. What a value from elsewhere costs is the reader's time: another segment begins there, and
-                // brings the value into its own layout. That is what taking over a frame's values costs between stages.
-                let HandOver { seconds, seconds_per_byte } = table.hand_over_model(to);
-                model.latency_seconds += seconds;
-                model.conversion_seconds_per_byte += seconds_per_byte;
-                model.blocks = Some(BlockedEnd::Receiver);
-            }
+            let taken_over = table.hand_over_model(to);
+            let [sender, receiver] = [from, to].map(|processor| table.classes()[processor.index()].cluster.as_str());
+            let model = transfer_model(board, transfers, (sender, receiver), taken_over);
             table.set_transfer(from, to, model);
         }
         let class = table.classes()[from.index()].clone();
         if let Some(watts) = class_power(board, power, &class) {
             table.set_power(from, watts);
+        }
+    }
+}
+
+/// What it takes until a value is there on another processor of a team. `taken_over` is what the receiver pays for values from
+/// elsewhere.
+fn transfer_model(
+    board: &Board,
+    transfers: &[ClusterTransfer],
+    (sender, receiver): (&str, &str),
+    taken_over: HandOver,
+) -> TransferModel {
+    let measured = transfers.iter().find(|pair| pair.from == sender && pair.to == receiver).map(|pair| pair.model);
+    if let Some(link) = board.links().iter().find(|link| link.from == sender && link.to == receiver) {
+        return measured.unwrap_or(TransferModel {
+            latency_seconds: link.latency_seconds,
+            seconds_per_byte: 1.0 / link.bytes_per_second,
+            conversion_seconds_per_byte: 0.0,
+            blocks: link.blocks,
+        });
+    }
+    let is_core = |label: &str| board.cluster(label).is_ok();
+    let mut pairs = transfers.iter();
+    match (is_core(sender), is_core(receiver)) {
+        // Cores share memory. What a value from elsewhere costs is the reader's time: another segment begins there, and brings the
+        // value into its own layout. That is what taking over a frame's values costs between stages.
+        (true, true) => {
+            let HandOver { seconds, seconds_per_byte } = taken_over;
+            let mut model = measured.unwrap_or_default();
+            model.latency_seconds += seconds;
+            model.conversion_seconds_per_byte += seconds_per_byte;
+            TransferModel { blocks: Some(BlockedEnd::Receiver), ..model }
+        }
+        // Whoever drives an accelerator waits for its memory to be written or read.
+        (_, false) => {
+            let upload = pairs.find(|pair| pair.to == receiver && is_core(&pair.from)).map(|pair| pair.model);
+            TransferModel { blocks: Some(BlockedEnd::Receiver), ..upload.or(measured).unwrap_or_default() }
+        }
+        (false, true) => {
+            let download = pairs.find(|pair| pair.from == sender && is_core(&pair.to)).map(|pair| pair.model);
+            TransferModel { blocks: Some(BlockedEnd::Sender), ..download.or(measured).unwrap_or_default() }
         }
     }
 }

@@ -6,7 +6,8 @@ use millstream_board::Board;
 use millstream_graph::Family;
 use millstream_partition::Chain;
 
-use crate::{OperatorRecord, PartSample, Statistics};
+use crate::Statistics;
+use crate::samples::{OperatorRecord, PartSample};
 use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 
 /// The part of an operator's time that stays with fewer channels, where nothing was measured: what reading the input takes.

@@ -3,8 +3,9 @@ use millstream_cost::PowerOrigin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::PredictError;
 use crate::regression::{Regression, Term};
-use crate::{PowerSample, PredictError};
+use crate::samples::PowerSample;
 
 /// Power of a cluster (Para-Pipe, equation 8): dynamic power grows with capacitance, voltage squared, frequency and
 /// utilisation, static power with voltage and leakage.

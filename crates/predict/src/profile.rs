@@ -6,10 +6,10 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, PredictError, SegmentSample,
-    Statistics, TransferSample,
+use crate::samples::{
+    GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample,
 };
+use crate::{PredictError, Statistics};
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";

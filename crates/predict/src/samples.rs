@@ -1,3 +1,5 @@
+//! What is measured, in the form in which profiles keep it.
+
 use millstream_board::ProcessorClass;
 use millstream_graph::{Family, OperatorKind, Work};
 use schemars::JsonSchema;

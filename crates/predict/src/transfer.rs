@@ -2,7 +2,8 @@ use millstream_cost::TransferModel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Line, PredictError, TransferSample, Weighting};
+use crate::samples::TransferSample;
+use crate::{Line, PredictError, Weighting};
 
 /// Fits latency and bandwidth to samples of one pair. Negative estimates, which noise can cause, become zero.
 ///

@@ -6,7 +6,8 @@ use millstream_board::Board;
 use millstream_board::Provenance;
 use millstream_onnx::Model;
 use millstream_partition::Chain;
-use millstream_predict::{Calibration, CostModels, MeasuredNetwork, Measurements, calibrate};
+use millstream_predict::CostModels;
+use millstream_predict::calibration::{Calibration, MeasuredNetwork, Measurements, calibrate};
 
 const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
     {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}, {"id": 2}, {"id": 3}], "operating_points": [{"hertz": 2000}]},

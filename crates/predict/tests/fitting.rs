@@ -10,7 +10,8 @@ use millstream_cost::{CostTable, Origin};
 use millstream_graph::Graph;
 use millstream_onnx::Model;
 use millstream_partition::Chain;
-use millstream_predict::{Conditions, NetworkProfile, PredictError, Profile, SegmentSample, Statistics, fit};
+use millstream_predict::samples::{Conditions, SegmentSample};
+use millstream_predict::{NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
     let text = r#"{"format": "millstream-board", "version": 1, "name": "test", "clusters": [

@@ -9,9 +9,11 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_cost::Origin;
 use millstream_graph::{Convolution, Family, GemmShape, OperatorKind, Work};
 use millstream_partition::Chain;
+use millstream_predict::published::{GemmModel, MulticoreModel, MulticoreSample};
+use millstream_predict::samples::{Conditions, OperatorRecord, OperatorSample};
 use millstream_predict::{
-    Conditions, CostModels, GemmModel, MulticoreModel, MulticoreSample, NetworkProfile, Observation, OperatorRecord,
-    OperatorSample, PredictError, Predictor, ProcessorModel, Profile, Statistics, compare, evaluate,
+    CostModels, NetworkProfile, Observation, PredictError, Predictor, ProcessorModel, Profile, Statistics, compare,
+    evaluate, predict_unseen,
 };
 use proptest::prelude::*;
 
@@ -101,6 +103,30 @@ fn convolution(size: u64, channels: u64, filters: u64, kernel: u64, stride: u64,
         },
         input_channels: Some(channels),
     }
+}
+
+#[test]
+fn operators_are_predicted_by_models_that_do_not_know_their_network() {
+    let profile = shared_profile();
+    let points = predict_unseen(profile).unwrap();
+    let samples: usize = profile.networks.iter().map(|network| network.operator_samples.len()).sum();
+    assert!(points.len() * 10 > samples * 9 && points.len() <= samples, "{} of {samples}", points.len());
+    assert!(points.iter().any(|point| point.is_product) && points.iter().any(|point| !point.is_product));
+
+    // What is predicted for a network does not change with what was measured of it.
+    let mut slower = profile.clone();
+    let last = slower.networks.len() - 1;
+    for sample in &mut slower.networks[last].operator_samples {
+        sample.time.median_seconds *= 3.0;
+    }
+    let of_last = slower.networks[last].operator_samples.iter().filter(|sample| sample.processor == class(1)).count();
+    let again = predict_unseen(&slower).unwrap();
+    let predicted = |points: &[millstream_predict::UnseenPrediction]| -> Vec<f64> {
+        let own = points.iter().filter(|point| point.processor == class(1));
+        own.rev().take(of_last).map(|point| point.predicted_seconds).collect()
+    };
+    assert_eq!(predicted(&again), predicted(&points));
+    assert!(again.last().unwrap().measured_seconds > 2.9 * points.last().unwrap().measured_seconds);
 }
 
 proptest! {

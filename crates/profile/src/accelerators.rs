@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use millstream_backend::{Observed, Segment};
 use millstream_board::{Board, Processor};
 use millstream_graph::OperatorId;
-use millstream_predict::{Conditions, OperatorSample, Statistics, TransferSample};
+use millstream_predict::Statistics;
+use millstream_predict::samples::{Conditions, OperatorSample, TransferSample};
 
 use crate::parts::made_up;
 use crate::{ProfileError, Workload};

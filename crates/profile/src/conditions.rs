@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use millstream_board::{CoreId, Processor};
-use millstream_predict::Conditions;
+use millstream_predict::samples::Conditions;
 
 /// More than this part of the time given to other guests disturbs a measurement.
 const MOST_STEAL: f64 = 0.02;

@@ -6,7 +6,7 @@ use millstream_backend::{Observed, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_predict::{Conditions, SegmentSample};
+use millstream_predict::samples::{Conditions, SegmentSample};
 
 use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use millstream_backend::{OperatorTimes, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::OperatorId;
-use millstream_predict::{Conditions, OperatorSample, Statistics};
+use millstream_predict::Statistics;
+use millstream_predict::samples::{Conditions, OperatorSample};
 
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::rounds;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor};
 use millstream_graph::{Graph, OperatorId};
-use millstream_predict::PartSample;
+use millstream_predict::samples::PartSample;
 
 use crate::measure::{Effort, together};
 use crate::rounds::rounds;

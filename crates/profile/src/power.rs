@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use millstream_board::{Board, Cluster};
-use millstream_predict::PowerSample;
+use millstream_predict::samples::PowerSample;
 
 use crate::conditions::frequency;
 use crate::side_by_side::pin;

@@ -5,7 +5,8 @@ use std::sync::mpsc::sync_channel;
 use std::time::Instant;
 
 use millstream_board::{Board, CoreId, Processor};
-use millstream_predict::{Statistics, TransferSample};
+use millstream_predict::Statistics;
+use millstream_predict::samples::TransferSample;
 
 use crate::ProfileError;
 use crate::side_by_side::pin;

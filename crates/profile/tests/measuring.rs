@@ -14,7 +14,7 @@ use millstream_board::Processor;
 use millstream_frames::FrameMaker;
 use millstream_graph::OperatorId;
 use millstream_partition::Chain;
-use millstream_predict::SegmentSample;
+use millstream_predict::samples::SegmentSample;
 use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators, measure_transfers};
 
 /// Takes 20 microseconds per operator, busily, and makes empty outputs.

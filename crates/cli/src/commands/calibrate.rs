@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use millstream::{Machine, Network, ReadOptions, files, provenance};
-use millstream_predict::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
+use millstream_predict::calibration::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::arguments::CalibrateCommand;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
-use millstream_predict::{CostModels, Evaluation, Observation, ProcessorModel, Profile, compare, evaluate};
+use millstream_predict::{Accuracy, CostModels, Evaluation, Profile, compare, evaluate, predict_unseen};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
 
 use crate::arguments::FitCommand;
@@ -75,7 +75,7 @@ fn family_table(models: &CostModels) -> Table {
     ]);
     for processor in &models.processors {
         for model in processor.families.iter().chain([&processor.pooled]) {
-            let accuracy = |text: &dyn Fn(&millstream_predict::Accuracy) -> f64| {
+            let accuracy = |text: &dyn Fn(&Accuracy) -> f64| {
                 model.cross_validated.as_ref().map_or("-".to_owned(), |accuracy| fraction(text(accuracy)))
             };
             table.row([
@@ -161,9 +161,8 @@ fn evaluation_table(rows: &[Evaluation]) -> Table {
         ("convolutions", Align::Right),
         ("by Pipe-it's eq. 5", Align::Right),
     ]);
-    let weighted = |accuracy: Option<&millstream_predict::Accuracy>| {
-        accuracy.map_or("-".to_owned(), |accuracy| fraction(accuracy.weighted_mape))
-    };
+    let weighted =
+        |accuracy: Option<&Accuracy>| accuracy.map_or("-".to_owned(), |accuracy| fraction(accuracy.weighted_mape));
     for row in rows {
         table.row([
             row.network.clone(),
@@ -185,24 +184,11 @@ fn fraction(value: f64) -> String {
 
 /// Every operator sample, with what models fitted to the other networks predict for it.
 fn scatter(profile: &Profile) -> Result<String> {
-    let board = profile.board()?;
     let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    for class in board.processor_classes() {
-        let observations = Observation::all(profile, &class);
-        let unseen = ProcessorModel::predict_unseen(&class, &board, &observations);
-        let predictions = match unseen {
-            Some(predictions) => predictions,
-            None => {
-                let predictor = ProcessorModel::fit(&class, &board, &observations)?.predictor();
-                observations.iter().map(|observation| Some(predictor.of(observation).seconds)).collect()
-            }
-        };
-        for (observation, predicted) in observations.iter().zip(predictions) {
-            if let Some(predicted) = predicted.filter(|seconds| *seconds > 0.0) {
-                let points = series.entry(format!("{} on {class}", group(observation))).or_default();
-                points.push((1e3 * observation.seconds, 1e3 * predicted));
-            }
-        }
+    for point in predict_unseen(profile)? {
+        let group = if point.is_product { "convolutions and products" } else { "other operators" };
+        let points = series.entry(format!("{group} on {}", point.processor)).or_default();
+        points.push((1e3 * point.measured_seconds, 1e3 * point.predicted_seconds));
     }
     let plot = Plot {
         title: "Operators, predicted by models that do not know their network",
@@ -212,9 +198,4 @@ fn scatter(profile: &Profile) -> Result<String> {
         series: series.into_iter().map(|(name, points)| Series { name, points }).collect(),
     };
     Ok(plot.to_svg()?)
-}
-
-/// Families that the plot tells apart.
-fn group(observation: &Observation<'_>) -> &'static str {
-    if observation.main.work.gemm.is_some() { "convolutions and products" } else { "other operators" }
 }

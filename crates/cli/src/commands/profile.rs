@@ -1,6 +1,7 @@
 use anyhow::{Context, Result, bail};
 use millstream::{Machine, Network, files, read_profile};
-use millstream_predict::{Conditions, Profile};
+use millstream_predict::Profile;
+use millstream_predict::samples::Conditions;
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::arguments::{ProfileCommand, sources};

@@ -1,7 +1,8 @@
 use anyhow::{Context, Result};
 use millstream::{RunReport, files};
 use millstream_board::BoardDocument;
-use millstream_predict::{CostModels, Measurements, Profile};
+use millstream_predict::calibration::Measurements;
+use millstream_predict::{CostModels, Profile};
 use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
 
 use crate::arguments::SchemasCommand;

@@ -8,7 +8,9 @@ use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice};
 use millstream_board::{Accelerator, Processor};
 use millstream_graph::{Graph, OperatorKind};
 use millstream_onnx::Model;
-use millstream_predict::{Granularity, GranularityChoice, GranularityRecord, Profile};
+use millstream_predict::published::Granularity;
+use millstream_predict::samples::GranularityRecord;
+use millstream_predict::{GranularityChoice, Profile};
 use millstream_profile::measure_granularity;
 
 use crate::{Control, Error};

@@ -240,3 +240,41 @@ fn adapted(
     let predicted = Prediction::new(&evaluation, lower_bound).with_energy(energy);
     Ok(document(schedule, predicted, "adaptive", before.objective, network, board))
 }
+
+#[cfg(all(test, feature = "ort"))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use millstream_board::Processor;
+    use millstream_onnx::ReadOptions;
+    use millstream_schedule::{Replica, Stage};
+
+    use super::*;
+    use crate::Aim;
+
+    /// As a [`Stream`](crate::Stream), a run writes no sessions while frames flow.
+    #[test]
+    fn what_is_prepared_while_frames_flow_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::new();
+        let machine = Machine::detect().unwrap().with_cache_folder(folder.path());
+        let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
+        machine.profile(&network, Duration::from_millis(300), &control).unwrap();
+        let scheduled = machine.plan(network, &Aim::default(), &control).unwrap();
+        let kept = || std::fs::read_dir(folder.path().join("sessions")).unwrap().count();
+
+        let Some(cluster) = machine.board().clusters().iter().find(|cluster| cluster.cores.len() > 1) else { return };
+        let options = RunOptions::default();
+        let runner = Runner::start(&machine, &scheduled, &options, &control).unwrap();
+        let before = kept();
+        assert!(before > 0);
+        // Segments that no plan of one or two stages has.
+        let (head, tail) = scheduled.network.graph().order().split_at(1);
+        let stages = [head, tail].into_iter().zip(&cluster.cores).map(|(operators, core)| {
+            let processor = Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
+            Stage { replicas: vec![Replica::single(processor, operators.to_vec())] }
+        });
+        runner.engine.reschedule(&Schedule { stages: stages.collect() }).unwrap();
+        assert_eq!(kept(), before);
+    }
+}

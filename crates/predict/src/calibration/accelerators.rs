@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::measurements::{GranularityLine, StatedCosts};
 use crate::model::{FamilyModel, basis_amounts};
-use crate::{AcceleratorModel, ConvolutionSize, OperatorRecord};
+use crate::published::{AcceleratorModel, ConvolutionSize};
+use crate::samples::OperatorRecord;
 
 /// What operators take on an accelerator that is known from publications.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

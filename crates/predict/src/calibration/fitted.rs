@@ -2,8 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::OperatorRecord;
 use crate::model::{ModelTerm, amount_names, basis_amounts, least_squares};
+use crate::samples::OperatorRecord;
 
 /// What whole networks are taken apart into. Few, because there are few measurements; all of them grow with the work.
 const AMOUNTS: [&str; 4] = ["macs", "macs of 1x1 kernels", "weight bytes", "output bytes"];

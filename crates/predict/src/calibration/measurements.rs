@@ -3,7 +3,8 @@ use millstream_graph::Family;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AcceleratorModel, FamilyModel, Line, ModelTerm, PredictError};
+use crate::published::AcceleratorModel;
+use crate::{FamilyModel, Line, ModelTerm, PredictError};
 use millstream_cost::BlockedEnd;
 
 /// The `format` of files of published measurements.

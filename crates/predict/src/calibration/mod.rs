@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ModelTerm, ProcessorModel};
 use crate::profile::records;
+use crate::samples::OperatorRecord;
 use crate::{
-    COST_FORMAT, COST_VERSION, ClusterPower, ClusterTransfer, CostModels, FamilyModel, OperatorRecord, PowerModel,
-    PredictError,
+    COST_FORMAT, COST_VERSION, ClusterPower, ClusterTransfer, CostModels, FamilyModel, PowerModel, PredictError,
 };
 use millstream_board::Provenance;
 use millstream_cost::{PowerOrigin, TransferModel};

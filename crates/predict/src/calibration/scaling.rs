@@ -1,7 +1,7 @@
 /// Time of a whole network on a cluster by the number of cores: a part that more cores do not shorten, and one that they share.
 ///
 /// ```
-/// use millstream_predict::CoreScaling;
+/// use millstream_predict::calibration::CoreScaling;
 ///
 /// // 1 second on one core, 0.4 seconds on four.
 /// let scaling = CoreScaling::through(&[(1, 1.0), (4, 0.4)]).expect("two measurements");

@@ -3,7 +3,7 @@
 
 use millstream_graph::{Convolution, Family};
 
-use crate::OperatorRecord;
+use crate::samples::OperatorRecord;
 
 /// Number of amounts.
 pub(crate) const COUNT: usize = 23;

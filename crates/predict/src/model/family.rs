@@ -7,12 +7,12 @@ use nalgebra::{DMatrix, DVector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::OperatorRecord;
 use crate::model::accuracy::Accuracy;
 use crate::model::basis::{self, COUNT, NAMES};
 use crate::model::nonnegative::least_squares;
 use crate::model::observation::Observation;
 use crate::regression::{Regression, Term, r_squared};
+use crate::samples::OperatorRecord;
 
 /// Errors count relative to the time plus this: what takes a few microseconds need not be known to the percent.
 const NEGLIGIBLE_SECONDS: f64 = 20e-6;

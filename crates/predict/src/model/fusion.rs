@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{NetworkProfile, OperatorRecord, Profile};
+use crate::samples::OperatorRecord;
+use crate::{NetworkProfile, Profile};
 
 /// Whether an operator of one type runs as a part of an operator of another type before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,11 +7,12 @@ use millstream_graph::Family;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::PredictError;
 use crate::model::accuracy::{Accuracy, cross_validate};
 use crate::model::basis;
 use crate::model::family::{Coefficients, FamilyModel};
 use crate::model::observation::{Observation, further_bytes, main_of};
-use crate::{OperatorRecord, PredictError};
+use crate::samples::OperatorRecord;
 
 /// Families with fewer different shapes are predicted by the model of everything.
 const FEWEST_SHAPES: usize = 4;

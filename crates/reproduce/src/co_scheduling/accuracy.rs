@@ -1,7 +1,8 @@
 //! Tables 2 and 4: how well coefficients are recovered from noisy samples.
 
-use millstream_predict::{
-    AcceleratorLatency, AcceleratorModel, AcceleratorSample, ConvolutionSize, CpuUnitModel, Weighting,
+use millstream_predict::Weighting;
+use millstream_predict::published::{
+    AcceleratorLatency, AcceleratorModel, AcceleratorSample, ConvolutionSize, CpuUnitModel,
 };
 use millstream_report::{Align, Table};
 use rand::{RngExt, SeedableRng};

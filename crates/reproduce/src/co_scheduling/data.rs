@@ -1,6 +1,7 @@
 //! What the paper prints.
 
-use millstream_predict::{AcceleratorModel, Buffering, Coherence, ConvolutionSize, CpuUnitModel, Line};
+use millstream_predict::Line;
+use millstream_predict::published::{AcceleratorModel, Buffering, Coherence, ConvolutionSize, CpuUnitModel};
 
 /// One column of table 2: coefficients in microseconds per element, and microseconds.
 pub(super) struct Platform {

@@ -6,7 +6,7 @@ mod energy;
 mod tiny_darknet;
 
 use millstream_cosched::{Split, exact_split, published_split};
-use millstream_predict::ConvolutionSize;
+use millstream_predict::published::ConvolutionSize;
 use millstream_report::{Align, BarChart, Table, milliseconds, percent};
 
 use crate::{Claim, Figure, Kind, ReproduceError, Reproduction, Section};

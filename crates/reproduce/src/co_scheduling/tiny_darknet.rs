@@ -1,6 +1,6 @@
 //! Table 6: a whole network on the CPU, on the accelerator, and on both.
 
-use millstream_predict::ConvolutionSize;
+use millstream_predict::published::ConvolutionSize;
 use millstream_report::{Align, Table};
 
 use super::Outcome;

@@ -2,7 +2,8 @@
 
 mod networks;
 
-use millstream_predict::{Granularity, GranularityModel, Line};
+use millstream_predict::Line;
+use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
 use crate::{Claim, Figure, Kind, ReproduceError, Reproduction, Section};

@@ -1,7 +1,7 @@
 //! Tables 2, 3 and 5: whole networks with the finest and with the best granularity.
 
 use millstream_graph::OperatorKind;
-use millstream_predict::{Granularity, GranularityModel};
+use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table, percent};
 
 use crate::{Claim, Kind, ReproduceError, Section};

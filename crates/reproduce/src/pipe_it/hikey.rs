@@ -5,7 +5,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::Problem;
-use millstream_predict::CoreScaling;
+use millstream_predict::calibration::CoreScaling;
 
 use crate::ReproduceError;
 
