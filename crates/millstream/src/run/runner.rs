@@ -58,23 +58,23 @@ impl<'a> Runner<'a> {
             return Err(Error::no_profile(network, board));
         }
         let backend = Arc::clone(&backends.all);
-        let opened_in = begin.elapsed();
-        for advice in clocks::unset_clocks(&document.clocks, board) {
-            control.warn(&advice);
-        }
-
-        let reference = Arc::new(Reference::new(network, &*backend, board)?);
-        let golden = golden(options, network, &*backend, board)?;
         let engine_options = EngineOptions {
             frames_in_flight: options.frames_in_flight,
             keeps_steps: options.keeps_steps,
             ..EngineOptions::default()
         };
-        // What is only there to check results does not count.
-        let begin = Instant::now();
         let engine = engine::with_fallback(network, board, schedule, &backends.backend(), engine_options)?;
+        let started_in = begin.elapsed();
+        for advice in clocks::unset_clocks(&document.clocks, board) {
+            control.warn(&advice);
+        }
+
+        // What is only there to check results does not count, and comes later: its sessions may be the engine's.
+        let reference = Arc::new(Reference::new(network, &*backend, board)?);
+        let golden = golden(options, network, &*backend, board)?;
+        let begin = Instant::now();
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
-        let start_up = first_result.map(|moment| opened_in + moment.saturating_duration_since(begin));
+        let start_up = first_result.map(|moment| started_in + moment.saturating_duration_since(begin));
         backends.stop_keeping();
         let sink = Sink::new(&reference).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
