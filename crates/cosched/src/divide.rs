@@ -2,6 +2,7 @@
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{ChannelUnits, Graph, OperatorId};
+use millstream_schedule::execution::Span;
 use millstream_schedule::{Assignment, ChannelSplit, Replica, Task};
 
 use crate::exact_shares;
@@ -83,7 +84,8 @@ fn candidates(
 ) -> Vec<Replica> {
     let (Some(units), Some(home)) = (graph.channel_units(head), home(replica, head)) else { return Vec::new() };
     let tasks = replica.tasks(graph);
-    let Ok(timeline) = replica.timeline(&tasks, 0, graph, table) else { return Vec::new() };
+    let Ok(execution) = replica.execute(graph, table) else { return Vec::new() };
+    let spans: Vec<Span> = (0..tasks.len()).map(|task| execution.span(task)).collect();
     let own = &replica.assignments[home].operators;
     let place = own.iter().position(|&id| id == head).unwrap_or(0);
     let followers = graph.channel_followers(head);
@@ -99,14 +101,13 @@ fn candidates(
     lengths.extend((1..together).filter(|&length| graph.operator(followers[length]).op_type.contains("Pool")));
     lengths.dedup();
     lengths.retain(|&length| graph.can_divide_together(head, &followers[..length]));
-    let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| timeline[index].0) else {
+    let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| spans[index].start) else {
         return Vec::new();
     };
     // When each processor has done what it starts before the operator.
     let ready = |position: usize| {
-        let before =
-            tasks.iter().zip(&timeline).filter(|(task, (begin, _))| task.processor == position && *begin < start);
-        before.map(|(_, (_, end))| *end).max().unwrap_or_default().max(start)
+        let before = tasks.iter().zip(&spans).filter(|(task, span)| task.processor == position && span.start < start);
+        before.map(|(_, span)| span.end).max().unwrap_or_default().max(start)
     };
     let classes: Vec<Option<ProcessorIndex>> =
         replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
@@ -128,8 +129,8 @@ fn candidates(
         for (position, assignment) in divided.assignments.iter_mut().enumerate() {
             if position != home && shares.channels[position] > 0 {
                 // After what the processor starts before the operator.
-                let earlier = tasks.iter().zip(&timeline).filter(|(task, (begin, end))| {
-                    task.processor == position && (*begin < start || *begin == start && *end == start)
+                let earlier = tasks.iter().zip(&spans).filter(|(task, span)| {
+                    task.processor == position && (span.start < start || span.start == start && span.end == start)
                 });
                 let mut at = earlier.count();
                 // Operators that are divided together stay in a row.

@@ -45,7 +45,7 @@ fn a_chain_gains_what_the_slower_core_can_give() {
     let model = millstream_zoo::build("vgg16").unwrap();
     let graph = model.graph();
     let table = table(graph, 3, TransferModel::default(), PartCost::default());
-    let finish = |replica: &Replica| replica.makespan(0, graph, &table).ok();
+    let finish = |replica: &Replica| replica.execute(graph, &table).ok().map(|execution| execution.makespan());
     let replica = undivided(graph);
     let before = finish(&replica).unwrap();
     let divided = divide(replica, graph, &table, |_| true, finish);
@@ -62,7 +62,7 @@ fn what_does_not_pay_is_not_divided() {
     let graph = model.graph();
     let slow = TransferModel { latency_seconds: 1.0, ..TransferModel::default() };
     let table = table(graph, 3, slow, PartCost::default());
-    let finish = |replica: &Replica| replica.makespan(0, graph, &table).ok();
+    let finish = |replica: &Replica| replica.execute(graph, &table).ok().map(|execution| execution.makespan());
     let divided = divide(undivided(graph), graph, &table, |_| true, finish);
     // Only the first operators read what both have from the start, and their results would have to move.
     assert_eq!(finish(&divided), finish(&undivided(graph)));
@@ -85,7 +85,7 @@ proptest! {
         };
         let part = PartCost { fixed_fraction: fixed, wave, apart: Nanoseconds(apart) };
         let table = table(graph, slowness, transfer, part);
-        let finish = |replica: &Replica| replica.makespan(0, graph, &table).ok();
+        let finish = |replica: &Replica| replica.execute(graph, &table).ok().map(|execution| execution.makespan());
         let before = finish(&undivided(graph)).unwrap();
         let mut divided = divide(undivided(graph), graph, &table, |_| true, finish);
         prop_assert!(finish(&divided).unwrap() <= before);

@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 
-use millstream_cost::BlockedEnd;
+use millstream_cost::{BlockedEnd, Nanoseconds};
+use millstream_schedule::execution::{Execution, Recipient};
 
-use crate::Problem;
 use crate::bounds::PathBounds;
 use crate::local_search::Found;
 use crate::mapping::Clock;
+use crate::{Edge, Problem};
 
 /// Sets of nodes are bits of a word.
 pub(crate) const MOST_NODES: usize = 128;
+/// Values that a node could send, times processors that they could go to: every set of them is a branch.
+const MOST_RECIPIENTS: usize = 12;
 /// Between two looks at the clock.
 const STEPS_PER_LOOK: u64 = 4096;
 /// Remembered states; more would fill the memory of a small board.
@@ -19,33 +22,36 @@ const MOST_STATES: usize = 2_000_000;
 /// Searches for something shorter than `found`. Returns whether it looked at everything: then `found` is the optimum.
 ///
 /// Nodes are started in the order of time, each on one of its processors as soon as that is free and the inputs are there,
-/// but not before the node that was started last; every mapping under the execution semantics is met this way. A state is
-/// left if it can't lead to anything shorter, or if one with the same nodes done was at least as good in all that matters for
-/// the rest: whatever follows the one can then follow the other, no later.
+/// but not before the node that was started last; every mapping under the execution semantics is met this way. Where sending
+/// a value occupies the processor that made it, every set of processors that it may be sent to is tried. A state is left if
+/// it can't lead to anything shorter, or if one with the same nodes done was at least as good in all that matters for the
+/// rest: whatever follows the one can then follow the other, no later.
 pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, clock: &Clock<'_>) -> bool {
-    let has_blocking = problem.edges().iter().any(crate::Edge::is_blocking);
-    // Who gets which value is decided per node, so nodes with several values are too much where sending costs time.
-    let has_several_values = |node: usize| {
-        let mut values = problem.outgoing(node).map(crate::Edge::value);
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
-    if problem.len() > MOST_NODES || has_blocking && (0..problem.len()).any(has_several_values) {
+    // Values and processors are named by bytes where states are remembered.
+    let is_small = |number: usize| number <= usize::from(u8::MAX);
+    let has_few_values = problem.edges().iter().all(|edge| is_small(edge.value()));
+    if problem.len() > MOST_NODES || !has_few_values || !is_small(problem.processors()) {
         return false;
     }
+    let recipients: Vec<Vec<Vec<Recipient>>> =
+        (0..problem.len()).map(|node| possible_recipients(problem, node)).collect();
+    if recipients.iter().flatten().any(|recipients| recipients.len() > MOST_RECIPIENTS) {
+        return false;
+    }
+    let blocks_somewhere = |end: BlockedEnd| problem.edges().iter().any(|edge| edge.blocks_anywhere(end));
+    let has_blocking = [BlockedEnd::Sender, BlockedEnd::Receiver].into_iter().any(blocks_somewhere);
     let mut search = Search {
         problem,
         bounds: PathBounds::new(problem),
         twins: if has_blocking { (0..problem.processors()).collect() } else { problem.twins() },
+        recipients,
         has_blocking,
-        there: vec![vec![None; problem.processors()]; if has_blocking { problem.len() } else { 0 }],
+        may_fetch: blocks_somewhere(BlockedEnd::Receiver),
         slowest_transfer: (0..problem.len()).map(|node| slowest_transfer(problem, node)).collect(),
         least: (0..problem.len()).map(|node| problem.least_time(node)).collect(),
         found,
+        execution: Execution::new(problem),
         placed: 0,
-        home: vec![usize::MAX; problem.len()],
-        ends: vec![0; problem.len()],
-        free: vec![0; problem.processors()],
         is_used: vec![false; problem.processors()],
         waiting: (0..problem.len()).map(|node| problem.incoming(node).len()).collect(),
         order: vec![Vec::new(); problem.processors()],
@@ -61,11 +67,29 @@ pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, cloc
 
 fn slowest_transfer(problem: &Problem, node: usize) -> u64 {
     let processors = 0..problem.processors();
-    let of_edge = |edge: &crate::Edge| {
+    let of_edge = |edge: &Edge| {
         let pairs = processors.clone().flat_map(|from| processors.clone().map(move |to| (from, to)));
         pairs.map(|(from, to)| edge.transfer(from, to)).max().unwrap_or(0)
     };
     problem.outgoing(node).map(of_edge).max().unwrap_or(0)
+}
+
+/// Per processor of a node, where its values could be sent by transfers that occupy that processor.
+fn possible_recipients(problem: &Problem, node: usize) -> Vec<Vec<Recipient>> {
+    let from_processor = |from: usize| {
+        let mut recipients: Vec<Recipient> = Vec::new();
+        for edge in problem.outgoing(node) {
+            let is_sent = |to: &usize| edge.blocks(from, *to) == Some(BlockedEnd::Sender);
+            for to in problem.supporting(edge.to).filter(is_sent) {
+                let time = Nanoseconds(edge.transfer(from, to));
+                recipients.push(Recipient { value: edge.value(), to, time });
+            }
+        }
+        recipients.sort_unstable();
+        recipients.dedup_by_key(|recipient| (recipient.value, recipient.to));
+        recipients
+    };
+    (0..problem.processors()).map(from_processor).collect()
 }
 
 /// Nodes that are done, and where those live that others still wait for.
@@ -73,18 +97,18 @@ type Key = (u128, Vec<u8>);
 
 struct Search<'a> {
     problem: &'a Problem,
-    has_blocking: bool,
-    /// When a node's value is on another processor, as far as a sender or a receiver has seen to it.
-    there: Vec<Vec<Option<u64>>>,
     bounds: PathBounds,
     twins: Vec<usize>,
+    /// Per node and processor.
+    recipients: Vec<Vec<Vec<Recipient>>>,
+    has_blocking: bool,
+    /// Whether some transfers occupy their receiver.
+    may_fetch: bool,
     slowest_transfer: Vec<u64>,
     least: Vec<u64>,
     found: &'a mut Found,
+    execution: Execution,
     placed: u128,
-    home: Vec<usize>,
-    ends: Vec<u64>,
-    free: Vec<u64>,
     is_used: Vec<bool>,
     waiting: Vec<usize>,
     order: Vec<Vec<usize>>,
@@ -98,6 +122,16 @@ struct Search<'a> {
     clock: &'a Clock<'a>,
 }
 
+/// A node that could be started next.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    start: u64,
+    /// The least makespan with it.
+    through: u64,
+    node: usize,
+    processor: usize,
+}
+
 impl Search<'_> {
     /// Goes through everything that can follow, with starts at or after `last_start`; `false` if it had to give up.
     fn visit(&mut self, last_start: u64, makespan: u64) -> bool {
@@ -108,23 +142,39 @@ impl Search<'_> {
         if self.steps.is_multiple_of(STEPS_PER_LOOK) && (self.clock.is_cancelled() || self.clock.left().is_zero()) {
             return false;
         }
-        let count = self.problem.len();
-        if self.placed.count_ones() as usize == count {
-            // Values may have been sent to processors that do not read them after all.
-            let makespan = match self.has_blocking {
-                true => self.problem.makespan(&self.order).map_or(makespan, |time| time.0.min(makespan)),
-                false => makespan,
-            };
-            if makespan < self.found.makespan {
-                *self.found = Found { order: self.order.clone(), makespan };
-            }
+        if self.placed.count_ones() as usize == self.problem.len() {
+            self.keep_if_shorter(makespan);
             return true;
         }
         if self.is_hopeless(last_start) || self.is_dominated(last_start) {
             return true;
         }
-        let mut candidates: Vec<(u64, u64, usize, usize)> = Vec::new();
-        for node in (0..count).filter(|&node| self.placed >> node & 1 == 0 && self.waiting[node] == 0) {
+        for candidate in self.candidates(last_start) {
+            let sets = 1_u32 << self.recipients[candidate.node][candidate.processor].len();
+            for set in 0..sets {
+                if !self.place(candidate, set, makespan) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn keep_if_shorter(&mut self, makespan: u64) {
+        // Values may have been sent to processors that do not read them after all.
+        let makespan = match self.has_blocking {
+            true => self.problem.makespan(&self.order).map_or(makespan, |time| time.0.min(makespan)),
+            false => makespan,
+        };
+        if makespan < self.found.makespan {
+            *self.found = Found { order: self.order.clone(), makespan };
+        }
+    }
+
+    /// All nodes on all processors that may still lead to something shorter, the earliest and longest first.
+    fn candidates(&self, last_start: u64) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        for node in self.ready() {
             for processor in self.problem.supporting(node) {
                 // Of processors that are the same and unused, only the first.
                 let twin = self.twins[processor];
@@ -133,153 +183,82 @@ impl Search<'_> {
                 if is_copy {
                     continue;
                 }
-                let Some(start) = self.start(node, processor).map(|start| start.max(last_start)) else { continue };
-                let end = start + self.problem.time(node, processor).unwrap_or(0);
-                if end + self.bounds.tail(node, processor) < self.found.makespan {
-                    candidates.push((end + self.bounds.tail(node, processor), start, node, processor));
+                let Some(start) = self.start(node, processor, last_start) else { continue };
+                let through = self.through(node, processor, start);
+                if through < self.found.makespan {
+                    candidates.push(Candidate { start, through, node, processor });
                 }
             }
         }
+        candidates.sort_unstable_by_key(|candidate| {
+            (candidate.start, u64::MAX - candidate.through, candidate.node, candidate.processor)
+        });
         candidates
-            .sort_unstable_by_key(|&(through, start, node, processor)| (start, u64::MAX - through, node, processor));
-        for (_, start, node, processor) in candidates {
-            for sent in self.recipients(node, processor) {
-                if !self.place(node, processor, start, sent, makespan) {
-                    return false;
-                }
-            }
-        }
-        true
     }
 
-    /// Places a node, goes on from there, and takes it back; `false` if the search had to give up.
-    fn place(&mut self, node: usize, processor: usize, start: u64, sent: u32, makespan: u64) -> bool {
-        let problem = self.problem;
-        let end = start + problem.time(node, processor).unwrap_or(0);
-        let (old_free, was_used) = (self.free[processor], self.is_used[processor]);
-        let fetched = self.fetch(node, processor);
-        self.placed |= 1 << node;
-        self.home[node] = processor;
-        self.ends[node] = end;
-        self.free[processor] = end;
-        self.is_used[processor] = true;
-        self.order[processor].push(node);
-        self.left -= self.least[node];
-        for to in (0..problem.processors()).filter(|to| sent >> to & 1 == 1) {
-            let time = problem.outgoing(node).next().map_or(0, |edge| edge.transfer(processor, to));
-            self.free[processor] += time;
-            self.there[node][to] = Some(self.free[processor]);
-        }
-        problem.outgoing(node).for_each(|edge| self.waiting[edge.to] -= 1);
-        let is_complete = self.visit(start, makespan.max(end));
-        problem.outgoing(node).for_each(|edge| self.waiting[edge.to] += 1);
-        for to in (0..problem.processors()).filter(|to| sent >> to & 1 == 1) {
-            self.there[node][to] = None;
-        }
-        self.left += self.least[node];
-        self.order[processor].pop();
-        self.is_used[processor] = was_used;
-        self.free[processor] = old_free;
-        self.home[node] = usize::MAX;
-        self.placed &= !(1 << node);
-        for maker in fetched {
-            self.there[maker][processor] = None;
-        }
-        is_complete
-    }
-
-    /// Every set of processors that the node's value could be sent to, where sending occupies this one.
-    fn recipients(&self, node: usize, processor: usize) -> Vec<u32> {
-        let mut sets = vec![0];
-        if !self.has_blocking {
-            return sets;
-        }
-        for to in 0..self.problem.processors() {
-            let is_possible = self.problem.outgoing(node).any(|edge| {
-                edge.blocks(processor, to) == Some(BlockedEnd::Sender) && self.problem.time(edge.to, to).is_some()
-            });
-            if is_possible {
-                let with: Vec<u32> = sets.iter().map(|set| set | 1 << to).collect();
-                sets.extend(with);
-            }
-        }
-        sets
-    }
-
-    /// Values that the node's processor fetches for it, as marks that they are there from now on; returns their makers.
-    fn fetch(&mut self, node: usize, processor: usize) -> Vec<usize> {
-        let mut makers = Vec::new();
-        if self.has_blocking {
-            for edge in self.problem.incoming(node) {
-                let is_fetched = edge.blocks(self.home[edge.from], processor) == Some(BlockedEnd::Receiver)
-                    && self.there[edge.from][processor].is_none();
-                if is_fetched {
-                    // It is there before the node starts, and whoever reads it here starts later.
-                    self.there[edge.from][processor] = Some(0);
-                    makers.push(edge.from);
-                }
-            }
-        }
-        makers
+    /// Nodes whose inputs are made.
+    fn ready(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.problem.len()).filter(|&node| self.placed >> node & 1 == 0 && self.waiting[node] == 0)
     }
 
     /// Earliest start of a node on a processor; `None` if a value that it reads was not sent there.
-    fn start(&self, node: usize, processor: usize) -> Option<u64> {
-        let mut arrival = self.problem.release(node, processor);
-        let mut begin = self.free[processor];
-        let mut fetched: Vec<(u64, u64)> = Vec::new();
-        for edge in self.problem.incoming(node) {
-            let (maker, made) = (self.home[edge.from], self.ends[edge.from]);
-            let time = edge.transfer(maker, processor);
-            match edge.blocks(maker, processor) {
-                None => arrival = arrival.max(made + time),
-                Some(end) => match (self.there[edge.from][processor], end) {
-                    (Some(there), _) => arrival = arrival.max(there),
-                    (None, BlockedEnd::Receiver) => fetched.push((made, time)),
-                    (None, BlockedEnd::Sender) => return None,
-                },
-            }
-        }
-        fetched.sort_unstable();
-        for (made, time) in fetched {
-            begin = begin.max(made) + time;
-        }
-        Some(begin.max(arrival))
+    fn start(&self, node: usize, processor: usize, last_start: u64) -> Option<u64> {
+        Some(self.execution.earliest(self.problem, node, processor)?.0.max(last_start))
+    }
+
+    /// The least makespan if the node starts then.
+    fn through(&self, node: usize, processor: usize, start: u64) -> u64 {
+        start + self.problem.time(node, processor).unwrap_or(0) + self.bounds.tail(node, processor)
+    }
+
+    /// Places a node, goes on from there, and takes it back; `false` if the search had to give up. `set` has a bit for each of its
+    /// possible recipients.
+    fn place(&mut self, candidate: Candidate, set: u32, makespan: u64) -> bool {
+        let Candidate { start, node, processor, .. } = candidate;
+        let problem = self.problem;
+        let possible = self.recipients[node][processor].iter().enumerate();
+        let sent: Vec<Recipient> = possible.filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, sent)| *sent).collect();
+        let mark = self.execution.mark();
+        let Some(span) = self.execution.run_to(problem, node, processor, Nanoseconds(start), &sent) else {
+            return true;
+        };
+        let was_used = std::mem::replace(&mut self.is_used[processor], true);
+        self.placed |= 1 << node;
+        self.order[processor].push(node);
+        self.left -= self.least[node];
+        problem.outgoing(node).for_each(|edge| self.waiting[edge.to] -= 1);
+
+        let is_complete = self.visit(start, makespan.max(span.end.0));
+
+        problem.outgoing(node).for_each(|edge| self.waiting[edge.to] += 1);
+        self.left += self.least[node];
+        self.order[processor].pop();
+        self.placed &= !(1 << node);
+        self.is_used[processor] = was_used;
+        self.execution.rollback(mark);
+        is_complete
     }
 
     /// Whether no way to go on is shorter than what was found.
     fn is_hopeless(&self, last_start: u64) -> bool {
-        let available: u64 = self.free.iter().map(|&free| free.max(last_start)).sum();
-        let processors = self.free.len() as u64;
+        let available: u64 = self.execution.free().iter().map(|free| free.0.max(last_start)).sum();
+        let processors = self.problem.processors() as u64;
         if (available + self.left).div_ceil(processors.max(1)) >= self.found.makespan {
             return true;
         }
         // Every node that could start now has to, somewhere.
-        (0..self.problem.len()).filter(|&node| self.placed >> node & 1 == 0 && self.waiting[node] == 0).any(|node| {
-            let through = self.problem.supporting(node).filter_map(|processor| {
-                let start = self.start(node, processor)?.max(last_start);
-                Some(start + self.problem.time(node, processor).unwrap_or(0) + self.bounds.tail(node, processor))
-            });
+        self.ready().any(|node| {
+            let through = self
+                .problem
+                .supporting(node)
+                .filter_map(|processor| Some(self.through(node, processor, self.start(node, processor, last_start)?)));
             through.min().is_none_or(|through| through >= self.found.makespan)
         })
     }
 
     /// Whether a state with the same nodes done was at least as good; remembers this one otherwise.
     fn is_dominated(&mut self, last_start: u64) -> bool {
-        let mut homes = Vec::new();
-        let mut moments: Vec<u64> = self.free.iter().map(|&free| free.max(last_start)).collect();
-        for node in (0..self.problem.len()).filter(|&node| self.placed >> node & 1 == 1) {
-            if self.problem.outgoing(node).any(|edge| self.placed >> edge.to & 1 == 0) {
-                homes.push(self.home[node] as u8);
-                // Values that are everywhere by now might as well be there a little later.
-                moments.push(self.ends[node].max(last_start.saturating_sub(self.slowest_transfer[node])));
-                for (place, there) in self.there.get(node).into_iter().flatten().enumerate() {
-                    homes.push(u8::from(there.is_some()) + 2 * place as u8);
-                    moments.push(there.unwrap_or(0));
-                }
-            }
-        }
-        moments.push(last_start);
+        let (homes, moments) = self.state(last_start);
         let entry = self.seen.entry((self.placed, homes)).or_default();
         let is_at_least_as_good = |old: &Vec<u64>| old.iter().zip(&moments).all(|(old, new)| old <= new);
         if entry.iter().any(is_at_least_as_good) {
@@ -291,5 +270,88 @@ impl Search<'_> {
             self.remembered += 1;
         }
         false
+    }
+
+    /// What matters for the rest: where values are that others still wait for, and moments of which none is better later.
+    fn state(&self, last_start: u64) -> (Vec<u8>, Vec<u64>) {
+        // Nothing starts before the last start, so what is earlier counts as then; but a processor may have fetched values by then.
+        let idle_until = |moment: u64| if self.may_fetch { moment } else { moment.max(last_start) };
+        let free = self.execution.free();
+        let mut homes = Vec::new();
+        let mut moments: Vec<u64> = free.iter().map(|free| idle_until(free.0)).collect();
+        for node in (0..self.problem.len()).filter(|&node| self.placed >> node & 1 == 1) {
+            if self.problem.outgoing(node).all(|edge| self.placed >> edge.to & 1 == 1) {
+                continue;
+            }
+            homes.push(self.execution.home(node).unwrap_or_default() as u8);
+            // Values that are everywhere by now might as well be there a little later.
+            let made = self.execution.span(node).end.0;
+            let everywhere = last_start.saturating_sub(self.slowest_transfer[node]);
+            moments.push(if self.may_fetch { made } else { made.max(everywhere) });
+            if self.has_blocking {
+                let mut there: Vec<_> = self.execution.transfers(node).iter().collect();
+                there.sort_unstable_by_key(|transfer| (transfer.value, transfer.to));
+                homes.push(there.len() as u8);
+                for transfer in there {
+                    homes.extend([transfer.value as u8, transfer.to as u8]);
+                    // Whoever reads it there starts when the processor is free.
+                    moments.push(transfer.at.max(free[transfer.to]).0.max(last_start));
+                }
+            }
+        }
+        moments.push(last_start);
+        (homes, moments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::problems::{best_order, blocking_problems, brute_force, problems};
+    use crate::{Limits, bounds};
+
+    /// What the search finds by itself, and whether it looked at everything.
+    fn from_nothing(problem: &Problem, most_steps: u64) -> (Found, bool) {
+        let mut found = Found { order: Vec::new(), makespan: u64::MAX };
+        let is_complete = search(problem, &mut found, most_steps, &Clock::start(&Limits::default()));
+        (found, is_complete)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Without a start to fall back on, so that what the search leaves out by mistake shows.
+        #[test]
+        fn a_complete_search_finds_the_optimum(problem in problems(7)) {
+            let (found, is_complete) = from_nothing(&problem, u64::MAX);
+            prop_assert!(is_complete);
+            prop_assert_eq!(found.makespan, brute_force(&problem));
+            prop_assert_eq!(problem.makespan(&found.order), Some(Nanoseconds(found.makespan)));
+        }
+
+        #[test]
+        fn a_complete_search_finds_the_optimum_with_transfers_that_block(problem in blocking_problems(5)) {
+            let (found, is_complete) = from_nothing(&problem, u64::MAX);
+            prop_assert!(is_complete);
+            prop_assert_eq!(found.makespan, best_order(&problem));
+            prop_assert_eq!(problem.makespan(&found.order), Some(Nanoseconds(found.makespan)));
+        }
+
+        /// A search that was cut off never says that it looked at everything, unless what it has is the optimum.
+        #[test]
+        fn a_search_that_stops_early_says_so(problem in problems(6), steps in 1_u64..40) {
+            let (found, is_complete) = from_nothing(&problem, steps);
+            let best = brute_force(&problem);
+            prop_assert!(found.makespan >= best);
+            prop_assert!(!is_complete || found.makespan == best);
+        }
+
+        #[test]
+        fn quick_bounds_are_no_higher_than_the_optimum(plain in problems(7), blocking in blocking_problems(5)) {
+            prop_assert!(bounds::quick(&plain) <= brute_force(&plain));
+            prop_assert!(bounds::quick(&blocking) <= best_order(&blocking));
+        }
     }
 }

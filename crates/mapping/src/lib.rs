@@ -28,14 +28,13 @@
 //! programs `CoarseIlp` and `FineIlp` are not there, and [`Exact`] searches as it does otherwise, with a weaker lower bound: small
 //! problems are still solved to the end, large ones may run into their time limit where the bound would have stopped them.
 //!
-//! Invariants: every mapping is evaluated by the same rules ([`Problem::timeline`]), whichever mapper found it; results are
+//! Invariants: every mapping is evaluated by the same rules ([`Problem::execute`]), whichever mapper found it; results are
 //! the same in every run unless a time limit interferes; no bound exceeds what any mapping achieves.
 
 mod bounds;
 mod branch_and_bound;
 mod error;
 mod exact;
-mod execution;
 mod lists;
 mod local_search;
 mod mapping;
@@ -55,3 +54,9 @@ pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map
 pub use problem::{Edge, Problem};
 #[cfg(feature = "highs")]
 pub use programs::{CoarseIlp, FineIlp};
+
+#[cfg(test)]
+extern crate self as millstream_mapping;
+#[cfg(test)]
+#[path = "../tests/problems/mod.rs"]
+mod problems;

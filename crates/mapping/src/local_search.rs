@@ -1,10 +1,10 @@
 //! Simulated annealing over placements and priorities.
 
+use millstream_schedule::execution::Execution;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::Problem;
-use crate::execution::Execution;
 use crate::lists::Ranks;
 use crate::mapping::{Clock, placement_of};
 
@@ -35,8 +35,8 @@ impl<'a> State<'a> {
     fn new(problem: &'a Problem, start: &[Vec<usize>]) -> Self {
         let placement = placement_of(problem.len(), start);
         // The start's own order, as far as lists by priority can express it.
-        let priority = match problem.timeline(start) {
-            Some(times) => times.iter().map(|&(begin, _)| -(begin as f64)).collect(),
+        let priority = match problem.execute(start) {
+            Some(execution) => (0..problem.len()).map(|node| -(execution.span(node).start.0 as f64)).collect(),
             None => Ranks::new(problem).up,
         };
         Self {
@@ -64,7 +64,7 @@ impl<'a> State<'a> {
         }) {
             let node = self.ready.swap_remove(place);
             let processor = self.placement[node];
-            makespan = makespan.max(self.execution.run(problem, node, &self.placement));
+            makespan = makespan.max(self.execution.run(problem, node, &self.placement).end.0);
             visit(node, processor);
             for edge in problem.outgoing(node) {
                 self.waiting[edge.to] -= 1;

@@ -2,8 +2,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::{Execution, run_order};
 
-use crate::execution::Execution;
 use crate::{MappingError, Problem};
 
 /// Why a mapper stopped.
@@ -125,10 +125,9 @@ pub trait Mapper {
 }
 
 impl Problem {
-    /// Starts and ends of all nodes when processors run them in given orders, each as soon as it is free and the node's
-    /// inputs have arrived. Transfers that occupy their sender follow the node, those that occupy their receiver precede the
-    /// first node that reads the value. `None` if a node would wait for one that runs after it, or can't run where it is.
-    pub fn timeline(&self, order: &[Vec<usize>]) -> Option<Vec<(u64, u64)>> {
+    /// What happens when processors run the nodes in given orders, by the rules of [`millstream_schedule::execution`]. `None` if a node
+    /// would wait for one that runs after it, is nowhere, or can't run where it is.
+    pub fn execute(&self, order: &[Vec<usize>]) -> Option<Execution> {
         let mut home = vec![usize::MAX; self.len()];
         for (processor, nodes) in order.iter().enumerate() {
             for &node in nodes {
@@ -139,35 +138,17 @@ impl Problem {
         if home.contains(&usize::MAX) {
             return None;
         }
+        let makers = |node: usize| self.incoming(node).map(|edge| edge.from);
+        let run_order = run_order(self.len(), order, makers).ok()?;
         let mut execution = Execution::new(self);
-        let mut is_done = vec![false; self.len()];
-        let mut next = vec![0_usize; order.len()];
-        let mut done = 0;
-        loop {
-            let before = done;
-            for (processor, nodes) in order.iter().enumerate() {
-                while let Some(&node) = nodes.get(next[processor]) {
-                    if !self.incoming(node).all(|edge| is_done[edge.from]) {
-                        break;
-                    }
-                    execution.run(self, node, &home);
-                    is_done[node] = true;
-                    next[processor] += 1;
-                    done += 1;
-                }
-            }
-            if done == self.len() {
-                return Some(execution.starts.into_iter().zip(execution.ends).collect());
-            }
-            if done == before {
-                return None;
-            }
+        for node in run_order {
+            execution.run(self, node, &home);
         }
+        Some(execution)
     }
 
-    /// The time until everything is done; `None` as for [`Problem::timeline`].
+    /// The time until everything is done; `None` as for [`Problem::execute`].
     pub fn makespan(&self, order: &[Vec<usize>]) -> Option<Nanoseconds> {
-        let ends = self.timeline(order)?;
-        Some(Nanoseconds(ends.into_iter().map(|(_, end)| end).max().unwrap_or(0)))
+        Some(self.execute(order)?.makespan())
     }
 }

@@ -1,6 +1,7 @@
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Subgraph;
+use millstream_schedule::execution::{Dependency, TaskGraph, TransferCost};
 
 use crate::MappingError;
 
@@ -77,8 +78,41 @@ impl Edge {
         self.value
     }
 
-    pub(crate) fn is_blocking(&self) -> bool {
-        self.blocks.iter().any(Option::is_some)
+    /// Whether a transfer between some two processors occupies this end.
+    pub(crate) fn blocks_anywhere(&self, end: BlockedEnd) -> bool {
+        let pairs = (0..self.processors).flat_map(|from| (0..self.processors).map(move |to| (from, to)));
+        pairs.into_iter().any(|(from, to)| self.blocks(from, to) == Some(end))
+    }
+}
+
+impl TaskGraph for Problem {
+    fn tasks(&self) -> usize {
+        self.len()
+    }
+
+    fn processors(&self) -> usize {
+        self.processors
+    }
+
+    fn time(&self, task: usize, processor: usize) -> Option<Nanoseconds> {
+        Self::time(self, task, processor).map(Nanoseconds)
+    }
+
+    fn release(&self, task: usize, processor: usize) -> Nanoseconds {
+        Nanoseconds(Self::release(self, task, processor))
+    }
+
+    fn inputs(&self, task: usize) -> impl Iterator<Item = Dependency> {
+        self.incoming[task].iter().map(|&index| self.dependency(index))
+    }
+
+    fn readers(&self, task: usize) -> impl Iterator<Item = Dependency> {
+        self.outgoing[task].iter().map(|&index| self.dependency(index))
+    }
+
+    fn transfer(&self, dependency: Dependency, from: usize, to: usize) -> TransferCost {
+        let edge = &self.edges[dependency.index];
+        TransferCost { time: Nanoseconds(edge.transfer(from, to)), blocks: edge.blocks(from, to) }
     }
 }
 
@@ -166,6 +200,11 @@ impl Problem {
             }
         }
         Self::new(subgraph.nodes.iter().map(name).collect(), times, edges)
+    }
+
+    fn dependency(&self, index: usize) -> Dependency {
+        let Edge { from, to, value, .. } = self.edges[index];
+        Dependency { maker: from, reader: to, value, index }
     }
 
     /// Restricts a node to one processor, as the last node of a subgraph whose place is decided elsewhere.

@@ -6,7 +6,7 @@ use millstream_board::{Accelerator, Board, Cluster, CoreId, Processor, Processor
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::{Chain, subgraphs};
-use millstream_schedule::{Replica, Schedule, Stage, replicated_period};
+use millstream_schedule::{Entry, Replica, Schedule, Stage, replicated_period};
 
 use crate::cores::CoreCounts;
 use crate::energy::ClassPower;
@@ -295,7 +295,7 @@ fn stage_times(
                     (Some(_), _) => {
                         let cluster = table.classes()[processor.index()].cluster.clone();
                         let replica = Replica::single(Processor::accelerator(cluster), chain.operators(start..end));
-                        replica.hand_over(usize::from(start > 0), graph, table).0
+                        replica.hand_over(Entry::of_stage(start), graph, table).0
                     }
                 };
                 let time = sums[end] - sums[start] + hand_over;

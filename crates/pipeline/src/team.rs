@@ -10,7 +10,7 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::{Exact, Limits, Mapper, MappingError, entered_problem};
 use millstream_partition::{Chain, Subgraph};
-use millstream_schedule::{Assignment, ChannelSplit, Replica};
+use millstream_schedule::{Assignment, ChannelSplit, Entry, Replica};
 
 use crate::energy::{ClassPower, StagePower};
 use crate::memory::MemoryLimits;
@@ -239,10 +239,9 @@ impl Team {
         if !ground.memory.allow(&replica, ground.graph) {
             return (UNSUPPORTED, None);
         }
-        let stage = usize::from(blocks.start > 0);
-        let makespan = replica.makespan(stage, ground.graph, ground.table);
-        let time = makespan.map_or(UNSUPPORTED, |time| (time + replica.hand_over(stage, ground.graph, ground.table)).0);
-        (time, drawn(&replica, stage, ground))
+        let entry = Entry::of_stage(blocks.start);
+        let time = replica.time(entry, ground.graph, ground.table).map_or(UNSUPPORTED, |time| time.0);
+        (time, drawn(&replica, entry, ground))
     }
 
     /// The best way found through a subgraph: an exact mapping, then channel splits where they help.
@@ -302,9 +301,9 @@ impl Team {
 }
 
 /// What a replica draws; `None` if the power of one of its processors is not known.
-fn drawn(replica: &Replica, stage: usize, ground: &Ground<'_>) -> Option<StagePower> {
+fn drawn(replica: &Replica, entry: Entry, ground: &Ground<'_>) -> Option<StagePower> {
     let mut total = StagePower::default();
-    let busy = replica.busy(stage, ground.graph, ground.table).ok()?;
+    let busy = replica.busy(entry, ground.graph, ground.table).ok()?;
     for (assignment, busy) in replica.assignments.iter().zip(busy) {
         let power = ClassPower::of(ground.table, ground.table.find(&assignment.processor.class())?)?;
         total.active_joules += power.more_watts * busy.seconds();
@@ -338,11 +337,11 @@ fn arrival(
     table: &CostTable,
 ) -> Option<Nanoseconds> {
     let tasks = replica.tasks(graph);
-    let timeline = replica.timeline(&tasks, 0, graph, table).ok()?;
+    let execution = replica.execute(graph, table).ok()?;
     let last = exit.last();
     let mut latest = Nanoseconds::ZERO;
-    for (task, &(_, done)) in tasks.iter().zip(&timeline) {
-        let mut there = done;
+    for (place, task) in tasks.iter().enumerate() {
+        let mut there = execution.span(place).end;
         if Some(&task.operator) == last && task.processor != end {
             let bytes: u64 = graph
                 .operator(task.operator)

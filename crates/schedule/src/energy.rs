@@ -1,9 +1,7 @@
-use std::collections::HashSet;
-
-use millstream_cost::{BlockedEnd, CostTable, Nanoseconds};
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 
-use crate::{Replica, Schedule, ScheduleError, task_time};
+use crate::{Entry, Schedule, ScheduleError};
 
 /// What frames cost in energy while they flow without pause.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +36,9 @@ impl Schedule {
             for (replica, time) in stage.replicas.iter().zip(&evaluated.replica_times) {
                 // Replicas take frames in proportion to their speed.
                 let share = rate(time) / rates;
-                for (assignment, busy) in replica.assignments.iter().zip(replica.busy(index, graph, table)?) {
+                for (assignment, busy) in
+                    replica.assignments.iter().zip(replica.busy(Entry::of_stage(index), graph, table)?)
+                {
                     let power = table.find(&assignment.processor.class()).and_then(|processor| table.power(processor));
                     let Some(power) = power else { return Ok(None) };
                     let dynamic = power.active_watts - power.idle_watts;
@@ -47,40 +47,5 @@ impl Schedule {
             }
         }
         Ok(Some(Energy { joules_per_frame: joules, watts: joules / period.max(1e-12) }))
-    }
-}
-
-impl Replica {
-    /// How long each processor works for a frame that the replica takes: taking it over, its operators, and transfers that
-    /// occupy it.
-    ///
-    /// # Errors
-    /// As [`Schedule::evaluate`]; `stage` counts from 0.
-    pub fn busy(&self, stage: usize, graph: &Graph, table: &CostTable) -> Result<Vec<Nanoseconds>, ScheduleError> {
-        let classes: Vec<_> =
-            self.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
-        let mut busy = vec![self.hand_over(stage, graph, table); self.assignments.len()];
-        let tasks = self.tasks(graph);
-        let mut transferred = HashSet::new();
-        for task in &tasks {
-            let time = classes[task.processor].and_then(|processor| task_time(task, processor, table));
-            busy[task.processor] += time.ok_or_else(|| ScheduleError::Unsupported {
-                operator: graph.operator(task.operator).name.clone(),
-                class: self.assignments[task.processor].processor.class(),
-            })?;
-            for input in &task.inputs {
-                let from = tasks[input.maker].processor;
-                let is_new = from != task.processor && transferred.insert((input.value, input.maker, task.processor));
-                if let (true, Some(sender), Some(receiver)) = (is_new, classes[from], classes[task.processor]) {
-                    let time = table.transfer(sender, receiver, input.bytes);
-                    match table.blocks(sender, receiver) {
-                        Some(BlockedEnd::Sender) => busy[from] += time,
-                        Some(BlockedEnd::Receiver) => busy[task.processor] += time,
-                        None => {}
-                    }
-                }
-            }
-        }
-        Ok(busy)
     }
 }

@@ -123,13 +123,14 @@ pub enum ScheduleError {
     },
     /// An operator runs before something that it needs.
     #[error(
-        "operator '{operator}' of stage {stage} can never start: it needs the result of '{needs}', which runs later"
+        "operator '{operator}'{} can never start: it needs the result of '{needs}', which runs later",
+        stage.map_or(String::new(), |stage| format!(" of stage {stage}"))
     )]
     Order {
         /// The operator.
         operator: String,
-        /// Stage, counted from 1.
-        stage: usize,
+        /// Stage, counted from 1, where it is known.
+        stage: Option<usize>,
         /// What it waits for.
         needs: String,
     },
@@ -141,4 +142,14 @@ pub enum ScheduleError {
         /// The processor class.
         class: ProcessorClass,
     },
+}
+
+impl ScheduleError {
+    /// The same of the stage of this number, counted from 1.
+    pub(crate) fn in_stage(self, number: usize) -> Self {
+        match self {
+            Self::Order { operator, stage: None, needs } => Self::Order { operator, stage: Some(number), needs },
+            other => other,
+        }
+    }
 }

@@ -5,7 +5,7 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::execution::Execution;
 use crate::replica_tasks::ReplicaTasks;
-use crate::{Assignment, Replica, Schedule, ScheduleError};
+use crate::{Assignment, Replica, Schedule, ScheduleError, Task};
 
 /// What a schedule achieves according to a cost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,7 +171,7 @@ fn sent_bytes(operators: &[OperatorId], inside: &HashSet<OperatorId>, graph: &Gr
 }
 
 /// What a task takes on a processor of this class; `None` if it is not supported there.
-pub(crate) fn task_time(task: &crate::Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {
+pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {
     let operator = task.operator.index();
     match task.share {
         None => table.time(processor, operator),

@@ -33,15 +33,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: evaluation follows one set of rules (self-timed execution, whole nanoseconds) that simulators and runtimes
-//! share; this crate searches nothing and runs nothing.
+//! Invariants: the rules by which operators run (self-timed execution, whole nanoseconds) are written once, in [`execution`], and
+//! everything that evaluates, validates, maps or simulates goes through them; this crate searches nothing and runs nothing.
 
 mod document;
 mod energy;
 mod error;
 mod evaluate;
+pub mod execution;
 mod notation;
 mod objective;
+mod replica_tasks;
 mod schedule;
 mod set;
 mod sizes;
@@ -55,8 +57,9 @@ pub use document::{
 };
 pub use energy::Energy;
 pub use error::ScheduleError;
-pub use evaluate::{Evaluation, StageEvaluation, replicated_period, task_time};
+pub use evaluate::{Entry, Evaluation, StageEvaluation, replicated_period, task_time};
 pub use objective::Objective;
+pub use replica_tasks::ReplicaTasks;
 pub use schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 pub use set::{SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
 pub use sizes::{SIZES_FORMAT, SIZES_VERSION, SizesDocument};

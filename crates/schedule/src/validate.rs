@@ -3,7 +3,8 @@ use std::collections::{BTreeSet, HashSet};
 use millstream_board::{Board, CoreId};
 use millstream_graph::{Graph, OperatorId};
 
-use crate::{Replica, Schedule, ScheduleError, Task};
+use crate::replica_tasks::ReplicaOrder;
+use crate::{Replica, Schedule, ScheduleError};
 
 impl Schedule {
     /// Whether the schedule can run: every operator once, nothing before what it needs, every processor's cores on the
@@ -123,50 +124,14 @@ fn check_order(
 ) -> Result<(), ScheduleError> {
     let order = |operator: OperatorId, needs: OperatorId| {
         let name = |id: OperatorId| graph.operator(id).name.clone();
-        Err(ScheduleError::Order { operator: name(operator), stage, needs: name(needs) })
+        Err(ScheduleError::Order { operator: name(operator), stage: Some(stage), needs: name(needs) })
     };
     let own: HashSet<OperatorId> = replica.operators().collect();
-    for &operator in &own {
+    for operator in replica.operators() {
         let makers = graph.operator(operator).inputs.iter().filter_map(|&value| graph.producer(value));
         if let Some(needs) = makers.into_iter().find(|maker| !own.contains(maker) && !done.contains(maker)) {
             return order(operator, needs);
         }
     }
-    let tasks = replica.tasks(graph);
-    match blocked_task(&tasks, replica.assignments.len()) {
-        None => Ok(()),
-        Some((task, needs)) => order(tasks[task].operator, tasks[needs].operator),
-    }
-}
-
-/// A task that waits for another one that waits for it, if there is one, and that other one.
-fn blocked_task(tasks: &[Task], processors: usize) -> Option<(usize, usize)> {
-    let mut tracks = vec![Vec::new(); processors];
-    for (index, task) in tasks.iter().enumerate() {
-        tracks[task.processor].push(index);
-    }
-    let mut is_done = vec![false; tasks.len()];
-    let mut next = vec![0; processors];
-    let missing = |task: usize, is_done: &[bool]| {
-        tasks[task].inputs.iter().map(|input| input.maker).find(|&maker| !is_done[maker])
-    };
-    loop {
-        let mut advanced = false;
-        for (track, next) in tracks.iter().zip(&mut next) {
-            while let Some(&task) = track.get(*next)
-                && missing(task, &is_done).is_none()
-            {
-                is_done[task] = true;
-                *next += 1;
-                advanced = true;
-            }
-        }
-        if !advanced {
-            break;
-        }
-    }
-    tracks.iter().zip(next).find_map(|(track, next)| {
-        let &task = track.get(next)?;
-        Some((task, missing(task, &is_done)?))
-    })
+    ReplicaOrder::new(replica, graph).run_order(graph).map(|_| ()).map_err(|error| error.in_stage(stage))
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use millstream_board::Processor;
 use millstream_cost::{BlockedEnd, CostTable};
-use millstream_graph::{Graph, OperatorId, ValueId};
-use millstream_schedule::{Replica, Schedule, ScheduleError, Stage, Task, task_time};
+use millstream_graph::{Graph, OperatorId};
+use millstream_schedule::execution::TaskGraph;
+use millstream_schedule::{Entry, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task};
 
 /// What one replica does for a frame.
 pub(crate) struct ReplicaPlan {
@@ -67,20 +68,21 @@ pub(crate) fn plan(
     let of_stage = |(index, stage): (usize, &Stage)| {
         stage.replicas.iter().map(|replica| replica_plan(replica, index, graph, table)).collect()
     };
-    Ok(schedule.stages.iter().enumerate().map(of_stage).collect())
+    schedule.stages.iter().enumerate().map(of_stage).collect()
 }
 
-fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTable) -> ReplicaPlan {
-    let classes: Vec<_> =
-        replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
-    let tasks = replica.tasks(graph);
-    let operator_plan = |task: &Task| OperatorPlan {
+fn replica_plan(
+    replica: &Replica,
+    stage: usize,
+    graph: &Graph,
+    table: &CostTable,
+) -> Result<ReplicaPlan, ScheduleError> {
+    let tasks = ReplicaTasks::new(replica, graph, table)?;
+    let execution = tasks.execute(graph)?;
+    let operator_plan = |(place, task): (usize, &Task)| OperatorPlan {
         id: task.operator,
         track: task.processor,
-        nanoseconds: classes[task.processor]
-            .and_then(|processor| task_time(task, processor, table))
-            .unwrap_or_default()
-            .0,
+        nanoseconds: tasks.time(place, task.processor).unwrap_or_default().0,
         bytes: {
             let bytes = graph.operator(task.operator).work.bytes();
             task.share.map_or(bytes, |share| share.of_bytes(bytes))
@@ -90,48 +92,43 @@ fn replica_plan(replica: &Replica, stage: usize, graph: &Graph, table: &CostTabl
         sends: Vec::new(),
         fetches: Vec::new(),
     };
-    let mut operators: Vec<OperatorPlan> = tasks.iter().map(operator_plan).collect();
-    let mut tracks = vec![Vec::new(); replica.assignments.len()];
-    // Who reads what a task makes, in the order in which it sends: value by value, processor by processor.
-    let mut reads: Vec<Vec<(usize, usize, ValueId, u64)>> = vec![Vec::new(); tasks.len()];
-    for (reader, task) in tasks.iter().enumerate() {
-        tracks[task.processor].push(reader);
-        for input in &task.inputs {
-            reads[input.maker].push((task.processor, reader, input.value, input.bytes));
-        }
-    }
-    let mut fetches: HashMap<(ValueId, usize, usize), usize> = HashMap::new();
-    for (maker, reads) in reads.iter().enumerate() {
-        let from = tasks[maker].processor;
-        for &value in &graph.operator(tasks[maker].operator).outputs {
-            for to in 0..tracks.len() {
-                let own: Vec<_> = reads.iter().filter(|read| read.0 == to && read.2 == value).collect();
-                let (Some(sender), Some(receiver), Some(&&(.., bytes))) = (classes[from], classes[to], own.first())
-                else {
-                    continue;
-                };
-                let nanoseconds = table.transfer(sender, receiver, bytes).0;
-                let delivery = match table.blocks(sender, receiver) {
-                    _ if from == to => Delivery::AtOnce,
-                    None => Delivery::Beside(nanoseconds),
-                    Some(BlockedEnd::Sender) => {
-                        operators[maker].sends.push(nanoseconds);
-                        Delivery::Sent(operators[maker].sends.len() - 1)
-                    }
-                    Some(BlockedEnd::Receiver) => {
-                        let known = fetches.len();
-                        let number = *fetches.entry((value, maker, to)).or_insert(known);
-                        for &&(_, reader, ..) in &own {
-                            operators[reader].fetches.push(Fetch { maker, number, nanoseconds });
-                        }
-                        Delivery::AtOnce
-                    }
-                };
-                operators[maker].readers.extend(own.iter().map(|read| (read.1, delivery)));
+    let mut operators: Vec<OperatorPlan> = tasks.tasks().iter().enumerate().map(operator_plan).collect();
+    let mut fetches = 0;
+    for maker in 0..operators.len() {
+        // Who occupies which processor for the values, as it came out when the tasks ran.
+        let mut deliveries: HashMap<(usize, usize), Delivery> = HashMap::new();
+        let mut numbers: HashMap<(usize, usize), Fetch> = HashMap::new();
+        for transfer in execution.transfers(maker) {
+            let nanoseconds = transfer.time.0;
+            let key = (transfer.value, transfer.to);
+            match transfer.blocks {
+                BlockedEnd::Sender => {
+                    deliveries.insert(key, Delivery::Sent(operators[maker].sends.len()));
+                    operators[maker].sends.push(nanoseconds);
+                }
+                BlockedEnd::Receiver => {
+                    numbers.insert(key, Fetch { maker, number: fetches, nanoseconds });
+                    fetches += 1;
+                }
             }
+        }
+        let from = operators[maker].track;
+        for dependency in tasks.readers(maker) {
+            let reader = dependency.reader;
+            let to = operators[reader].track;
+            let key = (dependency.value, to);
+            if let Some(&fetch) = numbers.get(&key) {
+                operators[reader].fetches.push(fetch);
+            }
+            let beside = || match from == to || numbers.contains_key(&key) {
+                true => Delivery::AtOnce,
+                false => Delivery::Beside(tasks.transfer(dependency, from, to).time.0),
+            };
+            let delivery = deliveries.get(&key).copied().unwrap_or_else(beside);
+            operators[maker].readers.push((reader, delivery));
         }
     }
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
-    let hand_over = replica.hand_over(stage, graph, table).0;
-    ReplicaPlan { processors, hand_over, tracks, operators, fetches: fetches.len() }
+    let hand_over = replica.hand_over(Entry::of_stage(stage), graph, table).0;
+    Ok(ReplicaPlan { processors, hand_over, tracks: tasks.tracks().to_vec(), operators, fetches })
 }

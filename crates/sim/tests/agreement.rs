@@ -5,7 +5,7 @@
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, PowerOrigin, ProcessorPower, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, Entry, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
 use proptest::prelude::*;
 
@@ -93,7 +93,7 @@ proptest! {
         prop_assert!((many.period_seconds() - expected.period.seconds()).abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
         // Processors work as long as evaluation says, and so cost as much energy.
         for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
-            let per_frame = stage.replicas[0].busy(index, &graph, &table).unwrap();
+            let per_frame = stage.replicas[0].busy(Entry::of_stage(index), &graph, &table).unwrap();
             let expected: Vec<Nanoseconds> = per_frame.into_iter().map(|time| Nanoseconds(41 * time.0)).collect();
             prop_assert_eq!(&busy[0], &expected);
         }

@@ -8,7 +8,7 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{Objective, Problem, best_period, choose, pareto_front};
-use millstream_schedule::{Replica, Schedule};
+use millstream_schedule::{Entry, Replica, Schedule};
 
 use crate::log_factors::{LogFactors, Observation};
 use crate::{Model, Trial, TuneError};
@@ -172,7 +172,7 @@ impl BoardModel {
             terms.push((block, times.sum::<Option<Nanoseconds>>()?.seconds()));
         }
         if let Some((_, first)) = terms.first_mut() {
-            *first += replica.hand_over(stage, &self.graph, &self.table).seconds();
+            *first += replica.hand_over(Entry::of_stage(stage), &self.graph, &self.table).seconds();
         }
         Some(terms)
     }

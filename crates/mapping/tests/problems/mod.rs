@@ -1,0 +1,144 @@
+//! Random problems, and their optima by trying everything.
+
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub, reason = "each test uses a part of it")]
+
+use millstream_cost::BlockedEnd;
+use millstream_mapping::{Edge, Problem};
+use proptest::prelude::*;
+
+/// Time of the best of all mappings, by trying every order of nodes and every processor.
+pub fn brute_force(problem: &Problem) -> u64 {
+    struct Search<'a> {
+        problem: &'a Problem,
+        home: Vec<Option<usize>>,
+        ends: Vec<u64>,
+        free: Vec<u64>,
+        best: u64,
+    }
+    impl Search<'_> {
+        fn visit(&mut self, placed: usize, makespan: u64) {
+            if makespan >= self.best {
+                return;
+            }
+            if placed == self.problem.len() {
+                self.best = makespan;
+                return;
+            }
+            for node in 0..self.problem.len() {
+                let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from].is_some());
+                if self.home[node].is_some() || !is_ready {
+                    continue;
+                }
+                for processor in self.problem.supporting(node).collect::<Vec<_>>() {
+                    let mut start = self.free[processor].max(self.problem.release(node, processor));
+                    for edge in self.problem.incoming(node) {
+                        start =
+                            start.max(self.ends[edge.from] + edge.transfer(self.home[edge.from].unwrap(), processor));
+                    }
+                    let before = self.free[processor];
+                    let end = start + self.problem.time(node, processor).unwrap();
+                    (self.home[node], self.ends[node], self.free[processor]) = (Some(processor), end, end);
+                    self.visit(placed + 1, makespan.max(end));
+                    (self.home[node], self.free[processor]) = (None, before);
+                }
+            }
+        }
+    }
+    let mut search = Search {
+        problem,
+        home: vec![None; problem.len()],
+        ends: vec![0; problem.len()],
+        free: vec![0; problem.processors()],
+        best: u64::MAX,
+    };
+    search.visit(0, 0);
+    search.best
+}
+
+/// Random DAGs with unsupported pairs, releases, and sometimes processors that are the same.
+pub fn problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
+    (1..=most_nodes, 1_usize..=3, any::<bool>()).prop_flat_map(|(nodes, processors, has_twins)| {
+        let time = prop_oneof![4 => (0_u64..20).prop_map(Some), 1 => Just(None)];
+        let rows = prop::collection::vec(prop::collection::vec(time, processors), nodes);
+        let pairs = prop::collection::btree_set((0..nodes, 0..nodes), 0..=2 * nodes);
+        let transfers = prop::collection::vec(0_u64..12, processors * processors);
+        let releases = prop::collection::vec(0_u64..6, nodes);
+        (rows, pairs, transfers, releases).prop_map(move |(mut rows, pairs, transfers, releases)| {
+            for row in &mut rows {
+                if has_twins {
+                    let first = row[0];
+                    row.iter_mut().for_each(|time| *time = first);
+                }
+                if row.iter().all(Option::is_none) {
+                    row[0] = Some(7);
+                }
+            }
+            let matrix: Vec<Vec<u64>> = (0..processors)
+                .map(|from| {
+                    (0..processors).map(|to| if has_twins { 3 } else { transfers[from * processors + to] }).collect()
+                })
+                .collect();
+            let edges =
+                pairs.iter().filter(|(from, to)| from < to).map(|&(from, to)| Edge::new(from, to, matrix.clone()));
+            let names = (0..rows.len()).map(|index| format!("n{index}")).collect();
+            let mut problem = Problem::new(names, rows, edges.collect()).unwrap();
+            for (node, &release) in releases.iter().enumerate() {
+                (0..processors).for_each(|processor| problem.set_release(node, processor, release));
+            }
+            problem
+        })
+    })
+}
+
+/// As [`problems`], with two values per node, each with a transfer of its own, and transfers that occupy one of their ends here and
+/// there.
+pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
+    let end = prop_oneof![Just(None), Just(Some(BlockedEnd::Sender)), Just(Some(BlockedEnd::Receiver))];
+    let values = prop::collection::vec(0_usize..2, 4 * most_nodes);
+    (problems(most_nodes), prop::collection::vec(end, 9), values).prop_map(|(plain, ends, values)| {
+        let processors = plain.processors();
+        let row = |from: usize| (0..processors).map(|to| ends[3 * from + to]).collect();
+        let blocks: Vec<Vec<Option<BlockedEnd>>> = (0..processors).map(row).collect();
+        let transfers = |edge: &Edge, value: usize| -> Vec<Vec<u64>> {
+            let longer = 3 * value as u64;
+            let row = |from: usize| (0..processors).map(|to| edge.transfer(from, to) + longer).collect();
+            (0..processors).map(row).collect()
+        };
+        let edges = plain.edges().iter().enumerate().map(|(index, edge)| {
+            let value = values[index % values.len()];
+            Edge::new(edge.from, edge.to, transfers(edge, value)).of_value(value).blocking(blocks.clone())
+        });
+        let names = (0..plain.len()).map(|node| plain.name(node).to_owned()).collect();
+        let times = (0..plain.len()).map(|node| (0..processors).map(|place| plain.time(node, place)).collect());
+        let mut problem = Problem::new(names, times.collect(), edges.collect()).unwrap();
+        for node in 0..plain.len() {
+            (0..processors).for_each(|place| problem.set_release(node, place, plain.release(node, place)));
+        }
+        problem
+    })
+}
+
+/// The best of all orders on all processors, each evaluated as a whole.
+pub fn best_order(problem: &Problem) -> u64 {
+    fn visit(problem: &Problem, order: &mut Vec<Vec<usize>>, placed: &mut Vec<bool>, best: &mut u64) {
+        if placed.iter().all(|&is_placed| is_placed) {
+            *best = (*best).min(problem.makespan(order).unwrap().0);
+            return;
+        }
+        for node in 0..problem.len() {
+            if placed[node] || !problem.incoming(node).all(|edge| placed[edge.from]) {
+                continue;
+            }
+            placed[node] = true;
+            for processor in problem.supporting(node).collect::<Vec<_>>() {
+                order[processor].push(node);
+                visit(problem, order, placed, best);
+                order[processor].pop();
+            }
+            placed[node] = false;
+        }
+    }
+    let mut best = u64::MAX;
+    visit(problem, &mut vec![Vec::new(); problem.processors()], &mut vec![false; problem.len()], &mut best);
+    best
+}

@@ -1,0 +1,368 @@
+//! How tasks run on processors: the rules that evaluation, validation, energy, mapping, branch and bound, teams and the simulator
+//! share.
+//!
+//! A processor runs its tasks in order, each as soon as the processor is free and the task's inputs have arrived (self-timed). A
+//! value that another processor made arrives after a transfer, which all readers there share. A transfer that occupies its sender
+//! follows the task that makes the value, to one processor after the other; one that occupies its receiver precedes the first task
+//! there that reads the value, and several do so in the order in which their values were made. Any other goes on beside computation.
+
+use millstream_cost::{BlockedEnd, Nanoseconds};
+
+/// A task reads a value that another task makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dependency {
+    /// The task that makes the value.
+    pub maker: usize,
+    /// The task that reads it.
+    pub reader: usize,
+    /// Which of the maker's values it is, counted from 0.
+    pub value: usize,
+    /// What the task graph knows the dependency by.
+    pub index: usize,
+}
+
+/// What moving a value from one processor to another takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TransferCost {
+    /// Time until it is there.
+    pub time: Nanoseconds,
+    /// The end that is occupied for so long.
+    pub blocks: Option<BlockedEnd>,
+}
+
+/// Tasks with their times on processors, and what moving their values takes. Tasks and processors are counted from 0.
+pub trait TaskGraph {
+    /// Number of tasks.
+    fn tasks(&self) -> usize;
+
+    /// Number of processors.
+    fn processors(&self) -> usize;
+
+    /// Time of a task; `None` if the processor can't run it.
+    fn time(&self, task: usize, processor: usize) -> Option<Nanoseconds>;
+
+    /// When what a task reads from outside has arrived on a processor.
+    fn release(&self, _task: usize, _processor: usize) -> Nanoseconds {
+        Nanoseconds::ZERO
+    }
+
+    /// What a task reads.
+    fn inputs(&self, task: usize) -> impl Iterator<Item = Dependency>;
+
+    /// What reads a task's values.
+    fn readers(&self, task: usize) -> impl Iterator<Item = Dependency>;
+
+    /// What moving a dependency's value takes, between two different processors.
+    fn transfer(&self, dependency: Dependency, from: usize, to: usize) -> TransferCost;
+}
+
+/// When a task runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// Its start, after all that it waits for.
+    pub start: Nanoseconds,
+    /// Its end.
+    pub end: Nanoseconds,
+}
+
+/// A transfer that occupied a processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Which of the maker's values.
+    pub value: usize,
+    /// Where it went.
+    pub to: usize,
+    /// When it was there.
+    pub at: Nanoseconds,
+    /// How long the transfer took.
+    pub time: Nanoseconds,
+    /// The end that it occupied.
+    pub blocks: BlockedEnd,
+}
+
+/// A task that can never start, and the one that it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadlock {
+    /// The task.
+    pub task: usize,
+    /// The task that it waits for.
+    pub needs: usize,
+}
+
+/// A task could be run here only if a value had been sent here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NotSent;
+
+/// What has run so far, and when its values are where. [`Execution::run`] goes one task on; [`Execution::rollback`] takes tasks back.
+#[derive(Debug, Clone)]
+pub struct Execution {
+    spans: Vec<Span>,
+    /// The processor of each task that has run.
+    homes: Vec<usize>,
+    /// When each processor is done with its tasks and transfers.
+    free: Vec<Nanoseconds>,
+    /// How long each processor has worked and transferred.
+    busy: Vec<Nanoseconds>,
+    /// Transfers that occupied a processor, by the task that made the value.
+    transfers: Vec<Vec<Transfer>>,
+    steps: Vec<Step>,
+    /// Makers of values that were fetched, step by step.
+    fetched: Vec<usize>,
+}
+
+/// What to undo.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    task: usize,
+    free: Nanoseconds,
+    busy: Nanoseconds,
+    /// How many values had been fetched before it.
+    fetched: usize,
+}
+
+/// A moment of an [`Execution`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(usize);
+
+const NOWHERE: usize = usize::MAX;
+
+impl Execution {
+    /// Nothing has run.
+    pub fn new(graph: &impl TaskGraph) -> Self {
+        Self {
+            spans: vec![Span::default(); graph.tasks()],
+            homes: vec![NOWHERE; graph.tasks()],
+            free: vec![Nanoseconds::ZERO; graph.processors()],
+            busy: vec![Nanoseconds::ZERO; graph.processors()],
+            transfers: vec![Vec::new(); graph.tasks()],
+            steps: Vec::with_capacity(graph.tasks()),
+            fetched: Vec::new(),
+        }
+    }
+
+    /// Forgets everything, and keeps the memory.
+    pub fn reset(&mut self) {
+        for step in self.steps.drain(..) {
+            self.homes[step.task] = NOWHERE;
+            self.transfers[step.task].clear();
+        }
+        self.fetched.clear();
+        self.free.fill(Nanoseconds::ZERO);
+        self.busy.fill(Nanoseconds::ZERO);
+    }
+
+    /// The moment to come back to.
+    pub fn mark(&self) -> Mark {
+        Mark(self.steps.len())
+    }
+
+    /// Takes back all tasks that were run after the mark, the last first.
+    pub fn rollback(&mut self, mark: Mark) {
+        while self.steps.len() > mark.0 {
+            let Some(step) = self.steps.pop() else { return };
+            let processor = self.homes[step.task];
+            for maker in self.fetched.drain(step.fetched..) {
+                self.transfers[maker].pop();
+            }
+            self.transfers[step.task].clear();
+            self.homes[step.task] = NOWHERE;
+            self.free[processor] = step.free;
+            self.busy[processor] = step.busy;
+        }
+    }
+
+    /// Runs a task whose inputs are made, and sends its values to all that will read them; `home` has every task's processor, each of
+    /// which must be able to run its task.
+    pub fn run(&mut self, graph: &impl TaskGraph, task: usize, home: &[usize]) -> Span {
+        let recipients = recipients(graph, task, home);
+        self.run_to(graph, task, home[task], Nanoseconds::ZERO, &recipients).unwrap_or_default()
+    }
+
+    /// Runs a task on a processor, but not before some time, and sends its values to these recipients, in order. `None`, and
+    /// nothing happens, as for [`Execution::earliest`].
+    pub fn run_to(
+        &mut self,
+        graph: &impl TaskGraph,
+        task: usize,
+        processor: usize,
+        not_before: Nanoseconds,
+        recipients: &[Recipient],
+    ) -> Option<Span> {
+        let time = graph.time(task, processor)?;
+        let (start, fetches) = self.arrival(graph, task, processor).ok()?;
+        let start = start.max(not_before);
+        let step = Step { task, free: self.free[processor], busy: self.busy[processor], fetched: self.fetched.len() };
+        self.steps.push(step);
+
+        for fetch in fetches {
+            self.busy[processor] += fetch.transfer.time;
+            self.transfers[fetch.maker].push(fetch.transfer);
+            self.fetched.push(fetch.maker);
+        }
+        let span = Span { start, end: start + time };
+        (self.spans[task], self.homes[task]) = (span, processor);
+        self.busy[processor] += time;
+
+        let mut free = span.end;
+        for &Recipient { value, to, time } in recipients {
+            free += time;
+            self.busy[processor] += time;
+            self.transfers[task].push(Transfer { value, to, at: free, time, blocks: BlockedEnd::Sender });
+        }
+        self.free[processor] = free;
+        Some(span)
+    }
+
+    /// When a task whose inputs are made could start on a processor; `None` if it needs a value that should have been sent there.
+    pub fn earliest(&self, graph: &impl TaskGraph, task: usize, processor: usize) -> Option<Nanoseconds> {
+        self.arrival(graph, task, processor).ok().map(|(start, _)| start)
+    }
+
+    fn arrival(
+        &self,
+        graph: &impl TaskGraph,
+        task: usize,
+        processor: usize,
+    ) -> Result<(Nanoseconds, Vec<Fetch>), NotSent> {
+        let mut arrival = graph.release(task, processor);
+        let mut fetches: Vec<Fetch> = Vec::new();
+        for dependency in graph.inputs(task) {
+            let Dependency { maker, value, .. } = dependency;
+            let (from, made) = (self.homes[maker], self.spans[maker].end);
+            if from == processor {
+                arrival = arrival.max(made);
+                continue;
+            }
+            let TransferCost { time, blocks } = graph.transfer(dependency, from, processor);
+            let Some(blocks) = blocks else {
+                arrival = arrival.max(made + time);
+                continue;
+            };
+            match (self.arrived(maker, value, processor), blocks) {
+                (Some(at), _) => arrival = arrival.max(at),
+                (None, BlockedEnd::Sender) => return Err(NotSent),
+                (None, BlockedEnd::Receiver) => {
+                    let is_known = fetches.iter().any(|fetch| (fetch.maker, fetch.transfer.value) == (maker, value));
+                    if !is_known {
+                        let transfer = Transfer { value, to: processor, at: made, time, blocks };
+                        fetches.push(Fetch { made, maker, transfer });
+                    }
+                }
+            }
+        }
+        fetches.sort_unstable_by_key(|fetch| (fetch.made, fetch.maker, fetch.transfer.value));
+        let mut begin = self.free[processor];
+        for fetch in &mut fetches {
+            begin = begin.max(fetch.made) + fetch.transfer.time;
+            fetch.transfer.at = begin;
+        }
+        Ok((begin.max(arrival), fetches))
+    }
+
+    /// When a value is on another processor, as far as one of the two has seen to it.
+    fn arrived(&self, maker: usize, value: usize, to: usize) -> Option<Nanoseconds> {
+        let mut transfers = self.transfers[maker].iter();
+        transfers.find(|transfer| transfer.value == value && transfer.to == to).map(|transfer| transfer.at)
+    }
+
+    /// When a task that has run did.
+    pub fn span(&self, task: usize) -> Span {
+        self.spans[task]
+    }
+
+    /// The processor of a task that has run.
+    pub fn home(&self, task: usize) -> Option<usize> {
+        self.homes.get(task).copied().filter(|&home| home != NOWHERE)
+    }
+
+    /// When each processor is done with its tasks and transfers.
+    pub fn free(&self) -> &[Nanoseconds] {
+        &self.free
+    }
+
+    /// How long each processor has worked, transfers that occupied it included.
+    pub fn busy(&self) -> &[Nanoseconds] {
+        &self.busy
+    }
+
+    /// The transfers of a task's values that occupied a processor: first those that its own processor made, in that order.
+    pub fn transfers(&self, maker: usize) -> &[Transfer] {
+        &self.transfers[maker]
+    }
+
+    /// When the last task that has run ended.
+    pub fn makespan(&self) -> Nanoseconds {
+        self.steps.iter().map(|step| self.spans[step.task].end).max().unwrap_or_default()
+    }
+}
+
+/// A value that a processor fetches.
+#[derive(Debug, Clone, Copy)]
+struct Fetch {
+    made: Nanoseconds,
+    maker: usize,
+    transfer: Transfer,
+}
+
+/// A processor that a value is sent to, by a transfer that occupies the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Recipient {
+    /// Which of the task's values.
+    pub value: usize,
+    /// The processor.
+    pub to: usize,
+    /// What the transfer takes.
+    pub time: Nanoseconds,
+}
+
+/// Where a task's values have to be sent, in the order in which that happens: value by value, processor by processor.
+fn recipients(graph: &impl TaskGraph, task: usize, home: &[usize]) -> Vec<Recipient> {
+    let mut recipients = Vec::new();
+    for dependency in graph.readers(task) {
+        let (from, to) = (home[task], home[dependency.reader]);
+        if from != to
+            && let TransferCost { time, blocks: Some(BlockedEnd::Sender) } = graph.transfer(dependency, from, to)
+        {
+            recipients.push(Recipient { value: dependency.value, to, time });
+        }
+    }
+    recipients.sort_unstable();
+    recipients.dedup_by_key(|recipient| (recipient.value, recipient.to));
+    recipients
+}
+
+/// An order in which all of so many tasks can run when each processor runs its own in the given order; `makers` tells what a task
+/// waits for.
+///
+/// # Errors
+/// [`Deadlock`] if a task waits for one that runs after it.
+pub fn run_order<I: Iterator<Item = usize>>(
+    tasks: usize,
+    tracks: &[Vec<usize>],
+    makers: impl Fn(usize) -> I,
+) -> Result<Vec<usize>, Deadlock> {
+    let mut order = Vec::with_capacity(tasks);
+    let mut is_done = vec![false; tasks];
+    let mut next = vec![0; tracks.len()];
+    let missing = |task: usize, is_done: &[bool]| makers(task).find(|&maker| !is_done[maker]);
+    loop {
+        let before = order.len();
+        for (track, next) in tracks.iter().zip(&mut next) {
+            while let Some(&task) = track.get(*next)
+                && missing(task, &is_done).is_none()
+            {
+                is_done[task] = true;
+                order.push(task);
+                *next += 1;
+            }
+        }
+        if order.len() == before {
+            break;
+        }
+    }
+    let stuck = tracks.iter().zip(next).find_map(|(track, next)| {
+        let &task = track.get(next)?;
+        Some(Deadlock { task, needs: missing(task, &is_done)? })
+    });
+    stuck.map_or(Ok(order), Err)
+}
