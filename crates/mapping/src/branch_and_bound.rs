@@ -27,6 +27,11 @@ const MOST_STATES: usize = 2_000_000;
 /// it can't lead to anything shorter, or if one with the same nodes done was at least as good in all that matters for the
 /// rest: whatever follows the one can then follow the other, no later.
 pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, clock: &Clock<'_>) -> bool {
+    search_with(problem, found, most_steps, MOST_STATES, clock)
+}
+
+/// The same with so many states in memory.
+fn search_with(problem: &Problem, found: &mut Found, most_steps: u64, most_states: usize, clock: &Clock<'_>) -> bool {
     // Values and processors are named by bytes where states are remembered.
     let is_small = |number: usize| number <= usize::from(u8::MAX);
     let has_few_values = problem.edges().iter().all(|edge| is_small(edge.value()));
@@ -58,6 +63,7 @@ pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, cloc
         left: (0..problem.len()).map(|node| problem.least_time(node)).sum(),
         seen: HashMap::new(),
         remembered: 0,
+        most_states,
         steps: 0,
         most_steps,
         clock,
@@ -117,6 +123,7 @@ struct Search<'a> {
     /// For each key, what was met: when processors are free, when values are made, and the last start.
     seen: HashMap<Key, Vec<Vec<u64>>>,
     remembered: usize,
+    most_states: usize,
     steps: u64,
     most_steps: u64,
     clock: &'a Clock<'a>,
@@ -264,7 +271,7 @@ impl Search<'_> {
         if entry.iter().any(is_at_least_as_good) {
             return true;
         }
-        if self.remembered < MOST_STATES {
+        if self.remembered < self.most_states {
             entry.retain(|old| !moments.iter().zip(old).all(|(new, old)| new <= old));
             entry.push(moments);
             self.remembered += 1;
@@ -347,6 +354,25 @@ mod tests {
             prop_assert!(found.makespan >= best);
             prop_assert!(!is_complete || found.makespan == best);
         }
+
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8000))]
+
+        /// States that are left because of others are none that anything better comes of.
+        #[test]
+        fn remembering_states_changes_nothing(problem in prop_oneof![2 => blocking_problems(8), 1 => problems(9)]) {
+            let mut plain = Found { order: Vec::new(), makespan: u64::MAX };
+            prop_assert!(search_with(&problem, &mut plain, u64::MAX, 0, &Clock::start(&Limits::default())));
+            let (found, is_complete) = from_nothing(&problem, u64::MAX);
+            prop_assert!(is_complete);
+            prop_assert_eq!(found.makespan, plain.makespan);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
 
         #[test]
         fn quick_bounds_are_no_higher_than_the_optimum(plain in problems(7), blocking in blocking_problems(5)) {

@@ -121,6 +121,5 @@ pub(crate) fn finish(problem: &Problem, found: Found, lower: u64, outcome: Outco
     let placement = placement_of(problem.len(), &found.order);
     // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
     let makespan = problem.makespan(&found.order).unwrap_or(Nanoseconds(found.makespan));
-    let lower_bound = Nanoseconds(lower.min(makespan.0));
-    Mapping { placement, order: found.order, makespan, lower_bound, outcome }
+    Mapping { placement, order: found.order, makespan, lower_bound: Nanoseconds(lower), outcome }
 }

@@ -213,7 +213,7 @@ impl Composition {
                 if old.makespan < mapping.makespan {
                     mapping = old.clone();
                 }
-                mapping.lower_bound = lower_bound.min(mapping.makespan);
+                mapping.lower_bound = lower_bound;
             }
             self.is_final[problem] = is_full || mapping.makespan == mapping.lower_bound;
             self.mappings[problem] = Some(mapping);
@@ -255,7 +255,9 @@ impl Composition {
         open.sort_unstable();
         open.dedup();
         let gap = |problem: usize| {
-            self.mappings[problem].as_ref().map_or(0, |mapping| mapping.makespan.0 - mapping.lower_bound.0)
+            self.mappings[problem]
+                .as_ref()
+                .map_or(0, |mapping| mapping.makespan.0.saturating_sub(mapping.lower_bound.0))
         };
         open.sort_by_key(|&problem| std::cmp::Reverse(gap(problem)));
         open.truncate(most.max(1));

@@ -220,3 +220,32 @@ fn thresholds(values: &[u64]) -> Vec<u64> {
     let step = values.len().div_ceil(MOST_THRESHOLDS).max(1);
     values.into_iter().step_by(step).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Limits;
+    use crate::problems::{best_order, blocking_problems, brute_force, problems};
+
+    fn unclamped(problem: &Problem, horizon: u64) -> u64 {
+        let clock = Clock::start(&Limits::default());
+        bound(problem, &PathBounds::new(problem), horizon, 0.0, &clock).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(250))]
+
+        /// The bound as it comes, before anybody compares it with a makespan, from a good start and from a bad one.
+        #[test]
+        fn no_bound_is_higher_than_the_optimum(plain in problems(6), blocking in blocking_problems(5), slack in 0_u64..40) {
+            let best = brute_force(&plain);
+            prop_assert!(unclamped(&plain, best + slack) <= best);
+            let best = best_order(&blocking);
+            prop_assert!(unclamped(&blocking, best + slack) <= best);
+        }
+    }
+}
