@@ -1,0 +1,134 @@
+//! The rules by which tasks run, on timelines that were worked out by hand.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, TransferModel};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_schedule::execution::{Execution, TaskGraph};
+use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks};
+
+/// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads left and
+/// right.
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("hand");
+    let mut value = |name: &str| builder.value(name, Some(DataType::F32), Some(Shape::from([25]))).unwrap();
+    let [input, a, b, c, d, e, f] = ["input", "a", "b", "c", "d", "e", "f"].map(&mut value);
+    builder.input(input);
+    let operator = |name: &str| NewOperator::new(name, "x", OperatorKind::Opaque);
+    builder.operator(operator("stem").reads([input]).makes([a, b])).unwrap();
+    builder.operator(operator("left").reads([a]).makes([c])).unwrap();
+    builder.operator(operator("right").reads([b]).makes([d])).unwrap();
+    builder.operator(operator("join").reads([c, d]).makes([e])).unwrap();
+    builder.operator(operator("last").reads([a, b, e, e]).makes([f])).unwrap();
+    builder.output(f);
+    builder.build().unwrap()
+}
+
+/// 10 ns for every operator on A, 20 ns on B; 3 ns from A to B, 5 ns back.
+fn table(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
+    let classes = ["A", "B"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let mut table = CostTable::new(graph.operators().len(), classes);
+    for (processor, time) in table.processors().zip([10, 20]) {
+        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
+    }
+    let processors: Vec<_> = table.processors().collect();
+    for (from, to, seconds) in [(0, 1, 3e-9), (1, 0, 5e-9)] {
+        let model = TransferModel { latency_seconds: seconds, blocks, ..TransferModel::default() };
+        table.set_transfer(processors[from], processors[to], model);
+    }
+    table
+}
+
+fn replica(graph: &Graph, on_a: &[&str], on_b: &[&str]) -> Replica {
+    let assignment = |cluster: &str, core: u32, names: &[&str]| Assignment {
+        processor: Processor::new(cluster, [core]),
+        operators: names.iter().map(|name| graph.find_operator(name).unwrap()).collect(),
+    };
+    Replica::new(vec![assignment("A", 0, on_a), assignment("B", 1, on_b)])
+}
+
+/// Starts and ends of stem, left, join, right and last, and how long A and B were busy.
+fn timeline(blocks: Option<BlockedEnd>) -> (Vec<(u64, u64)>, Vec<u64>) {
+    let graph = graph();
+    let table = table(&graph, blocks);
+    let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
+    let execution = replica.execute(&graph, &table).unwrap();
+    let span = |task: usize| (execution.span(task).start.0, execution.span(task).end.0);
+    let busy = replica.busy(Entry::Network, &graph, &table).unwrap();
+    assert_eq!(execution.makespan(), replica.time(Entry::Network, &graph, &table).unwrap());
+    ((0..5).map(span).collect(), busy.into_iter().map(|busy| busy.0).collect())
+}
+
+#[test]
+fn transfers_beside_computation() {
+    // b is on B at 13, a as well; right's value is on A at 38, and join's on B at 51.
+    let spans = vec![(0, 10), (10, 20), (38, 48), (13, 33), (51, 71)];
+    assert_eq!(timeline(None), (spans, vec![30, 40]));
+}
+
+#[test]
+fn transfers_that_occupy_their_sender() {
+    // A sends a until 13 and b until 16, each once though two operators read b; then left runs. B sends d until 16 + 20 + 5 = 41,
+    // join is sent until 54.
+    let spans = vec![(0, 10), (16, 26), (41, 51), (16, 36), (54, 74)];
+    assert_eq!(timeline(Some(BlockedEnd::Sender)), (spans, vec![10 + 6 + 10 + 10 + 3, 20 + 5 + 20]));
+}
+
+#[test]
+fn transfers_that_occupy_their_receiver() {
+    // B fetches b from 10 to 13 for right; A fetches d from 33 to 38 for join. For last, B fetches a while it waits, from 33 to 36,
+    // and e, which it reads twice, from 48 to 51.
+    let spans = vec![(0, 10), (10, 20), (38, 48), (13, 33), (51, 71)];
+    assert_eq!(timeline(Some(BlockedEnd::Receiver)), (spans, vec![30 + 5, 40 + 9]));
+}
+
+#[test]
+fn what_is_taken_back_leaves_no_trace() {
+    let graph = graph();
+    for blocks in [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)] {
+        let table = table(&graph, blocks);
+        let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
+        let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
+        let home: Vec<usize> = tasks.tasks().iter().map(|task| task.processor).collect();
+        let order = [0, 1, 3, 2, 4];
+        let run = |execution: &mut Execution, tasks_to_run: &[usize]| {
+            tasks_to_run.iter().for_each(|&task| drop(execution.run(&tasks, task, &home)));
+        };
+        let state = |execution: &Execution, done: &[usize]| {
+            let spans: Vec<_> = done.iter().map(|&task| (execution.span(task), execution.home(task))).collect();
+            let transfers: Vec<_> = (0..tasks.tasks().len()).map(|task| execution.transfers(task).to_vec()).collect();
+            (spans, transfers, execution.free().to_vec(), execution.busy().to_vec(), execution.makespan())
+        };
+        let mut whole = Execution::new(&tasks);
+        run(&mut whole, &order);
+        for kept in 0..=order.len() {
+            let mut execution = Execution::new(&tasks);
+            run(&mut execution, &order[..kept]);
+            let (mark, before) = (execution.mark(), state(&execution, &order[..kept]));
+            run(&mut execution, &order[kept..]);
+            execution.rollback(mark);
+            assert_eq!(state(&execution, &order[..kept]), before);
+            assert!(order[kept..].iter().all(|&task| execution.home(task).is_none()));
+            run(&mut execution, &order[kept..]);
+            assert_eq!(state(&execution, &order), state(&whole, &order));
+            execution.reset();
+            run(&mut execution, &order);
+            assert_eq!(state(&execution, &order), state(&whole, &order));
+        }
+    }
+}
+
+#[test]
+fn a_task_waits_for_a_value_that_must_be_sent() {
+    let graph = graph();
+    let table = table(&graph, Some(BlockedEnd::Sender));
+    let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
+    let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
+    let mut execution = Execution::new(&tasks);
+    execution.run_to(&tasks, 0, 0, Nanoseconds(7), &[]).unwrap();
+    assert_eq!((execution.span(0).start, execution.span(0).end), (Nanoseconds(7), Nanoseconds(17)));
+    assert_eq!(execution.earliest(&tasks, 3, 1), None, "nobody sent b");
+    assert_eq!(execution.earliest(&tasks, 1, 0), Some(Nanoseconds(17)));
+    assert!(tasks.time(3, 0).is_none(), "right is on B");
+}
