@@ -122,8 +122,9 @@ fn several_networks_are_scheduled_and_simulated_together() {
     let shown = workplace.succeed(&with_board(&both, &hikey));
     assert!(shown.contains("rounds of frames a second"), "{shown}");
     assert_eq!(read(&workplace.path("schedule.json"))["takes_turns"], true);
-    workplace.succeed(&with_board(&["simulate", "--frames", "20"], &hikey));
-    // A deadline that is easy to meet: processors are divided.
+    let shown = workplace.succeed(&with_board(&["simulate", "--frames", "20"], &hikey));
+    assert!(shown.contains("Rounds: ") && shown.contains("of it alone"), "{shown}");
+    // A deadline that turns do not meet: processors are divided.
     workplace.succeed(&with_board(&[&both[..], &["--deadline", "resnet50=900ms"]].concat(), &hikey));
     let set = read(&workplace.path("schedule.json"));
     assert_eq!(set["format"], "millstream-schedule-set");

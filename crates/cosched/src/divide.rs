@@ -3,7 +3,7 @@
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{ChannelUnits, Graph, OperatorId};
 use millstream_schedule::execution::Span;
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Task};
+use millstream_schedule::{Assignment, ChannelSplit, Replica, ReplicaTasks, Task};
 
 use crate::exact_shares;
 
@@ -83,8 +83,9 @@ fn candidates(
     is_free: &impl Fn(OperatorId) -> bool,
 ) -> Vec<Replica> {
     let (Some(units), Some(home)) = (graph.channel_units(head), home(replica, head)) else { return Vec::new() };
-    let tasks = replica.tasks(graph);
-    let Ok(execution) = replica.execute(graph, table) else { return Vec::new() };
+    let Ok(replica_tasks) = ReplicaTasks::new(replica, graph, table) else { return Vec::new() };
+    let Ok(execution) = replica_tasks.execute(graph) else { return Vec::new() };
+    let tasks = replica_tasks.tasks();
     let spans: Vec<Span> = (0..tasks.len()).map(|task| execution.span(task)).collect();
     let own = &replica.assignments[home].operators;
     let place = own.iter().position(|&id| id == head).unwrap_or(0);
@@ -119,7 +120,7 @@ fn candidates(
             let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels));
             let time: Option<Nanoseconds> = parts.sum();
             let apart = table.part(class, head.index()).apart;
-            Some((apart + ready(position) + arrival(position, home, &tasks, head, &classes, table) + time?).0)
+            Some((apart + ready(position) + arrival(position, home, tasks, head, &classes, table) + time?).0)
         };
         let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
         if shares.channels.iter().filter(|&&share| share > 0).count() < 2 {

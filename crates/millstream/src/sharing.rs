@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_pipeline::{Objective, Problem, Tenant, best_period, divide_processors, share, take_turns};
+use millstream_pipeline::{Objective, Problem, Sharing, Tenant, best_period, divide_processors, share, take_turns};
 use millstream_schedule::{Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
+use millstream_sim::{Conditions, Stream, simulate_streams};
 
 use crate::document::document;
 use crate::planning::{PlanOn, measured_costs};
 use crate::{Control, Error, Machine, Network};
+
+/// Rounds after which a simulation of networks that take turns has shown what frames wait for.
+const SIMULATED_ROUNDS: f64 = 100.0;
 
 /// What is wanted of one of several networks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +21,12 @@ pub struct Share {
     pub weight: f64,
     /// The longest that a frame may take.
     pub deadline: Option<Duration>,
+}
+
+impl Share {
+    fn is_met_by(&self, latency: Duration) -> bool {
+        self.deadline.is_none_or(|deadline| latency <= deadline)
+    }
 }
 
 impl Default for Share {
@@ -31,9 +41,13 @@ pub struct Shared {
     pub document: ScheduleSetDocument,
     /// Rounds a second of the other way to share, by turns or with processors of their own, where it is possible.
     pub other_rounds_per_second: Option<f64>,
+    /// The longest that a frame of each network took in a simulation, where networks take turns.
+    pub simulated_latencies: Option<Vec<Duration>>,
 }
 
-/// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own.
+/// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own. Which
+/// division is best is found exactly; what networks that take turns wait for each other is simulated, and their rounds are as
+/// simulated.
 ///
 /// # Errors
 /// [`Error::Pipeline`] if the deadlines can't all be met, [`Error::Unfit`] without a share for each network; whatever keeps costs from being known.
@@ -74,12 +88,21 @@ pub fn plan_shared(
         })
         .collect();
 
-    let sharing = share(&tenants)?;
-    let other = if sharing.takes_turns { divide_processors(&tenants) } else { take_turns(&tenants) };
+    let simulated = |sharing: &Sharing| simulate_turns(sharing, networks, &tables, shares);
+    let sharing = share(&tenants, |turns| {
+        let turns = simulated(turns).ok()?;
+        let mut in_time = turns.latencies.iter().zip(shares).map(|(&latency, share)| share.is_met_by(latency));
+        in_time.all(|is_met| is_met).then_some(turns.rounds_per_second)
+    })?;
+    let other_rounds_per_second = match sharing.takes_turns {
+        true => divide_processors(&tenants).ok().map(|divided| divided.rounds_per_second),
+        false => take_turns(&tenants).ok().and_then(|turns| Some(simulated(&turns).ok()?.rounds_per_second)),
+    };
+    let latencies = sharing.takes_turns.then(|| simulated(&sharing)).transpose()?.map(|turns| turns.latencies);
     let mut shared = Vec::with_capacity(networks.len());
     for (index, (network, share)) in networks.iter().zip(shares).enumerate() {
-        let (plan, schedule, table) = (&sharing.plans[index], &sharing.schedules[index], &tables[index]);
-        let lower_bound = best_period(&problems[index])?.period.min(plan.period).seconds();
+        let (schedule, table) = (&sharing.schedules[index], &tables[index]);
+        let lower_bound = best_period(&problems[index])?.period.seconds();
         let predicted = Prediction::new(&schedule.evaluate(network.graph(), table)?, lower_bound)
             .with_energy(schedule.energy(network.graph(), table)?);
         shared.push(SharedSchedule {
@@ -95,5 +118,37 @@ pub fn plan_shared(
         takes_turns: sharing.takes_turns,
         networks: shared,
     };
-    Ok(Shared { document, other_rounds_per_second: other.ok().map(|other| other.rounds_per_second) })
+    Ok(Shared { document, other_rounds_per_second, simulated_latencies: latencies })
+}
+
+/// What networks do that take turns, in a simulation.
+struct Turns {
+    rounds_per_second: f64,
+    /// The longest that a frame of each took.
+    latencies: Vec<Duration>,
+}
+
+fn simulate_turns(
+    sharing: &Sharing,
+    networks: &[Network],
+    tables: &[CostTable],
+    shares: &[Share],
+) -> Result<Turns, Error> {
+    let stream = |(index, share): (usize, &Share)| Stream {
+        weight: share.weight,
+        takes_turns: true,
+        ..Stream::new(
+            &sharing.schedules[index],
+            networks[index].graph(),
+            &tables[index],
+            (share.weight * SIMULATED_ROUNDS).ceil() as usize,
+        )
+    };
+    let streams: Vec<Stream<'_>> = shares.iter().enumerate().map(stream).collect();
+    let conditions = Conditions { keeps_all_busy: true, ..Conditions::default() };
+    let simulations = simulate_streams(&streams, &conditions)?;
+    let rates =
+        simulations.iter().zip(shares).map(|(own, share)| 1.0 / (own.period_seconds().max(1e-12) * share.weight));
+    let latencies = simulations.iter().map(|own| Duration::from_nanos(own.worst_latency().0)).collect();
+    Ok(Turns { rounds_per_second: rates.fold(f64::INFINITY, f64::min), latencies })
 }

@@ -45,7 +45,31 @@ pub struct Simulated {
     pub table: CostTable,
 }
 
-/// Simulates frames through the schedules of networks that share a board.
+/// How often a second all networks of a set pass as many frames as their weights say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rounds {
+    /// As simulated.
+    pub simulated_hertz: f64,
+    /// As their schedules promise.
+    pub promised_hertz: f64,
+}
+
+impl Rounds {
+    /// Those of a set and what its simulation showed.
+    pub fn of(set: &[Scheduled], simulated: &[Simulated]) -> Self {
+        let least = |periods: &mut dyn Iterator<Item = f64>| {
+            let rates = periods.zip(set).map(|(seconds, own)| 1.0 / (seconds.max(1e-12) * own.weight));
+            rates.fold(f64::INFINITY, f64::min)
+        };
+        Self {
+            simulated_hertz: least(&mut simulated.iter().map(|own| own.simulation.period_seconds())),
+            promised_hertz: least(&mut set.iter().map(|own| own.expected_period_seconds)),
+        }
+    }
+}
+
+/// Simulates frames through the schedules of networks that share a board. Several networks go on until all of them are through with
+/// their frames, and those that take turns keep to their weights.
 ///
 /// # Errors
 /// [`Error::Unfit`] if the board lacks what the options need; [`Error::NoProfile`] or [`Error::File`] without costs.
@@ -67,6 +91,8 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
             frames: (f64::from(options.frames) * own.weight).round().max(1.0) as usize,
             queue: options.queue,
             interval,
+            weight: own.weight,
+            takes_turns: own.takes_turns,
             fallback: fallback.as_ref(),
         })
         .collect();
@@ -103,6 +129,7 @@ fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -
         check(&disturbance.kind, board)?;
     }
     Ok(Conditions {
+        keeps_all_busy: set.len() > 1,
         noise: options.noise,
         seed: options.seed,
         keeps_spans: options.keeps_spans,

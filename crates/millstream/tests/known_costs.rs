@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream::{
     Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Network, Objective, PlanOn,
-    ReadOptions, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+    ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
 
 fn fixture(kind: &str, board: &str) -> PathBuf {
@@ -88,9 +88,15 @@ fn a_single_network_is_a_set_of_one() {
     assert_eq!(loaded.sets[0].iter().map(|own| own.weight).collect::<Vec<_>>(), [2.0, 1.0]);
 
     // The same options simulate both.
-    let options = SimulateOptions {
-        costs: CostSource::Models(&costs),
-        frames: 20,
+    let simulated = simulate(&machine, &loaded.sets[0], &undisturbed(&costs, 20)).unwrap();
+    let frames: Vec<usize> = simulated.iter().map(|own| own.simulation.frames.len()).collect();
+    assert!(frames[0] >= 40 && frames[1] >= 20, "{frames:?}");
+}
+
+fn undisturbed(costs: &Path, frames: u32) -> SimulateOptions<'_> {
+    SimulateOptions {
+        costs: CostSource::Models(costs),
+        frames,
         queue: 1,
         frame_rate_hertz: None,
         noise: 0.0,
@@ -100,9 +106,39 @@ fn a_single_network_is_a_set_of_one() {
         disturbances: Vec::new(),
         fallback: None,
         keeps_spans: false,
-    };
-    let simulated = simulate(&machine, &loaded.sets[0], &options).unwrap();
-    assert_eq!(simulated.iter().map(|own| own.simulation.frames.len()).collect::<Vec<_>>(), [40, 20]);
+    }
+}
+
+/// What is promised of networks that share a board is what its simulation shows while all of them are busy.
+#[test]
+fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
+    let folder = tempfile::tempdir().unwrap();
+    let (machine, control, source) = (machine(), Control::new(), source(&folder));
+    let costs = fixture("costs", "hikey-970");
+    let networks = [network("mobilenet-v1"), network("resnet50")];
+    let mut rounds = Vec::new();
+    for (deadline, takes_turns) in [(None, true), (Some(900), false), (Some(3000), true)] {
+        let deadline = deadline.map(Duration::from_millis);
+        let shares = [Share::default(), Share { weight: 1.0, deadline }];
+        let on = PlanOn::Costs(CostSource::Models(&costs));
+        let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
+        assert_eq!(shared.document.takes_turns, takes_turns);
+        let latencies = shared.simulated_latencies;
+        assert_eq!(latencies.is_some(), takes_turns);
+        assert!(latencies.iter().all(|own| deadline.is_none_or(|deadline| own[1] <= deadline)));
+        files::write(&source.schedule, &files::to_json(&shared.document).unwrap()).unwrap();
+        let set = &Loaded::read(&machine, &source, &control).unwrap().sets[0];
+
+        let simulated = simulate(&machine, set, &undisturbed(&costs, 300)).unwrap();
+        let found = Rounds::of(set, &simulated);
+        assert!((found.promised_hertz / shared.document.rounds_per_second - 1.0).abs() < 1e-9);
+        assert!((found.simulated_hertz / found.promised_hertz - 1.0).abs() < 0.02, "{found:?}");
+        // Each by itself would be faster: they are in each other's way only while all are there.
+        let periods = simulated.iter().map(|own| own.simulation.period_seconds());
+        assert!(!takes_turns || periods.zip(set).all(|(found, own)| found > own.document.predicted.period_seconds));
+        rounds.push(shared.document.rounds_per_second);
+    }
+    assert!(rounds[0] >= rounds[2] && rounds[2] > rounds[1], "a late deadline costs less than a division: {rounds:?}");
 }
 
 #[test]

@@ -39,31 +39,91 @@ impl Sharing {
     }
 }
 
-/// The better of dividing the processors among the networks ([`divide_processors`]) and of taking turns on all of them
-/// ([`take_turns`]), by how often rounds of frames pass. With deadlines, only the former: who takes turns waits for others.
+/// Parts of a network's deadline, or of the latency of its pipeline with the shortest period, that a frame alone may take where networks
+/// take turns: the shorter its way, the less it waits for others.
+const PARTS_OF_LATENCY: [f64; 8] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1];
+
+/// The better of dividing the processors among the networks ([`divide_processors`]) and of taking turns on all of them, by how often
+/// rounds of frames pass.
+///
+/// What networks that take turns wait for each other is not known here: `rounds_of_turns` says how often a second rounds pass by turns,
+/// or `None` if a deadline is missed. It is asked of a few choices of pipelines; the division is the best there is.
 ///
 /// # Errors
 /// As [`divide_processors`], if taking turns is not possible either.
-pub fn share(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
-    let divided = divide_processors(tenants);
-    if tenants.iter().any(|tenant| tenant.deadline.is_some()) {
-        return divided;
-    }
-    match (divided, take_turns(tenants)) {
-        (Ok(divided), Ok(turns)) if turns.rounds_per_second > divided.rounds_per_second => Ok(turns),
-        (Err(_), Ok(turns)) => Ok(turns),
+pub fn share(
+    tenants: &[Tenant<'_>],
+    rounds_of_turns: impl Fn(&Sharing) -> Option<f64>,
+) -> Result<Sharing, PipelineError> {
+    let best = best_turns(tenants, &rounds_of_turns);
+    match (divide_processors(tenants), best) {
+        (Ok(divided), Some(turns)) if turns.rounds_per_second > divided.rounds_per_second => Ok(turns),
+        (Err(_), Some(turns)) => Ok(turns),
         (divided, _) => divided,
     }
 }
 
-/// Gives every network the whole board in turn, with its best pipeline there.
+/// Gives every network the whole board in turn, with its best pipeline there whatever its deadline; rounds are counted as if they
+/// changed over at no cost.
 ///
 /// # Errors
 /// As [`best_period`].
 pub fn take_turns(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
     let plans: Vec<Plan> = tenants.iter().map(|tenant| best_period(tenant.problem)).collect::<Result<_, _>>()?;
+    Ok(in_turn(tenants, plans))
+}
+
+fn in_turn(tenants: &[Tenant<'_>], plans: Vec<Plan>) -> Sharing {
     let schedules = tenants.iter().zip(&plans).map(|(tenant, plan)| tenant.problem.schedule(plan)).collect();
-    Ok(Sharing { rounds_per_second: Sharing::rounds_in_turn(tenants, &plans), takes_turns: true, schedules, plans })
+    Sharing { rounds_per_second: Sharing::rounds_in_turn(tenants, &plans), takes_turns: true, schedules, plans }
+}
+
+/// The best that was found of networks that take turns: first with pipelines whose latencies are all cut in the same way, and then with
+/// one network's pipeline exchanged after the other, as long as that helps.
+fn best_turns(tenants: &[Tenant<'_>], rounds_of_turns: &impl Fn(&Sharing) -> Option<f64>) -> Option<Sharing> {
+    let fronts: Vec<Vec<Plan>> =
+        tenants.iter().map(|tenant| pareto_front(tenant.problem)).collect::<Result<_, _>>().ok()?;
+    let options: Vec<Vec<&Plan>> = tenants.iter().zip(&fronts).map(|(tenant, front)| options(tenant, front)).collect();
+    let rated = |choice: &[usize]| {
+        let plans: Option<Vec<Plan>> =
+            options.iter().zip(choice).map(|(own, &at)| own.get(at).copied().cloned()).collect();
+        let turns = in_turn(tenants, plans?);
+        Some(Sharing { rounds_per_second: rounds_of_turns(&turns)?, ..turns })
+    };
+    let mut best: Option<(Sharing, Vec<usize>)> = None;
+    let keep = |choice: Vec<usize>, best: &mut Option<(Sharing, Vec<usize>)>| {
+        let Some(turns) = rated(&choice) else { return false };
+        let is_better = best.as_ref().is_none_or(|(best, _)| best.rounds_per_second < turns.rounds_per_second);
+        if is_better {
+            *best = Some((turns, choice));
+        }
+        is_better
+    };
+    for at in 0..PARTS_OF_LATENCY.len() {
+        keep(options.iter().map(|own| at.min(own.len().saturating_sub(1))).collect(), &mut best);
+    }
+    loop {
+        let mut is_better = false;
+        for (tenant, own) in options.iter().enumerate() {
+            for at in 0..own.len() {
+                let Some((_, mut choice)) = best.clone() else { return None };
+                choice[tenant] = at;
+                is_better |= keep(choice, &mut best);
+            }
+        }
+        if !is_better {
+            return best.map(|(turns, _)| turns);
+        }
+    }
+}
+
+/// For each part of what a frame may take, the plan with the shortest period through which a frame alone takes no more; each once.
+fn options<'a>(tenant: &Tenant<'_>, front: &'a [Plan]) -> Vec<&'a Plan> {
+    let Some(most) = tenant.deadline.or(front.last().map(|plan| plan.latency)) else { return Vec::new() };
+    let within = |part: f64| last_within(front, Nanoseconds((most.0 as f64 * part) as u64));
+    let mut options: Vec<&Plan> = PARTS_OF_LATENCY.into_iter().filter_map(within).collect();
+    options.dedup();
+    options
 }
 
 /// Divides the board's processors among networks so that rounds of frames, as many of each as its weight says, pass as often as possible
@@ -103,15 +163,18 @@ fn best_within(tenant: &Tenant<'_>, size: usize) -> Result<Option<Plan>, Pipelin
     let problem = tenant.problem.within(size);
     let found = match tenant.deadline {
         None => best_period(&problem).map(Some),
-        // From the lowest latency to the shortest period.
-        Some(deadline) => {
-            pareto_front(&problem).map(|front| front.into_iter().take_while(|plan| plan.latency <= deadline).last())
-        }
+        Some(deadline) => pareto_front(&problem).map(|front| last_within(&front, deadline).cloned()),
     };
     match found {
         Err(PipelineError::Infeasible) => Ok(None),
         other => other,
     }
+}
+
+/// The plan with the shortest period among those within a latency.
+fn last_within(front: &[Plan], most: Nanoseconds) -> Option<&Plan> {
+    // From the lowest latency to the shortest period.
+    front.iter().take_while(|plan| plan.latency <= most).last()
 }
 
 /// How many processors each gets so that the least value is as high as possible.

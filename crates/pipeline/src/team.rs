@@ -10,7 +10,8 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::{Exact, Limits, Mapper, MappingError, entered_problem};
 use millstream_partition::{Chain, Subgraph};
-use millstream_schedule::{Assignment, ChannelSplit, Entry, Replica};
+use millstream_schedule::execution::Execution;
+use millstream_schedule::{Assignment, ChannelSplit, Entry, Replica, ReplicaTasks};
 
 use crate::energy::{ClassPower, StagePower};
 use crate::memory::MemoryLimits;
@@ -239,9 +240,10 @@ impl Team {
         if !ground.memory.allow(&replica, ground.graph) {
             return (UNSUPPORTED, None);
         }
-        let entry = Entry::of_stage(blocks.start);
-        let time = replica.time(entry, ground.graph, ground.table).map_or(UNSUPPORTED, |time| time.0);
-        (time, drawn(&replica, entry, ground))
+        let Ok(execution) = replica.execute(ground.graph, ground.table) else { return (UNSUPPORTED, None) };
+        let hand_over = replica.hand_over(Entry::of_stage(blocks.start), ground.graph, ground.table);
+        let time = (hand_over + execution.makespan()).0;
+        (time, drawn(&replica, &execution, hand_over, ground))
     }
 
     /// The best way found through a subgraph: an exact mapping, then channel splits where they help.
@@ -301,10 +303,10 @@ impl Team {
 }
 
 /// What a replica draws; `None` if the power of one of its processors is not known.
-fn drawn(replica: &Replica, entry: Entry, ground: &Ground<'_>) -> Option<StagePower> {
+fn drawn(replica: &Replica, execution: &Execution, hand_over: Nanoseconds, ground: &Ground<'_>) -> Option<StagePower> {
     let mut total = StagePower::default();
-    let busy = replica.busy(entry, ground.graph, ground.table).ok()?;
-    for (assignment, busy) in replica.assignments.iter().zip(busy) {
+    for (assignment, &busy) in replica.assignments.iter().zip(execution.busy()) {
+        let busy = busy + hand_over;
         let power = ClassPower::of(ground.table, ground.table.find(&assignment.processor.class())?)?;
         total.active_joules += power.more_watts * busy.seconds();
         total.idle_watts += power.idle_watts;
@@ -336,11 +338,11 @@ fn arrival(
     graph: &Graph,
     table: &CostTable,
 ) -> Option<Nanoseconds> {
-    let tasks = replica.tasks(graph);
-    let execution = replica.execute(graph, table).ok()?;
+    let tasks = ReplicaTasks::new(replica, graph, table).ok()?;
+    let execution = tasks.execute(graph).ok()?;
     let last = exit.last();
     let mut latest = Nanoseconds::ZERO;
-    for (place, task) in tasks.iter().enumerate() {
+    for (place, task) in tasks.tasks().iter().enumerate() {
         let mut there = execution.span(place).end;
         if Some(&task.operator) == last && task.processor != end {
             let bytes: u64 = graph

@@ -58,10 +58,19 @@ proptest! {
             Tenant { name: "one", problem: &one, weight: 1.0, deadline },
             Tenant { name: "two", problem: &two, weight, deadline: None },
         ];
-        // The better of both, unless somebody has a deadline.
+        // The better of both, unless turns miss a deadline.
         let turns = take_turns(&tenants).ok().filter(|_| deadline.is_none()).map(|own| own.rounds_per_second);
         let expected = turns.into_iter().chain(best).reduce(f64::max);
-        let found = share(&tenants).ok().map(|own| own.rounds_per_second);
+        let found = share(&tenants, |turns| deadline.is_none().then_some(turns.rounds_per_second)).ok().map(|own| own.rounds_per_second);
+        // If frames never waited for those of others, turns would do whose pipelines keep to the deadline.
+        if let (Some(deadline), Ok(easy)) = (deadline, share(&tenants, |turns| Some(turns.rounds_per_second))) {
+            prop_assert!(easy.plans[0].latency <= deadline);
+            prop_assert!(found.is_none_or(|found| easy.rounds_per_second >= found * (1.0 - 1e-9)));
+            let free = take_turns(&tenants).unwrap();
+            if free.plans[0].latency <= deadline && found.is_none_or(|found| free.rounds_per_second > found * (1.0 + 1e-9)) {
+                prop_assert!(easy.takes_turns && (easy.rounds_per_second / free.rounds_per_second - 1.0).abs() < 1e-9);
+            }
+        }
         prop_assert!(found.zip(expected).is_none_or(|(found, expected)| (found / expected - 1.0).abs() < 1e-9));
         prop_assert_eq!(found.is_some(), expected.is_some());
         match (divide_processors(&tenants), best) {

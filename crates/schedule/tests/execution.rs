@@ -93,7 +93,9 @@ fn what_is_taken_back_leaves_no_trace() {
         let home: Vec<usize> = tasks.tasks().iter().map(|task| task.processor).collect();
         let order = [0, 1, 3, 2, 4];
         let run = |execution: &mut Execution, tasks_to_run: &[usize]| {
-            tasks_to_run.iter().for_each(|&task| drop(execution.run(&tasks, task, &home)));
+            for &task in tasks_to_run {
+                execution.run(&tasks, task, &home);
+            }
         };
         let state = |execution: &Execution, done: &[usize]| {
             let spans: Vec<_> = done.iter().map(|&task| (execution.span(task), execution.home(task))).collect();

@@ -10,6 +10,9 @@ pub struct Conditions {
     pub seed: u64,
     /// Whether to keep what every processor did, which costs memory.
     pub keeps_spans: bool,
+    /// Whether every stream goes on with more frames until all are through with theirs, so that none is measured while another one has
+    /// left it the board.
+    pub keeps_all_busy: bool,
     /// What all processors together can move to and from memory. Operators that run at the same time and want more than that get
     /// equal shares of it, and as much of their speed as that is of what they want. `None` if memory never holds anybody up.
     pub memory_bytes_per_second: Option<f64>,

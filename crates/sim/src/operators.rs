@@ -152,14 +152,12 @@ impl Simulator<'_> {
         let own = &mut self.slots[slot];
         let Some(frame) = own.frame.filter(|_| own.left == 0 && own.is_open) else { return };
         own.frame = None;
-        let flow = &mut self.flows[own.stream];
-        if own.stage + 1 < flow.stages.len() {
+        let stream = own.stream;
+        if own.stage + 1 < self.flows[stream].stages.len() {
             own.blocked = Some(frame);
         } else {
-            flow.ends[frame] = Some(self.now);
-            flow.left -= 1;
+            self.is_through(stream, frame);
         }
-        let stream = own.stream;
         self.feed(stream);
     }
 }

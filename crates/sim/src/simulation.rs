@@ -44,18 +44,19 @@ pub fn simulate(
 /// [`SimulationError::Schedule`] for what can't be evaluated, [`SimulationError::UnknownPower`] if a temperature can't be simulated,
 /// [`SimulationError::Condition`] for conditions without a meaning.
 pub fn simulate_streams(streams: &[Stream<'_>], conditions: &Conditions) -> Result<Vec<Simulation>, SimulationError> {
-    check(conditions)?;
+    check(streams, conditions)?;
     let mut simulator = Simulator::new(streams, conditions)?;
     simulator.heat = Heat::all(&simulator, conditions)?;
     simulator.run();
     Ok(simulator.results())
 }
 
-fn check(conditions: &Conditions) -> Result<(), SimulationError> {
+fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), SimulationError> {
     let positive = |what: &str, value: f64| match value.is_finite() && value > 0.0 {
         true => Ok(()),
         false => Err(SimulationError::Condition { what: what.to_owned(), value, expected: "a number above 0" }),
     };
+    streams.iter().try_for_each(|stream| positive("the weight of a stream", stream.weight))?;
     conditions.memory_bytes_per_second.map_or(Ok(()), |rate| positive("the memory's bandwidth", rate))?;
     for disturbance in &conditions.disturbances {
         if let DisturbanceKind::Speed { label, factor } = &disturbance.kind {
@@ -90,6 +91,8 @@ pub(crate) struct Simulator<'a> {
     pub(crate) lost: Vec<Unit>,
     pub(crate) history: Vec<(Nanoseconds, String, f64)>,
     count: u64,
+    /// When the last stream was through with its frames.
+    through: u64,
     /// The stages that each stream started with.
     first_stages: Vec<Vec<std::ops::Range<usize>>>,
 }
@@ -116,6 +119,8 @@ impl Speed {
 }
 
 const NOWHERE: u32 = u32::MAX;
+/// Rounds that a stream may be ahead of the others that take turns with it, as in a run.
+const MOST_AHEAD: f64 = 1.0;
 
 impl<'a> Simulator<'a> {
     fn new(streams: &'a [Stream<'a>], conditions: &'a Conditions) -> Result<Self, ScheduleError> {
@@ -141,6 +146,7 @@ impl<'a> Simulator<'a> {
             lost: Vec::new(),
             history: Vec::new(),
             count: 0,
+            through: u64::MAX,
             first_stages: Vec::new(),
         };
         for (index, stream) in streams.iter().enumerate() {
@@ -234,7 +240,7 @@ impl<'a> Simulator<'a> {
         let index = stream as usize;
         let flow = &self.flows[index];
         if let Some(interval) = flow.stream.interval
-            && self.now / interval.0.max(1) + 1 < flow.stream.frames as u64
+            && (self.now / interval.0.max(1) + 1 < flow.stream.frames as u64 || self.goes_on())
         {
             self.push(self.now + interval.0.max(1), NOWHERE, Event::Frame(stream));
         }
@@ -255,8 +261,52 @@ impl<'a> Simulator<'a> {
         self.push(self.now + delay, slot as u32, event);
     }
 
-    /// Gives a stream's frames to whoever is free, the last stage first, until nobody can take or pass on another one.
+    /// Whether the streams go on for the sake of one that is not through, and can be.
+    fn goes_on(&self) -> bool {
+        self.conditions.keeps_all_busy && self.flows.iter().any(|flow| flow.left > 0 && self.can_go_on(flow))
+    }
+
+    /// Whether every stage has a replica.
+    fn can_go_on(&self, flow: &Flow<'_>) -> bool {
+        flow.stages.iter().all(|stage| self.slots[stage.clone()].iter().any(|slot| !slot.is_lost))
+    }
+
+    /// Whether a stream waits for others that take turns with it.
+    fn is_ahead(&self, index: usize) -> bool {
+        let others = self.flows.iter().filter(|flow| flow.stream.takes_turns && flow.left > 0 && self.can_go_on(flow));
+        let least = others.map(Flow::rounds).fold(f64::INFINITY, f64::min);
+        self.flows[index].stream.takes_turns && self.flows[index].rounds() > least + MOST_AHEAD
+    }
+
+    /// A stream's frame is through.
+    pub(crate) fn is_through(&mut self, stream: usize, frame: usize) {
+        let flow = &mut self.flows[stream];
+        flow.ends[frame] = Some(self.now);
+        if frame < flow.stream.frames {
+            flow.left -= 1;
+        }
+        if self.through == u64::MAX && self.flows.iter().all(|flow| flow.left == 0) {
+            self.through = self.now;
+        }
+    }
+
+    /// Gives a stream's frames to whoever is free, and those of streams that waited for it.
     pub(crate) fn feed(&mut self, index: usize) {
+        let mut hungry = vec![index];
+        while let Some(index) = hungry.pop() {
+            let before = self.flows[index].next_frame;
+            self.feed_stages(index);
+            let is_waited_for = self.flows[index].stream.takes_turns && self.flows[index].next_frame > before;
+            if is_waited_for {
+                hungry.extend(
+                    (0..self.flows.len()).filter(|&other| other != index && self.flows[other].stream.takes_turns),
+                );
+            }
+        }
+    }
+
+    /// Gives frames to whoever is free, the last stage first, until nobody can take or pass on another one.
+    fn feed_stages(&mut self, index: usize) {
         loop {
             let mut has_moved = false;
             for stage in (0..self.flows[index].stages.len()).rev() {
@@ -273,7 +323,14 @@ impl<'a> Simulator<'a> {
                     if own.frame.is_some() || own.blocked.is_some() || own.is_lost {
                         continue;
                     }
-                    let frame = if stage == 0 { flow.take(self.now) } else { flow.queues[stage].pop_front() };
+                    let frame = match stage {
+                        0 if self.is_ahead(index) => None,
+                        0 => {
+                            let goes_on = self.goes_on();
+                            self.flows[index].take(self.now, goes_on)
+                        }
+                        _ => self.flows[index].queues[stage].pop_front(),
+                    };
                     if let Some(frame) = frame {
                         self.begin(slot, frame);
                         has_moved = true;
@@ -298,7 +355,11 @@ impl<'a> Simulator<'a> {
         let Self { flows, slots, tracks, .. } = self;
         let result = |(flow, stages): (&mut Flow<'_>, &Vec<_>)| {
             let pairs = flow.starts.iter().zip(&flow.ends);
-            let frames = pairs.filter_map(|(&start, end)| Some((Nanoseconds(start), Nanoseconds((*end)?))));
+            // What began for the others' sake and ended after them was no longer among them.
+            let pairs = pairs
+                .enumerate()
+                .filter(|(frame, (_, end))| *frame < flow.stream.frames || end.is_some_and(|end| end <= self.through));
+            let frames = pairs.filter_map(|(_, (&start, end))| Some((Nanoseconds(start), Nanoseconds((*end)?))));
             Simulation {
                 frames: frames.collect(),
                 unfinished: flow.left,

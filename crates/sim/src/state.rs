@@ -166,8 +166,13 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Whether and which frame can start.
-    pub(crate) fn take(&mut self, now: u64) -> Option<usize> {
+    /// Rounds of frames that have started.
+    pub(crate) fn rounds(&self) -> f64 {
+        self.next_frame as f64 / self.stream.weight
+    }
+
+    /// Whether and which frame can start; frames beyond the stream's own only if it goes on for the others' sake.
+    pub(crate) fn take(&mut self, now: u64, goes_on: bool) -> Option<usize> {
         if let Some(frame) = self.returned.pop_front() {
             return Some(frame);
         }
@@ -176,8 +181,11 @@ impl<'a> Flow<'a> {
             Some(interval) => interval.0 * frame as u64,
             None => now,
         };
-        if frame >= self.stream.frames || arrival > now {
+        if frame >= self.stream.frames && !goes_on || arrival > now {
             return None;
+        }
+        if frame >= self.ends.len() {
+            self.ends.push(None);
         }
         self.next_frame += 1;
         self.starts.push(arrival);

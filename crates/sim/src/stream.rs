@@ -17,6 +17,10 @@ pub struct Stream<'a> {
     pub queue: usize,
     /// Time between the arrivals of frames, as from a camera; `None` if there is always another frame.
     pub interval: Option<Nanoseconds>,
+    /// Frames in a round: as many of this stream pass for each frame of a stream of weight 1. Above 0.
+    pub weight: f64,
+    /// Whether it lets the other streams that take turns keep up: it is never more than a round ahead of them.
+    pub takes_turns: bool,
     /// What the frames that are left flow through once a stage has lost all its replicas.
     pub fallback: Option<&'a Schedule>,
 }
@@ -24,6 +28,16 @@ pub struct Stream<'a> {
 impl<'a> Stream<'a> {
     /// Frames without pause, queues of one frame, and nothing to fall back on.
     pub fn new(schedule: &'a Schedule, graph: &'a Graph, table: &'a CostTable, frames: usize) -> Self {
-        Self { schedule, graph, table, frames, queue: 1, interval: None, fallback: None }
+        Self {
+            schedule,
+            graph,
+            table,
+            frames,
+            queue: 1,
+            interval: None,
+            weight: 1.0,
+            takes_turns: false,
+            fallback: None,
+        }
     }
 }

@@ -126,6 +126,48 @@ fn streams_on_cores_of_their_own_do_not_notice_each_other_and_others_take_turns(
     assert_eq!(end, Nanoseconds(2 * 40 * 10 * MILLISECOND), "the core never rests");
 }
 
+/// 10 ms a frame on the same core, three frames of the one for each of the other: 40 ms a round.
+#[test]
+fn streams_that_take_turns_keep_to_their_weights_and_are_measured_while_all_are_busy() {
+    let (graph, table) = (graph(), table(false));
+    let schedules = [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("B", 0)]])];
+    let stream = |index: usize, weight: f64, frames: usize, takes_turns: bool| Stream {
+        weight,
+        takes_turns,
+        ..Stream::new(&schedules[index], &graph, &table, frames)
+    };
+    let busy = Conditions { keeps_all_busy: true, ..Conditions::default() };
+    let turns = simulate_streams(&[stream(0, 3.0, 90, true), stream(1, 1.0, 30, true)], &busy).unwrap();
+    let periods = [period_milliseconds(&turns[0]), period_milliseconds(&turns[1])];
+    assert!((periods[0] / (40.0 / 3.0) - 1.0).abs() < 0.02 && (periods[1] / 40.0 - 1.0).abs() < 0.02, "{periods:?}");
+
+    // The one with few frames goes on, so that the other one never has the core for itself.
+    let uneven = [stream(0, 1.0, 200, false), stream(1, 1.0, 10, false)];
+    let together = simulate_streams(&uneven, &busy).unwrap();
+    assert_eq!((together[0].unfinished, together[1].unfinished), (0, 0));
+    assert!(together[0].frames.len() >= 200 && together[1].frames.len() >= 190, "{}", together[1].frames.len());
+    for simulation in &together {
+        assert!((period_milliseconds(simulation) - 20.0).abs() < 0.5, "{}", period_milliseconds(simulation));
+    }
+    let alone = simulate_streams(&uneven, &Conditions::default()).unwrap();
+    assert_eq!(alone[1].frames.len(), 10);
+    assert!(period_milliseconds(&alone[0]) < 11.0, "most of its frames have the core for themselves");
+    assert!(simulate_streams(&[stream(0, 0.0, 1, true)], &busy).is_err());
+}
+
+/// Nobody waits for a stream that can't go on, and nobody goes on for its sake.
+#[test]
+fn a_stream_that_lost_its_core_holds_nobody_up() {
+    let (graph, table) = (graph(), table(false));
+    let schedules = [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("s", 1)]])];
+    let stream = |index: usize| Stream { takes_turns: true, ..Stream::new(&schedules[index], &graph, &table, 20) };
+    let lost = Disturbance { at: Nanoseconds(95 * MILLISECOND), kind: DisturbanceKind::Lost(Unit::Core(CoreId(1))) };
+    let conditions = Conditions { keeps_all_busy: true, disturbances: vec![lost], ..Conditions::default() };
+    let both = simulate_streams(&[stream(0), stream(1)], &conditions).unwrap();
+    assert_eq!((both[0].frames.len(), both[0].unfinished), (20, 0));
+    assert!(both[1].unfinished > 0);
+}
+
 #[test]
 fn frames_of_a_camera_wait_for_nobody() {
     let (graph, table) = (graph(), table(false));

@@ -1,5 +1,5 @@
 use anyhow::{Context, Result};
-use millstream::{Network, Scheduled, Simulated, files, read_schedules, simulate};
+use millstream::{Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
 use millstream_schedule::{Evaluation, Schedule};
@@ -20,6 +20,9 @@ struct Report {
     /// Frames that never got through.
     unfinished: usize,
     predicted_period_seconds: f64,
+    /// Beside the other networks, as their schedules promise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promised_period_seconds: Option<f64>,
     simulated_period_seconds: f64,
     predicted_latency_seconds: f64,
     worst_latency_seconds: f64,
@@ -51,7 +54,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             if !reports.is_empty() {
                 output::line("");
             }
-            print(&own.network, &own.schedule, &evaluation, simulation);
+            print(&own.network, &own.schedule, &evaluation, simulation, loaded.len() > 1);
             print_energy(own, table, simulation)?;
         }
         reports.push(Report {
@@ -60,6 +63,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             frames: simulation.frames.len(),
             unfinished: simulation.unfinished,
             predicted_period_seconds: evaluation.period.seconds(),
+            promised_period_seconds: (loaded.len() > 1).then_some(own.expected_period_seconds),
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
             worst_latency_seconds: simulation.worst_latency().seconds(),
@@ -72,6 +76,13 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             [single] => output::json(single),
             several => output::json(&several),
         };
+    }
+    if loaded.len() > 1 {
+        let Rounds { simulated_hertz, promised_hertz } = Rounds::of(&loaded, &simulated);
+        let error = percent(simulated_hertz / promised_hertz - 1.0);
+        output::line(format!(
+            "\nRounds:     {simulated_hertz:.2} a second simulated, {promised_hertz:.2} promised ({error})"
+        ));
     }
     if let Some(first) = simulations.first() {
         for (at, label, factor) in first.speeds.iter().take(MOST_SPEEDS) {
@@ -105,7 +116,7 @@ fn print_energy(own: &Scheduled, table: &CostTable, simulation: &Simulation) -> 
     Ok(())
 }
 
-fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simulation: &Simulation) {
+fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simulation: &Simulation, is_of_set: bool) {
     output::line(format!("{}: {} frames through {schedule}, simulated\n", network.name(), simulation.frames.len()));
     let total = simulation.frames.iter().map(|(_, end)| end.seconds()).fold(0.0, f64::max);
     let mut table = Table::new([
@@ -132,9 +143,10 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
     output::line(table);
     let period = simulation.period_seconds();
     output::line(format!(
-        "\nThroughput: {:.1} frames/s simulated, {:.1} by the analytic evaluation ({} period)",
+        "\nThroughput: {:.1} frames/s simulated, {:.1} by the analytic evaluation{} ({} period)",
         1.0 / period,
         evaluation.throughput_hertz(),
+        if is_of_set { " of it alone" } else { "" },
         percent(period / evaluation.period.seconds() - 1.0)
     ));
     output::line(format!(

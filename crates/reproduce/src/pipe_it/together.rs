@@ -24,7 +24,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         .zip(&problems)
         .map(|((_, network), problem)| Tenant { name: network.name, problem, weight: 1.0, deadline: None })
         .collect();
-    let sharing = share(&tenants)?;
+    let sharing = share(&tenants, |turns| Some(turns.rounds_per_second))?;
     let alone = |search: &dyn Search| -> Result<Vec<Plan>, ReproduceError> {
         Ok(problems.iter().map(|problem| search.search(problem)).collect::<Result<_, _>>()?)
     };

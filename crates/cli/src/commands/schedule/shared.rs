@@ -1,8 +1,7 @@
 use anyhow::{Result, bail};
-use millstream::{Machine, Network, Objective, Share, files, plan_shared};
+use millstream::{Machine, Network, Objective, Share, Shared, files, plan_shared};
 use millstream_board::Board;
 use millstream_report::{Align, Table, milliseconds};
-use millstream_schedule::ScheduleSetDocument;
 
 use crate::arguments::ScheduleCommand;
 use crate::control::control;
@@ -26,7 +25,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     if command.json {
         output::json(&shared.document)?;
     } else {
-        print_shared(&shared.document, machine.board(), shared.other_rounds_per_second);
+        print_shared(&shared, machine.board());
     }
     output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
     Ok(())
@@ -51,7 +50,8 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
     Ok(())
 }
 
-fn print_shared(document: &ScheduleSetDocument, board: &Board, other: Option<f64>) {
+fn print_shared(shared: &Shared, board: &Board) {
+    let document = &shared.document;
     let how = if document.takes_turns { "in turn on the same processors" } else { "each on processors of its own" };
     output::line(format!("{} networks on {}, {how}\n", document.networks.len(), board.name()));
     let mut table = Table::new([
@@ -83,8 +83,20 @@ fn print_shared(document: &ScheduleSetDocument, board: &Board, other: Option<f64
     output::line(table);
     let rounds = document.rounds_per_second;
     output::line(format!("\nPredicted: {rounds:.2} rounds of frames a second."));
-    if let Some(other) = other {
+    if let Some(other) = shared.other_rounds_per_second {
         let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
-        output::line(format!("{how} there would be {other:.2}: this is {:.2} times as many.", rounds / other));
+        let outcome = match other > rounds {
+            true => "but deadlines would be missed".to_owned(),
+            false => format!("this is {:.2} times as many", rounds / other),
+        };
+        output::line(format!("{how} there would be {other:.2}: {outcome}."));
+    }
+    for (own, latency) in document.networks.iter().zip(shared.simulated_latencies.iter().flatten()) {
+        if own.deadline_seconds.is_some() {
+            let (name, longest) = (&own.schedule.model.name, milliseconds(latency.as_secs_f64()));
+            output::line(format!(
+                "Frames of {name} take {longest} ms at most in a simulation, others' turns included."
+            ));
+        }
     }
 }
