@@ -1,9 +1,9 @@
 //! From costs to plans: the search, and what is chosen from its front.
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::CostTable;
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
-    Nanojoules, Objective, Plan, Problem, best_period, choose, energy_front, pareto_front, teams_of,
+    Nanojoules, Objective, Plan, Problem, ThroughputBound, best_period, choose, energy_front, pareto_front, teams_of,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
@@ -22,8 +22,11 @@ pub struct Plans {
     pub front: Vec<Plan>,
     /// The costs that were searched on.
     pub table: CostTable,
-    /// Shortest period that the search can find under these costs.
-    pub lower_bound_seconds: f64,
+    /// What no schedule on the board goes below under these costs.
+    pub bound: ThroughputBound,
+    /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact.
+    /// `None` if some stage needs several.
+    pub best_on_single_processors: Option<Nanoseconds>,
     /// What was asked for.
     pub aim: Aim,
     pub(crate) lessons: Lessons,
@@ -74,7 +77,8 @@ impl Plans {
     ) -> Result<Self, Error> {
         let mut problem = Problem::with_teams(network.graph(), network.chain(), board, table, &teams_of(board))?;
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
-        let lower_bound_seconds = best_period(&problem)?.period.seconds();
+        let bound = ThroughputBound::of(network.graph(), board, table);
+        let best_on_single_processors = best_period(&problem.clone().without_teams()).ok().map(|plan| plan.period);
 
         let mut plans = match aim.wants_energy {
             // Later on, what was tried may show that nothing keeps to the constraints.
@@ -87,7 +91,7 @@ impl Plans {
         lessons.tried.iter_mut().for_each(|plan| plan.energy = problem.energy(plan));
         plans.extend_from_slice(&lessons.tried);
         let front = if aim.wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
-        Ok(Self { front, lessons, problem, table: table.clone(), lower_bound_seconds, aim })
+        Ok(Self { front, lessons, problem, table: table.clone(), bound, best_on_single_processors, aim })
     }
 
     /// The plan for an objective: among those that were tried, if any were.
@@ -149,7 +153,7 @@ impl Plans {
         let predicted = Prediction {
             period_seconds: plan.period.seconds(),
             latency_seconds: plan.latency.seconds(),
-            lower_bound_period_seconds: self.lower_bound_seconds.min(plan.period.seconds()),
+            lower_bound_period_seconds: self.bound.period.seconds(),
             replica_seconds: replica_seconds.collect(),
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),

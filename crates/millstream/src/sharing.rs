@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_pipeline::{Objective, Problem, Sharing, Tenant, best_period, divide_processors, share, take_turns};
+use millstream_pipeline::{Objective, Problem, Sharing, Tenant, ThroughputBound, divide_processors, share, take_turns};
 use millstream_schedule::{Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
 use millstream_sim::{Conditions, Stream, simulate_streams};
 
@@ -102,7 +102,7 @@ pub fn plan_shared(
     let mut shared = Vec::with_capacity(networks.len());
     for (index, (network, share)) in networks.iter().zip(shares).enumerate() {
         let (schedule, table) = (&sharing.schedules[index], &tables[index]);
-        let lower_bound = best_period(&problems[index])?.period.seconds();
+        let lower_bound = ThroughputBound::of(network.graph(), board, table).period.seconds();
         let predicted = Prediction::new(&schedule.evaluate(network.graph(), table)?, lower_bound)
             .with_energy(schedule.energy(network.graph(), table)?);
         shared.push(SharedSchedule {

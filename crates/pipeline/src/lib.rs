@@ -3,8 +3,9 @@
 //! A [`Problem`] is a network's chain of blocks, a board's clusters, and a cost table. A stage is a contiguous range of
 //! blocks with one or more replicas, each a number of cores of one cluster or an accelerator; stages come in any order.
 //! [`best_period`] finds the schedule with the highest throughput, [`pareto_front`] every trade-off between period and
-//! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs:
-//! no pipeline of this kind has a shorter period than what [`best_period`] returns. [`Problem::with_teams`] adds stages whose processors
+//! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs
+//! and stages on one processor each, or replicas of it: none of these pipelines has a shorter period than what [`best_period`] returns.
+//! [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`] adds stages whose processors
 //! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
 //! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`Exact`].
 //!
@@ -60,6 +61,7 @@ mod sharing;
 mod stage_options;
 mod team;
 mod teams_of;
+mod throughput_bound;
 mod undominated;
 
 pub use constraints::Constraints;
@@ -79,3 +81,4 @@ pub use problem::Problem;
 pub use search::{Exact, Search};
 pub use sharing::{Sharing, Tenant, divide_processors, share, take_turns};
 pub use teams_of::teams_of;
+pub use throughput_bound::ThroughputBound;

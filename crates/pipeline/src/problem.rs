@@ -116,6 +116,13 @@ impl Problem {
         self
     }
 
+    /// The same without stages that several processors own together.
+    #[must_use]
+    pub fn without_teams(mut self) -> Self {
+        self.teams.clear();
+        self
+    }
+
     /// Multiplies all times of a team: what running a stage of its showed beyond the prediction.
     pub fn scale_team(&mut self, classes: &[ProcessorClass], factor: f64) {
         for (_, team) in self.teams.iter_mut().filter(|(_, team)| team.classes == classes) {

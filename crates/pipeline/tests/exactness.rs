@@ -11,7 +11,8 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Objective, PipeIt, PipelineError, Plan, PlannedStage, Problem, Search, best_period, choose, pareto_front,
+    Objective, PipeIt, PipelineError, Plan, PlannedStage, Problem, Search, ThroughputBound, best_period, choose,
+    pareto_front,
 };
 use proptest::prelude::*;
 use random_cases::{Case, cases, plans};
@@ -87,6 +88,8 @@ proptest! {
         };
         let plan = best_period(&problem).unwrap();
         prop_assert_eq!(plan.period, shortest);
+        let bound = ThroughputBound::of(&graph, &board, &table);
+        prop_assert!(bound.period <= shortest, "{bound:?} {shortest}");
         // The heuristic is never better, and what it finds can run.
         if let Ok(heuristic) = PipeIt.search(&problem) {
             let longest = all.iter().map(|point| point.0).max().unwrap();

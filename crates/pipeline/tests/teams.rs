@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel};
-use millstream_graph::Graph;
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
-use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period, pareto_front, teams_of};
+use millstream_pipeline::{
+    ParaPipe, Plan, Problem, Search, Strategy, ThroughputBound, best_period, pareto_front, teams_of,
+};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -72,12 +75,66 @@ fn plans_with_teams_are_what_evaluation_says() {
         }
         let latency = |front: &[millstream_pipeline::Plan]| front.iter().map(|plan| plan.latency).min().unwrap();
         assert!(latency(&front) <= latency(&pareto_front(&alone).unwrap()), "{name}");
+        let bound = ThroughputBound::of(graph, &board, &table).period;
+        assert!(bound <= best_period(&together).unwrap().period, "{name}: {bound}");
+        assert!(
+            bound.seconds() > 0.5 * best_period(&together).unwrap().period.seconds(),
+            "{name}: {bound} says little"
+        );
         assert!(best_period(&together).unwrap().period <= best_period(&alone).unwrap().period, "{name}");
         if name == "googlenet" {
             let fastest = front.first().unwrap();
             assert!(fastest.stages.iter().any(|stage| stage.is_team), "branches and channels are there to be shared");
         }
     }
+}
+
+/// Two cores and two GPUs, and three operators of which the second runs on cores only: teams of a core and a GPU pass a frame in 230 us,
+/// two of them every 115 us. No search here finds replicated teams, so no bound may be above them.
+#[test]
+fn the_bound_on_throughput_holds_for_what_no_search_finds() {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "pairs", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}],
+        "accelerators": [{"label": "G", "kind": "gpu"}, {"label": "H", "kind": "gpu"}]}"#;
+    let board = Board::from_json(text).unwrap();
+    let mut builder = GraphBuilder::new("chain");
+    let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([25]))).unwrap();
+    builder.input(value);
+    for index in 0..3 {
+        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([25]))).unwrap();
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        builder.operator(operator.reads([value]).makes([made])).unwrap();
+        value = made;
+    }
+    builder.output(value);
+    let graph = builder.build().unwrap();
+    let mut table = CostTable::new(3, board.processor_classes());
+    for processor in table.processors() {
+        let is_core = table.classes()[processor.index()].cluster == "B";
+        let microseconds = if is_core { [Some(2000), Some(10), Some(2000)] } else { [Some(200), None, Some(20)] };
+        for (operator, time) in microseconds.into_iter().enumerate() {
+            if let Some(time) = time {
+                table.set_time(processor, operator, Nanoseconds(1000 * time));
+            }
+        }
+    }
+    let team = |core: u32, accelerator: &str| {
+        let order = graph.order();
+        let core = Assignment { processor: Processor::new("B", [core]), operators: vec![order[1]] };
+        let operators = vec![order[0], order[2]];
+        Replica::new(vec![core, Assignment { processor: Processor::accelerator(accelerator), operators }])
+    };
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![team(0, "G"), team(1, "H")] }] };
+    schedule.validate(&graph, &board).unwrap();
+    let found = schedule.evaluate(&graph, &table).unwrap().period;
+    assert_eq!(found, Nanoseconds(115_000));
+
+    let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
+    let searched = best_period(&problem).unwrap().period;
+    assert!(searched > found, "then the search has become better, and this test can go: {searched}");
+    let bound = ThroughputBound::of(&graph, &board, &table).period;
+    // A core is worth a tenth of a GPU, which are 1/22 and 10/22 of all: (2000 + 10 + 200) us / 22.
+    assert!(bound <= Nanoseconds(100_454) && bound >= Nanoseconds(100_400), "{bound}");
 }
 
 #[test]

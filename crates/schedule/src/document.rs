@@ -75,7 +75,7 @@ pub struct Prediction {
     pub period_seconds: f64,
     /// Time of one frame through the pipeline.
     pub latency_seconds: f64,
-    /// No schedule of this kind has a shorter period under the same costs.
+    /// No schedule on the board has a shorter period under the same costs, however operators are placed, replicated or divided.
     pub lower_bound_period_seconds: f64,
     /// Per stage, the time of each replica for a frame.
     pub replica_seconds: Vec<Vec<f64>>,

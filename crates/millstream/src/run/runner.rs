@@ -7,6 +7,7 @@ use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_frames::Golden;
 use millstream_machine::PowerSensors;
+use millstream_pipeline::ThroughputBound;
 use millstream_runtime::{Engine, EngineOptions, TuningEvent};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
@@ -235,7 +236,7 @@ fn adapted(
     costs: &CostTable,
 ) -> Result<ScheduleDocument, Error> {
     let evaluation = schedule.evaluate(network.graph(), costs)?;
-    let lower_bound = before.predicted.lower_bound_period_seconds.min(evaluation.period.seconds());
+    let lower_bound = ThroughputBound::of(network.graph(), board, costs).period.seconds();
     let energy = schedule.energy(network.graph(), costs)?;
     let predicted = Prediction::new(&evaluation, lower_bound).with_energy(energy);
     Ok(document(schedule, predicted, "adaptive", before.objective, network, board))

@@ -11,7 +11,7 @@ pub(crate) use adaptive::adapt;
 use std::time::Duration;
 
 use millstream_cost::CostTable;
-use millstream_pipeline::{Objective, Problem, best_period};
+use millstream_pipeline::{Objective, Problem, ThroughputBound, best_period};
 use millstream_runtime::{EngineOptions, Goal, TuningPolicy};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 use millstream_tune::{
@@ -143,7 +143,7 @@ pub fn tune(
         }
     };
     let best = trials.iter().min_by_key(|(_, trial)| trial.period).cloned().ok_or(Error::Interrupted)?;
-    let document = search.document(&best, exact.1)?;
+    let document = search.document(&best)?;
     Ok(Tuned { trials, best, document, lower_bound_seconds: exact.1 })
 }
 
@@ -196,13 +196,14 @@ impl Search<'_> {
     }
 
     /// The file of the best schedule, with the times that its trial showed.
-    fn document(&self, best: &(Schedule, Trial), shortest_seconds: f64) -> Result<ScheduleDocument, Error> {
+    fn document(&self, best: &(Schedule, Trial)) -> Result<ScheduleDocument, Error> {
         let (schedule, trial) = best;
         let replica_seconds = replica_seconds(schedule, trial);
+        let bound = ThroughputBound::of(self.network.graph(), self.machine.board(), self.table);
         let prediction = Prediction {
             period_seconds: trial.period.seconds(),
             latency_seconds: replica_seconds.iter().map(|times| times.iter().copied().fold(0.0, f64::max)).sum(),
-            lower_bound_period_seconds: shortest_seconds.min(trial.period.seconds()),
+            lower_bound_period_seconds: bound.period.seconds(),
             replica_seconds,
             joules_per_frame: None,
             watts: None,

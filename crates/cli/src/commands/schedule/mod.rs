@@ -3,10 +3,9 @@ mod shared;
 use anyhow::Result;
 use millstream::{Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks};
 use millstream_board::Board;
-use millstream_cost::CostTable;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{FrontRow, channel_split_table, front_table, milliseconds, stage_rows, stage_table};
-use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
+use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
@@ -87,7 +86,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
             print_clocks(network, machine.board(), front);
         }
         let schedule = plans.problem.schedule(&chosen);
-        print(network, machine.board(), &front, &schedule, &document, &plans.table);
+        print(network, machine.board(), &front, &schedule, &document, &plans);
     }
     let point = |row: FrontRow| Point {
         configuration: row.configuration,
@@ -130,7 +129,7 @@ fn print(
     front: &[FrontRow],
     schedule: &Schedule,
     document: &ScheduleDocument,
-    costs: &CostTable,
+    plans: &Plans,
 ) {
     let graph = network.graph();
     output::line(format!(
@@ -153,23 +152,38 @@ fn print(
         output::line(format!("Clocks: {}\n", clocks_text(&document.clocks)));
     }
     output::line(stage_table(&stage_rows(schedule, document, network.graph())));
-    if let Some(table) = channel_split_table(schedule, graph, costs) {
+    if let Some(table) = channel_split_table(schedule, graph, &plans.table) {
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
         output::line(table);
     }
     output::line(format!(
-        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms. No pipeline of this kind has a period below {} ms.",
+        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms.",
         1.0 / predicted.period_seconds,
         milliseconds(predicted.period_seconds),
         milliseconds(predicted.latency_seconds),
-        milliseconds(predicted.lower_bound_period_seconds)
     ));
+    output::line(format!("Bound:     {}", bound_text(predicted, plans)));
     if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         output::line(format!(
             "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
             1.0 / joules
         ));
     }
+}
+
+/// What is proven by the costs, and of what.
+fn bound_text(predicted: &Prediction, plans: &Plans) -> String {
+    let (period, bound) = (predicted.period_seconds, predicted.lower_bound_period_seconds);
+    let gap = match period >= bound {
+        true => format!("this one is at most {:.1} % above the best", 100.0 * (period / bound.max(1e-12) - 1.0)),
+        // The bound holds by the costs, whatever a trial showed.
+        false => format!("measured {:.1} % below it: the profile is out of date", 100.0 * (1.0 - period / bound)),
+    };
+    let single = plans.best_on_single_processors.map_or(String::new(), |best| {
+        let best = milliseconds(best.seconds());
+        format!("\n           {best} ms is the best of stages on one processor each, or replicas of it (exact).")
+    });
+    format!("no schedule by these costs has a period below {} ms; {gap}.{single}", milliseconds(bound))
 }
 
 /// The front over all clocks.

@@ -1,0 +1,178 @@
+//! What no schedule can beat, however it is made.
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::Graph;
+
+/// Steps in which clusters become dearer, and how much in the first.
+const PRICE_STEPS: usize = 2000;
+const PRICE_RATE: f64 = 0.5;
+/// Rounds over all pairs of clusters.
+const ROUNDS: usize = 40;
+/// Steps of the search for the best exchange of weight between two clusters.
+const STEPS: usize = 60;
+
+/// A period that no schedule on a board goes below by given costs: whatever the stages, replicas and teams, on any sets of cores, with
+/// operators whole or divided by output channels.
+///
+/// A cluster gives `n` core-seconds a second. An operator takes the least that it takes on any number of the cluster's cores, times that
+/// number. With weights for the clusters' core-seconds, a frame takes at least the sum over the operators of their cheapest cluster, and
+/// no more than the weights of all cores together are there in a second: the linear program of spreading operators over clusters has this
+/// as its dual, and any weights give a bound. Transfers count as free.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThroughputBound {
+    /// No schedule passes frames more often.
+    pub period: Nanoseconds,
+    /// What a core-second of each cluster, or a second of each accelerator, is worth, by label; all cores together are worth 1.
+    pub weights: Vec<(String, f64)>,
+}
+
+impl ThroughputBound {
+    /// The highest bound that was found. A cluster that the table knows nothing of does not count.
+    pub fn of(graph: &Graph, board: &Board, table: &CostTable) -> Self {
+        let clusters = board.clusters().iter().map(|cluster| (cluster.label.clone(), cluster.cores.len()));
+        let accelerators = board.accelerators().iter().map(|accelerator| (accelerator.label.clone(), 1));
+        let units: Vec<(String, usize)> = clusters.chain(accelerators).collect();
+        let demands = Demands {
+            counts: units.iter().map(|(_, count)| *count as f64).collect(),
+            operators: (0..graph.operators().len())
+                .map(|operator| units.iter().map(|unit| core_seconds(unit, operator, table)).collect())
+                .collect(),
+        };
+        let weights = demands.best_weights();
+        // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together; and rounding here must not
+        // lift the bound above the true one.
+        let divided = graph.operator_ids().filter(|&id| graph.channel_units(id).is_some()).count();
+        let seconds = demands.bound(&weights) * (1.0 - 1e-9) - 0.5e-9 * divided as f64;
+        let labels = units.into_iter().map(|(label, _)| label);
+        Self { period: Nanoseconds((seconds * 1e9).max(0.0) as u64), weights: labels.zip(weights).collect() }
+    }
+}
+
+/// The least core-seconds of an operator on a cluster; infinite where it can't run.
+fn core_seconds((label, count): &(String, usize), operator: usize, table: &CostTable) -> f64 {
+    let of_count = |count: usize| {
+        let class = ProcessorClass { cluster: label.clone(), count };
+        let time = table.find(&class).and_then(|processor| table.time(processor, operator))?;
+        Some(count as f64 * time.seconds())
+    };
+    (1..=*count).filter_map(of_count).fold(f64::INFINITY, f64::min)
+}
+
+struct Demands {
+    /// Cores of each cluster.
+    counts: Vec<f64>,
+    /// Core-seconds per operator and cluster.
+    operators: Vec<Vec<f64>>,
+}
+
+impl Demands {
+    /// The least that a frame is worth.
+    fn bound(&self, weights: &[f64]) -> f64 {
+        let cheapest = |own: &Vec<f64>| {
+            let costs = own.iter().zip(weights).filter(|(seconds, _)| seconds.is_finite());
+            costs.map(|(seconds, weight)| seconds * weight).reduce(f64::min).unwrap_or(0.0)
+        };
+        self.operators.iter().map(cheapest).sum()
+    }
+
+    /// Weights that give a high bound. First the clusters that operators choose become dearer, step by step; then weight is moved between
+    /// two clusters as long as that helps. The bound is concave in the weights, so the best exchange is found by narrowing down.
+    fn best_weights(&self) -> Vec<f64> {
+        let mut weights = self.balanced_weights();
+        for _ in 0..ROUNDS {
+            let before = self.bound(&weights);
+            for from in 0..weights.len() {
+                for to in 0..from {
+                    weights = self.best_exchange(&weights, from, to);
+                }
+            }
+            if self.bound(&weights) <= before * (1.0 + 1e-7) {
+                break;
+            }
+        }
+        weights
+    }
+
+    /// The best of the weights that are met while the more loaded of the clusters become dearer (multiplicative weights).
+    fn balanced_weights(&self) -> Vec<f64> {
+        let mut shares = vec![1.0 / self.counts.len().max(1) as f64; self.counts.len()];
+        let mut best = self.weights_of(&shares);
+        for step in 0..PRICE_STEPS {
+            let loads = self.loads(&self.weights_of(&shares));
+            let highest = loads.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+            let rate = PRICE_RATE / (1.0 + step as f64).sqrt();
+            shares.iter_mut().zip(&loads).for_each(|(share, load)| *share *= (rate * load / highest).exp());
+            let all: f64 = shares.iter().sum();
+            shares.iter_mut().for_each(|share| *share /= all);
+            let weights = self.weights_of(&shares);
+            if self.bound(&weights) > self.bound(&best) {
+                best = weights;
+            }
+        }
+        best
+    }
+
+    /// What a core of each cluster is worth if all its cores have this share of everything.
+    fn weights_of(&self, shares: &[f64]) -> Vec<f64> {
+        shares.iter().zip(&self.counts).map(|(share, count)| share / count.max(1.0)).collect()
+    }
+
+    /// Time that each cluster works for a frame if every operator is where it is cheapest.
+    fn loads(&self, weights: &[f64]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.counts.len()];
+        for costs in &self.operators {
+            let of_unit = |unit: &usize| costs[*unit] * weights[*unit];
+            let usable = (0..costs.len()).filter(|&unit| costs[unit].is_finite());
+            if let Some(unit) = usable.min_by(|one, other| of_unit(one).total_cmp(&of_unit(other))) {
+                loads[unit] += costs[unit] / self.counts[unit].max(1.0);
+            }
+        }
+        loads
+    }
+
+    /// The best division between two clusters of the worth that they have together.
+    fn best_exchange(&self, weights: &[f64], from: usize, to: usize) -> Vec<f64> {
+        let worth = weights[from] * self.counts[from] + weights[to] * self.counts[to];
+        let divided = |share: f64| {
+            let mut divided = weights.to_vec();
+            divided[from] = share * worth / self.counts[from].max(1.0);
+            divided[to] = (1.0 - share) * worth / self.counts[to].max(1.0);
+            divided
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..STEPS {
+            let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+            match self.bound(&divided(left)) < self.bound(&divided(right)) {
+                true => low = left,
+                false => high = right,
+            }
+        }
+        let found = divided((low + high) / 2.0);
+        if self.bound(&found) > self.bound(weights) { found } else { weights.to_vec() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two processors of which each is good at one of two operators: a frame needs a second of each.
+    #[test]
+    fn weights_find_what_each_is_good_at() {
+        let demands = Demands { counts: vec![1.0, 1.0], operators: vec![vec![1.0, 9.0], vec![9.0, 1.0]] };
+        assert!((demands.bound(&demands.best_weights()) - 1.0).abs() < 1e-6);
+        // Four slow cores do as much as two fast ones.
+        let demands = Demands { counts: vec![2.0, 4.0], operators: vec![vec![1.0, 2.0]; 6] };
+        assert!((demands.bound(&demands.best_weights()) - 6.0 / 4.0).abs() < 1e-6);
+        // Two that are alike must become dearer together, until a core is worth a tenth of them: 1/22, as there are two of each.
+        let demands = Demands {
+            counts: vec![2.0, 1.0, 1.0],
+            operators: vec![vec![20.0, 2.0, 2.0], vec![0.1, f64::INFINITY, f64::INFINITY], vec![20.0, 0.2, 0.2]],
+        };
+        assert!((demands.bound(&demands.best_weights()) - (20.0 + 0.1 + 2.0) / 22.0).abs() < 1e-3);
+        // What only one can do bounds the rest.
+        let demands = Demands { counts: vec![1.0, 1.0], operators: vec![vec![5.0, f64::INFINITY], vec![1.0, 1.0]] };
+        assert!((demands.bound(&demands.best_weights()) - 5.0).abs() < 1e-6);
+    }
+}
