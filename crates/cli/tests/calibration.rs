@@ -106,6 +106,16 @@ fn energy_is_an_objective_with_clocks_and_limits() {
     assert!(message.contains("no pipeline draws 0.01 W or less: the least that can be reached is"), "{message}");
     let message = workplace.fail(&with_board(&["schedule", "--objective", "energy"], &board("rk3588")));
     assert!(message.contains("the power of B1 is not known"), "{message}");
+    // What is planned without memory bandwidth misses its limits with it, and the simulation says so.
+    workplace.succeed(&with_board(&["schedule", "--min-throughput", "62", "--margin", "10%"], &vim));
+    let kept = workplace.succeed(&with_board(&["simulate", "--frames", "200"], &vim));
+    let missed = workplace.succeed(&with_board(&["simulate", "--memory", "--frames", "200"], &vim));
+    assert!(
+        !kept.contains("Missed:") && missed.contains("% under the 62.00 frames/s that it was planned for"),
+        "{missed}"
+    );
+    let message = workplace.fail(&with_board(&["schedule", "--min-throughput", "68", "--margin", "10%"], &vim));
+    assert!(message.contains("with a margin of 10.0 %: no pipeline has a period of 13.369 ms or less"), "{message}");
     // A schedule with clocks is simulated at these clocks.
     workplace.succeed(&with_board(&["schedule", "--objective", "energy", "--min-throughput", "20", "--clocks"], &vim));
     let simulated: Value =

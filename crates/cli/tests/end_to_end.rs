@@ -103,6 +103,39 @@ fn compare_shows_every_contender() {
 }
 
 #[test]
+fn a_run_says_what_it_misses_of_what_it_was_planned_for() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let limits = ["--max-latency", "10s", "--min-throughput", "0.1", "--margin", "10%"];
+    workplace.succeed(&[&["schedule", "--model", "small.onnx"], &limits[..]].concat());
+    let mut document = json(&text(&workplace.path("schedule.json")));
+    let stated = serde_json::json!({"max_latency_seconds": 10.0, "min_throughput_hertz": 0.1, "margin": 0.1});
+    assert_eq!(document["constraints"], stated);
+    let shown = workplace.succeed(&["run", "--frames", "10"]);
+    assert!(!shown.contains("Missed:"), "{shown}");
+
+    document["constraints"]["max_latency_seconds"] = serde_json::json!(1e-9);
+    document["constraints"]["min_throughput_hertz"] = serde_json::json!(1e9);
+    workplace.write("strict.json", document.to_string());
+    let shown = workplace.succeed(&["run", "--schedule", "strict.json", "--frames", "10"]);
+    assert!(shown.contains("Missed:     latency ") && shown.contains("Missed:     throughput "), "{shown}");
+    let report = json(&workplace.succeed(&["run", "--schedule", "strict.json", "--frames", "10", "--json"]));
+    let missed = report["networks"][0]["missed_constraints"].as_array().unwrap();
+    assert_eq!(missed.iter().map(|own| &own["what"]).collect::<Vec<_>>(), ["latency", "throughput"]);
+    // The rate of a camera says nothing of what the pipeline could do.
+    let camera = ["run", "--schedule", "strict.json", "--frames", "10", "--frame-rate", "200"];
+    let shown = workplace.succeed(&camera);
+    assert!(shown.contains("Missed:     latency ") && !shown.contains("Missed:     throughput "), "{shown}");
+
+    document["constraints"]["max_watts"] = serde_json::json!(-2.0);
+    workplace.write("wrong.json", document.to_string());
+    let message = workplace.fail(&["run", "--schedule", "wrong.json"]);
+    assert!(message.contains("wrong.json: constraints.max_watts: is -2"), "{message}");
+    let message = workplace.fail(&["schedule", "--model", "small.onnx", "--margin", "10%"]);
+    assert!(message.contains("a margin is one to a limit"), "{message}");
+}
+
+#[test]
 fn two_networks_run_at_once() {
     let workplace = Workplace::new();
     small_model(&workplace);

@@ -1,4 +1,6 @@
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::{Constraints, Objective};
+use millstream_schedule::StatedConstraints;
 
 /// What a schedule should be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -7,6 +9,8 @@ pub struct Aim {
     pub objective: Objective,
     /// What it must keep to.
     pub constraints: Constraints,
+    /// By what part predictions must be better than each of the constraints, for what predictions do not know: 0.1 for a tenth.
+    pub margin: f64,
     /// Whether plans are wanted that cost little energy, even if they are neither fast nor quick.
     pub wants_energy: bool,
 }
@@ -14,13 +18,45 @@ pub struct Aim {
 impl Aim {
     /// The best schedule for an objective.
     pub fn best(objective: Objective) -> Self {
-        Self { objective, constraints: Constraints::default(), wants_energy: objective == Objective::Energy }
+        let wants_energy = objective == Objective::Energy;
+        Self { objective, constraints: Constraints::default(), margin: 0.0, wants_energy }
     }
 
     /// The same within constraints.
     #[must_use]
     pub fn within(self, constraints: Constraints) -> Self {
         Self { constraints, wants_energy: self.wants_energy || constraints.max_watts.is_some(), ..self }
+    }
+
+    /// The same with a margin to the constraints; a negative one counts as none.
+    #[must_use]
+    pub fn with_margin(self, margin: f64) -> Self {
+        Self { margin: margin.max(0.0), ..self }
+    }
+
+    /// What predictions must keep to: the constraints with their margin.
+    pub(crate) fn limits(&self) -> Constraints {
+        if self.margin == 0.0 {
+            return self.constraints;
+        }
+        let tightened = |most: f64| most / (1.0 + self.margin);
+        let shorter = |most: Nanoseconds| Nanoseconds::from_seconds(tightened(most.seconds()));
+        Constraints {
+            max_latency: self.constraints.max_latency.map(shorter),
+            max_period: self.constraints.max_period.map(shorter),
+            max_watts: self.constraints.max_watts.map(tightened),
+        }
+    }
+
+    /// The constraints as they stand in files.
+    pub(crate) fn stated(&self) -> StatedConstraints {
+        let Constraints { max_latency, max_period, max_watts } = self.constraints;
+        StatedConstraints {
+            max_latency_seconds: max_latency.map(Nanoseconds::seconds),
+            min_throughput_hertz: max_period.map(|period| 1.0 / period.seconds().max(1e-9)),
+            max_watts,
+            margin: self.margin,
+        }
     }
 }
 

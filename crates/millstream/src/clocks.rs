@@ -23,7 +23,7 @@ pub fn choose_clocks(
 ) -> Result<(Clocks, Vec<ClockedPlan>), Error> {
     let combinations = clock_combinations(board, MOST_POINTS);
     let ground = (&**network.graph(), network.chain(), board, table);
-    let front = clocked_front(ground, &combinations, &aim.constraints, ENERGY_TOLERANCE)?;
+    let front = clocked_front(ground, &combinations, &aim.limits(), ENERGY_TOLERANCE)?;
     let plans: Vec<&Plan> = front.iter().map(|own| &own.plan).collect();
     let best = choose(&plans, aim.objective).and_then(|index| front.get(index));
     Ok((best.map(|own| own.clocks.clone()).unwrap_or_default(), front))

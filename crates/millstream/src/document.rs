@@ -1,7 +1,9 @@
 use millstream_board::Board;
 use millstream_cost::Clocks;
 use millstream_pipeline::Objective;
-use millstream_schedule::{BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument};
+use millstream_schedule::{
+    BoardReference, Prediction, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule, ScheduleDocument, StatedConstraints,
+};
 
 use crate::{Network, provenance};
 
@@ -23,6 +25,7 @@ pub fn document(
         algorithm: algorithm.to_owned(),
         objective,
         configuration: schedule.to_string(),
+        constraints: StatedConstraints::default(),
         predicted,
         clocks: Clocks::new(),
         stages: schedule.to_stages(network.graph()),

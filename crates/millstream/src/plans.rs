@@ -63,7 +63,7 @@ impl Plans {
     /// [`Error::Pipeline`] if nothing keeps to the constraints.
     pub fn search(network: &Network, board: &Board, table: &CostTable, aim: Aim) -> Result<Self, Error> {
         let plans = Self::search_again(network, board, table, aim, Lessons::default())?;
-        plans.aim.constraints.among(&plans.front)?;
+        plans.aim.limits().among(&plans.front)?;
         Ok(plans)
     }
 
@@ -82,7 +82,7 @@ impl Plans {
 
         let mut plans = match aim.wants_energy {
             // Later on, what was tried may show that nothing keeps to the constraints.
-            true => energy_front(&problem, &aim.constraints, ENERGY_TOLERANCE)
+            true => energy_front(&problem, &aim.limits(), ENERGY_TOLERANCE)
                 .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
             false => pareto_front(&problem)?,
         };
@@ -105,7 +105,7 @@ impl Plans {
             return Ok(plan);
         }
         // What was tried may have turned out not to keep to the constraints.
-        self.aim.constraints.among(&self.front)?;
+        self.aim.limits().among(&self.front)?;
         Err(Error::Incomplete { what: "plan to choose from" })
     }
 
@@ -137,7 +137,8 @@ impl Plans {
 
     /// The plans that keep to the constraints.
     pub(crate) fn allowed<'a>(&self, plans: &'a [Plan]) -> Vec<&'a Plan> {
-        plans.iter().filter(|plan| self.aim.constraints.allow(plan)).collect()
+        let limits = self.aim.limits();
+        plans.iter().filter(|plan| limits.allow(plan)).collect()
     }
 
     /// The schedule of a plan, and its file.
@@ -159,6 +160,6 @@ impl Plans {
             watts: plan.watts(),
         };
         let document = document(&schedule, predicted, "exact", objective, network, board);
-        (schedule, document)
+        (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
 }

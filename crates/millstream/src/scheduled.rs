@@ -1,11 +1,15 @@
 use std::path::Path;
 
 use millstream_board::Board;
+use millstream_cost::CostTable;
 use millstream_onnx::ReadOptions;
-use millstream_schedule::{Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule};
+use millstream_schedule::{
+    Achieved, MissedConstraint, Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule,
+};
+use millstream_sim::Simulation;
 
 use crate::error::InFile;
-use crate::{Error, Network, files};
+use crate::{Error, Network, SimulateOptions, files};
 
 /// A network with a schedule that fits it and the board; one of a set whose networks share a board, often the only one.
 pub struct Scheduled {
@@ -40,6 +44,25 @@ impl Scheduled {
             takes_turns: false,
             expected_period_seconds: document.predicted.period_seconds,
             document,
+        })
+    }
+}
+
+impl Scheduled {
+    /// Constraints that the schedule was planned for and that a simulation of it, by these costs, missed.
+    pub fn missed(
+        &self,
+        simulation: &Simulation,
+        table: &CostTable,
+        options: &SimulateOptions<'_>,
+    ) -> Vec<MissedConstraint> {
+        let period = simulation.period_seconds();
+        let joules = simulation.joules_per_frame(&self.schedule, table);
+        self.document.constraints.missed(&Achieved {
+            latency_seconds: simulation.worst_time_in_stages().seconds(),
+            // A camera's rate says nothing of what the pipeline could do.
+            period_seconds: Some(period).filter(|_| options.frame_rate_hertz.is_none()),
+            watts: joules.map(|joules| joules / period.max(1e-12)),
         })
     }
 }

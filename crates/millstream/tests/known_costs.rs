@@ -10,6 +10,7 @@ use millstream::{
     Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Network, Objective, PlanOn,
     ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
+use millstream_cost::Nanoseconds;
 
 fn fixture(kind: &str, board: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{kind}/{board}.json"))
@@ -54,6 +55,11 @@ fn objectives_and_constraints_are_kept() {
     let limits = Constraints { max_latency: Some(most.into()), ..Constraints::default() };
     let limited = planned(&Aim::default().within(limits)).unwrap();
     assert!(limited.plan.latency <= most.into() && limited.plan.period > throughput.plan.period);
+    assert_eq!(limited.document.constraints.max_latency_seconds, Some(Nanoseconds::from(most).seconds()));
+    let spare = planned(&Aim::default().within(limits).with_margin(0.05)).unwrap();
+    assert!(spare.plan.latency.seconds() * 1.05 <= most.as_secs_f64() * (1.0 + 1e-9));
+    assert_eq!(spare.document.constraints.margin, 0.05);
+    assert_eq!(spare.document.constraints.max_latency_seconds, limited.document.constraints.max_latency_seconds);
     let limits = Constraints { max_latency: Some(Duration::from_nanos(1).into()), ..Constraints::default() };
     assert!(matches!(planned(&Aim::default().within(limits)), Err(Error::Pipeline(_))));
 }

@@ -12,22 +12,28 @@
 
 mod bars;
 mod board;
+mod bound;
 mod channel_splits;
 mod duration;
 mod page;
 mod plan;
 mod plot;
+mod set_table;
+mod simulation_trace;
 mod stages;
 mod table;
 mod trace;
 
 pub use bars::BarChart;
 pub use board::board_table;
+pub use bound::bound_text;
 pub use channel_splits::channel_split_table;
 pub use duration::{milliseconds, percent};
 pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, front_table};
 pub use plot::{Axis, Marks, Plot, PlotError, Series};
+pub use set_table::set_table;
+pub use simulation_trace::simulation_trace;
 pub use stages::{MeasuredStage, StageRow, stage_rows, stage_table};
 pub use table::{Align, Table};
 pub use trace::{TraceEvent, chrome_trace};

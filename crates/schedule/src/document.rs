@@ -4,7 +4,9 @@ use millstream_graph::{Graph, OperatorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Assignment, ChannelSplit, Energy, Evaluation, Objective, Replica, Schedule, ScheduleError, Stage};
+use crate::{
+    Assignment, ChannelSplit, Energy, Evaluation, Objective, Replica, Schedule, ScheduleError, Stage, StatedConstraints,
+};
 
 /// The `format` of schedule files.
 pub const SCHEDULE_FORMAT: &str = "millstream-schedule";
@@ -31,6 +33,9 @@ pub struct ScheduleDocument {
     pub objective: Objective,
     /// Its stages in short, such as `B4-s2-s2`.
     pub configuration: String,
+    /// What it was planned to keep to, if there was anything.
+    #[serde(default, skip_serializing_if = "StatedConstraints::is_empty")]
+    pub constraints: StatedConstraints,
     /// What it should achieve.
     pub predicted: Prediction,
     /// Clock frequencies in hertz that clusters should have, by their labels; the highest for those that are not named.
@@ -193,6 +198,7 @@ impl ScheduleDocument {
                 board_fingerprint,
             });
         }
+        self.constraints.check()?;
         let schedule = from_stages(&self.stages, graph)?;
         schedule.validate(graph, board)?;
         Ok(schedule)

@@ -54,6 +54,14 @@ pub enum ScheduleError {
         /// The operator.
         operator: String,
     },
+    /// A constraint of a file makes no sense.
+    #[error("constraints.{field}: is {value}, which is no {} 0", if *.field == "margin" { "margin of at least" } else { "limit above" })]
+    Constraint {
+        /// Its field.
+        field: &'static str,
+        /// What stands there.
+        value: f64,
+    },
     /// A processor does not fit the board.
     #[error("stage {stage}: {source}")]
     Processor {

@@ -36,6 +36,7 @@
 //! Invariants: the rules by which operators run (self-timed execution, whole nanoseconds) are written once, in [`execution`], and
 //! everything that evaluates, validates, maps or simulates goes through them; this crate searches nothing and runs nothing.
 
+mod constraints;
 mod document;
 mod energy;
 mod error;
@@ -51,6 +52,7 @@ mod splits;
 mod tasks;
 mod validate;
 
+pub use constraints::{Achieved, Constrained, MissedConstraint, StatedConstraints};
 pub use document::{
     AssignmentDocument, BoardReference, ModelReference, Prediction, ReplicaDocument, SCHEDULE_FORMAT, SCHEDULE_VERSION,
     ScheduleDocument, SplitDocument, StageDocument,

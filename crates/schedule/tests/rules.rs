@@ -8,7 +8,7 @@ use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
-    ScheduleDocument, ScheduleError, Stage, replicated_period,
+    ScheduleDocument, ScheduleError, Stage, StatedConstraints, replicated_period,
 };
 
 /// A stem, two branches and a join; every value has 100 bytes.
@@ -188,6 +188,7 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
         algorithm: "exact".into(),
         objective: millstream_schedule::Objective::Throughput,
         configuration: schedule.to_string(),
+        constraints: StatedConstraints { max_watts: Some(2.0), margin: 0.1, ..StatedConstraints::default() },
         predicted: Prediction::new(&evaluation, 20e-9),
         stages: schedule.to_stages(&graph),
     };

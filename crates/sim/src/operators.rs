@@ -152,7 +152,8 @@ impl Simulator<'_> {
         let own = &mut self.slots[slot];
         let Some(frame) = own.frame.filter(|_| own.left == 0 && own.is_open) else { return };
         own.frame = None;
-        let stream = own.stream;
+        let (stream, served) = (own.stream, self.now - own.begun);
+        self.flows[stream].served[frame] += served;
         if own.stage + 1 < self.flows[stream].stages.len() {
             own.blocked = Some(frame);
         } else {

@@ -8,6 +8,8 @@ pub struct Simulation {
     /// When each frame entered the first stage, or arrived before it, and left the last one. Frames that never got through are
     /// left out.
     pub frames: Vec<(Nanoseconds, Nanoseconds)>,
+    /// How long stages worked on each of these frames; the rest of its time it waited in queues.
+    pub in_stages: Vec<Nanoseconds>,
     /// Frames that never got through, because a stage lost all its replicas and there was no other schedule.
     pub unfinished: usize,
     /// When the fallback took over.
@@ -66,6 +68,11 @@ impl Simulation {
             joules += table.power(table.find(&processor.class())?)?.idle_watts * total;
         }
         Some(joules / self.frames.len() as f64)
+    }
+
+    /// Longest time that stages worked on a frame, without its time in queues.
+    pub fn worst_time_in_stages(&self) -> Nanoseconds {
+        self.in_stages.iter().copied().max().unwrap_or_default()
     }
 
     /// Longest time of a frame from its start in the first stage until its end, queues included.

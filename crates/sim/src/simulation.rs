@@ -345,7 +345,7 @@ impl<'a> Simulator<'a> {
 
     fn begin(&mut self, slot: usize, frame: usize) {
         let own = &mut self.slots[slot];
-        own.begin(frame);
+        own.begin(frame, self.now);
         let (first, processors, hand_over) = (own.first, own.plan.tracks.len(), own.plan.hand_over);
         (first..first + processors).for_each(|track| self.has_worked(track, hand_over));
         self.schedule(hand_over, slot, Event::TakenOver);
@@ -359,9 +359,12 @@ impl<'a> Simulator<'a> {
             let pairs = pairs
                 .enumerate()
                 .filter(|(frame, (_, end))| *frame < flow.stream.frames || end.is_some_and(|end| end <= self.through));
-            let frames = pairs.filter_map(|(_, (&start, end))| Some((Nanoseconds(start), Nanoseconds((*end)?))));
+            let frames: Vec<_> = pairs
+                .filter_map(|(frame, (&start, end))| Some((frame, Nanoseconds(start), Nanoseconds((*end)?))))
+                .collect();
             Simulation {
-                frames: frames.collect(),
+                frames: frames.iter().map(|&(_, start, end)| (start, end)).collect(),
+                in_stages: frames.iter().map(|&(frame, ..)| Nanoseconds(flow.served[frame])).collect(),
                 unfinished: flow.left,
                 fell_back: flow.fell_back.map(Nanoseconds),
                 spans: std::mem::take(&mut flow.spans),

@@ -52,6 +52,8 @@ pub(crate) struct Slot {
     /// Number of the first of its processors.
     pub(crate) first: usize,
     pub(crate) frame: Option<usize>,
+    /// When it took the frame.
+    pub(crate) begun: u64,
     /// A frame that is done but can't go on yet.
     pub(crate) blocked: Option<usize>,
     pub(crate) epoch: u32,
@@ -76,6 +78,7 @@ impl Slot {
             replica,
             first,
             frame: None,
+            begun: 0,
             blocked: None,
             epoch: 0,
             is_lost: false,
@@ -89,8 +92,9 @@ impl Slot {
         }
     }
 
-    pub(crate) fn begin(&mut self, frame: usize) {
+    pub(crate) fn begin(&mut self, frame: usize, now: u64) {
         self.frame = Some(frame);
+        self.begun = now;
         self.is_open = false;
         self.left = self.plan.operators.len();
         self.missing.iter_mut().zip(&self.plan.operators).for_each(|(missing, operator)| *missing = operator.inputs);
@@ -145,6 +149,8 @@ pub(crate) struct Flow<'a> {
     pub(crate) next_frame: usize,
     pub(crate) starts: Vec<u64>,
     pub(crate) ends: Vec<Option<u64>>,
+    /// How long stages have worked on each frame.
+    pub(crate) served: Vec<u64>,
     pub(crate) left: usize,
     pub(crate) fell_back: Option<u64>,
     pub(crate) spans: Vec<Span>,
@@ -160,6 +166,7 @@ impl<'a> Flow<'a> {
             next_frame: 0,
             starts: Vec::with_capacity(stream.frames),
             ends: vec![None; stream.frames],
+            served: vec![0; stream.frames],
             left: stream.frames,
             fell_back: None,
             spans: Vec::new(),
@@ -186,6 +193,7 @@ impl<'a> Flow<'a> {
         }
         if frame >= self.ends.len() {
             self.ends.push(None);
+            self.served.push(0);
         }
         self.next_frame += 1;
         self.starts.push(arrival);

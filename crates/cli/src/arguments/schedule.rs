@@ -4,7 +4,7 @@ use clap::Args;
 use millstream::{Aim, Constraints, CostSource, Objective, PlanOn};
 use millstream_cost::Nanoseconds;
 
-use super::values::{parse_deadline, parse_rate, parse_watts, parse_weight};
+use super::values::{parse_deadline, parse_margin, parse_rate, parse_watts, parse_weight};
 use super::{BoardArguments, DimensionArguments, InputArguments, cost_source};
 use crate::duration::Budget;
 
@@ -40,6 +40,9 @@ pub(crate) struct ScheduleCommand {
     /// The most that the processors may draw on average
     #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
     pub(crate) max_power: Option<f64>,
+    /// How much better than these limits the prediction must be, such as 10%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_margin)]
+    pub(crate) margin: Option<f64>,
     /// Choose the clocks of clusters as well, among the operating points that the board file has
     #[arg(long)]
     pub(crate) clocks: bool,
@@ -79,6 +82,6 @@ impl ScheduleCommand {
             max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
             max_watts: self.max_power,
         };
-        Aim::best(self.objective).within(constraints)
+        Aim::best(self.objective).within(constraints).with_margin(self.margin.unwrap_or_default())
     }
 }

@@ -72,6 +72,14 @@ pub(super) fn parse_watts(text: &str) -> Result<f64, String> {
     watts.ok_or_else(|| format!("'{text}' is not a number of watts above 0"))
 }
 
+pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
+    let percent = percent.filter(|percent: &f64| (0.0..=1000.0).contains(percent));
+    percent
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("'{text}' is not a percentage from 0% to 1000%, such as 10%"))
+}
+
 pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
     let percent: Option<f64> = text.parse().ok().filter(|percent| (0.0..=200.0).contains(percent));
     percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))
@@ -99,5 +107,9 @@ mod tests {
         assert_eq!(parse_dimension("sequence=32,64"), Ok(("sequence".to_owned(), vec![32, 64])));
         assert!(parse_dimension("height=0").is_err() && parse_dimension("=1").is_err());
         assert!(parse_dimension("height=1,").is_err());
+        assert_eq!((parse_margin("10%"), parse_margin("0 %")), (Ok(0.1), Ok(0.0)));
+        for wrong in ["10", "-1%", "NaN%", "%", "2000%"] {
+            assert!(parse_margin(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,9 +1,9 @@
 use anyhow::{Context, Result};
 use millstream::{Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
-use millstream_report::{Align, Table, TraceEvent, chrome_trace, milliseconds, percent};
-use millstream_schedule::{Evaluation, Schedule};
-use millstream_sim::{Simulation, Span};
+use millstream_report::{Align, Table, milliseconds, percent, simulation_trace};
+use millstream_schedule::{Evaluation, MissedConstraint, Schedule};
+use millstream_sim::Simulation;
 use serde::Serialize;
 
 use crate::arguments::SimulateCommand;
@@ -26,6 +26,9 @@ struct Report {
     simulated_period_seconds: f64,
     predicted_latency_seconds: f64,
     worst_latency_seconds: f64,
+    /// Constraints that the schedule was planned for and that the simulation missed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missed_constraints: Vec<MissedConstraint>,
     /// If the power of all processors is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     joules_per_frame: Option<f64>,
@@ -38,24 +41,29 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     }
     let machine = command.scheduled.board.machine()?;
     let model = &command.scheduled.model;
-    let options = model.dimensions.read_options()?;
-    let loaded = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &options)?;
+    let dimensions = model.dimensions.read_options()?;
+    let loaded = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &dimensions)?;
     let context = || command.scheduled.schedule.display().to_string();
-    let simulated = simulate(&machine, &loaded, &command.options()).with_context(context)?;
+    let options = command.options();
+    let simulated = simulate(&machine, &loaded, &options).with_context(context)?;
     let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
     if let Some(path) = &command.trace {
-        files::write(path, &trace(&loaded, &simulations))?;
+        let networks = loaded.iter().zip(&simulations);
+        let networks = networks.map(|(own, simulation)| (&own.schedule, &**own.network.graph(), *simulation));
+        files::write(path, &simulation_trace(&networks.collect::<Vec<_>>()))?;
         output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
     }
     let mut reports = Vec::new();
     for (own, Simulated { simulation, table }) in loaded.iter().zip(&simulated) {
         let evaluation = own.schedule.evaluate(own.network.graph(), table)?;
+        let missed_constraints = own.missed(simulation, table, &options);
         if !command.json {
             if !reports.is_empty() {
                 output::line("");
             }
             print(&own.network, &own.schedule, &evaluation, simulation, loaded.len() > 1);
             print_energy(own, table, simulation)?;
+            missed_constraints.iter().for_each(|missed| output::line(format!("Missed:     {missed}")));
         }
         reports.push(Report {
             network: own.network.name().to_owned(),
@@ -66,6 +74,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             promised_period_seconds: (loaded.len() > 1).then_some(own.expected_period_seconds),
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
+            missed_constraints,
             worst_latency_seconds: simulation.worst_latency().seconds(),
             joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
             events: simulation.events,
@@ -154,36 +163,4 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
         milliseconds(simulation.worst_latency().seconds()),
         milliseconds(evaluation.latency.seconds())
     ));
-}
-
-/// The networks' tracks one after the other.
-fn trace(loaded: &[Scheduled], simulations: &[&Simulation]) -> String {
-    let mut tracks = Vec::new();
-    let mut events = Vec::new();
-    for (own, simulation) in loaded.iter().zip(simulations) {
-        let prefix = if loaded.len() > 1 { format!("{} ", own.network.name()) } else { String::new() };
-        let mut first_track = Vec::new();
-        for (index, stage) in own.schedule.stages.iter().enumerate() {
-            let mut of_stage = Vec::new();
-            for replica in &stage.replicas {
-                of_stage.push(tracks.len());
-                let names = replica.assignments.iter();
-                tracks.extend(names.map(|assignment| format!("{prefix}stage {} {}", index + 1, assignment.processor)));
-            }
-            first_track.push(of_stage);
-        }
-        let graph = own.network.graph();
-        let event = |span: &Span| {
-            Some(TraceEvent {
-                name: format!("frame {} {}", span.frame, graph.operator(span.operator).name),
-                track: first_track.get(span.stage)?.get(span.replica)? + span.processor,
-                start_microseconds: span.start.seconds() * 1e6,
-                duration_microseconds: (span.end - span.start).seconds() * 1e6,
-            })
-        };
-        // A fallback has other stages: its spans belong to no track.
-        let is_of_schedule = |span: &&Span| simulation.fell_back.is_none_or(|at| span.start < at);
-        events.extend(simulation.spans.iter().filter(is_of_schedule).filter_map(event));
-    }
-    chrome_trace(&tracks, &events)
 }

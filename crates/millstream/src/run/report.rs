@@ -3,6 +3,7 @@
 use std::fmt;
 
 use millstream_board::{Document, Provenance};
+use millstream_schedule::MissedConstraint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,9 @@ pub struct NetworkRun {
     /// Frames that took longer, those that were dropped included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
+    /// Constraints that the schedule was planned for and that the run missed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed_constraints: Vec<MissedConstraint>,
     /// By the machine's power sensors, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_joules_per_frame: Option<f64>,

@@ -239,7 +239,8 @@ fn adapted(
     let lower_bound = ThroughputBound::of(network.graph(), board, costs).period.seconds();
     let energy = schedule.energy(network.graph(), costs)?;
     let predicted = Prediction::new(&evaluation, lower_bound).with_energy(energy);
-    Ok(document(schedule, predicted, "adaptive", before.objective, network, board))
+    let adapted = document(schedule, predicted, "adaptive", before.objective, network, board);
+    Ok(ScheduleDocument { constraints: before.constraints, ..adapted })
 }
 
 #[cfg(all(test, feature = "ort"))]

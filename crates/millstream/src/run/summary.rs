@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millstream_runtime::{StageMetrics, TuningEvent, TuningEventKind};
-use millstream_schedule::{Schedule, ScheduleDocument};
+use millstream_schedule::{Achieved, Schedule, ScheduleDocument};
 
 use crate::run::report::{AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, StageReport};
 use crate::run::sink::{Sink, Taken};
@@ -39,7 +39,16 @@ impl Seen<'_> {
         let late = |deadline: f64| latencies.iter().filter(|latency| **latency > deadline).count() as u64;
         let missed_deadlines = deadline_seconds.map(|deadline| late(deadline) + sink.dropped);
 
+        let measured_latency_seconds = self.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum();
+        let achieved = Achieved {
+            latency_seconds: measured_latency_seconds,
+            // A camera's rate says nothing of what the pipeline could do.
+            period_seconds: measured_period_seconds.filter(|_| options.camera.is_none()),
+            watts: self.watts,
+        };
+
         NetworkRun {
+            missed_constraints: document.constraints.missed(&achieved),
             network: network.name().to_owned(),
             dimensions: network.reference().dimensions,
             configuration: document.configuration.clone(),
@@ -51,7 +60,7 @@ impl Seen<'_> {
             predicted_period_seconds: if is_adapted { document.predicted.period_seconds } else { expected_period },
             measured_period_seconds,
             predicted_latency_seconds: document.predicted.latency_seconds,
-            measured_latency_seconds: self.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum(),
+            measured_latency_seconds,
             deadline_seconds,
             missed_deadlines,
             measured_joules_per_frame: self.watts.zip(measured_period_seconds).map(|(watts, period)| watts * period),

@@ -79,6 +79,9 @@ fn print_rates(run: &NetworkRun) {
         let all = run.frames as u64 + run.dropped_frames;
         output::line(format!("Deadline:   {missed} of {all} frames missed {} ms", milliseconds(deadline)));
     }
+    for missed in &run.missed_constraints {
+        output::line(format!("Missed:     {missed}"));
+    }
     let energy = |joules: f64| format!("{joules:.3} J per frame ({:.2} frames/J)", 1.0 / joules);
     match (run.measured_joules_per_frame, run.predicted_joules_per_frame) {
         (Some(measured), Some(predicted)) => {

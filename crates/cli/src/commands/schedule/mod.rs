@@ -1,11 +1,14 @@
 mod shared;
 
-use anyhow::Result;
-use millstream::{Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks};
+use anyhow::{Context, Result, bail};
+use millstream::{Constraints, Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks};
 use millstream_board::Board;
+use millstream_cost::Nanoseconds;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
-use millstream_report::{FrontRow, channel_split_table, front_table, milliseconds, stage_rows, stage_table};
-use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
+use millstream_report::{
+    FrontRow, bound_text, channel_split_table, front_table, milliseconds, stage_rows, stage_table,
+};
+use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
@@ -30,6 +33,10 @@ struct Point {
 
 pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
+    let aim = command.aim();
+    if aim.margin > 0.0 && aim.constraints == Constraints::default() {
+        bail!("a margin is one to a limit: give --max-latency, --min-throughput or --max-power with it");
+    }
     let machine = command.board.machine()?;
     if command.models.len() > 1 {
         command.inputs.check_only_network(command.models.len())?;
@@ -76,8 +83,12 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         warn_of_unpredictable(network);
     }
     let planned = match command.clocks {
-        true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached))?,
-        false => plan(machine, network, &aim, command.on(), &control())?,
+        true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached)),
+        false => plan(machine, network, &aim, command.on(), &control()),
+    };
+    let planned = match aim.margin {
+        0.0 => planned?,
+        margin => planned.with_context(|| format!("with a margin of {:.1} %", 100.0 * margin))?,
     };
     let Planned { plans, plan: chosen, document, clocked_front } = planned;
     let front = front_rows(&plans, &chosen, command.objective);
@@ -162,28 +173,14 @@ fn print(
         milliseconds(predicted.period_seconds),
         milliseconds(predicted.latency_seconds),
     ));
-    output::line(format!("Bound:     {}", bound_text(predicted, plans)));
+    let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
+    output::line(format!("Bound:     {}", bound_text(predicted, single)));
     if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         output::line(format!(
             "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
             1.0 / joules
         ));
     }
-}
-
-/// What is proven by the costs, and of what.
-fn bound_text(predicted: &Prediction, plans: &Plans) -> String {
-    let (period, bound) = (predicted.period_seconds, predicted.lower_bound_period_seconds);
-    let gap = match period >= bound {
-        true => format!("this one is at most {:.1} % above the best", 100.0 * (period / bound.max(1e-12) - 1.0)),
-        // The bound holds by the costs, whatever a trial showed.
-        false => format!("measured {:.1} % below it: the profile is out of date", 100.0 * (1.0 - period / bound)),
-    };
-    let single = plans.best_on_single_processors.map_or(String::new(), |best| {
-        let best = milliseconds(best.seconds());
-        format!("\n           {best} ms is the best of stages on one processor each, or replicas of it (exact).")
-    });
-    format!("no schedule by these costs has a period below {} ms; {gap}.{single}", milliseconds(bound))
 }
 
 /// The front over all clocks.

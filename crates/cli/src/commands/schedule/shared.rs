@@ -1,7 +1,7 @@
 use anyhow::{Result, bail};
 use millstream::{Machine, Network, Objective, Share, Shared, files, plan_shared};
 use millstream_board::Board;
-use millstream_report::{Align, Table, milliseconds};
+use millstream_report::{milliseconds, set_table};
 
 use crate::arguments::ScheduleCommand;
 use crate::control::control;
@@ -54,33 +54,7 @@ fn print_shared(shared: &Shared, board: &Board) {
     let document = &shared.document;
     let how = if document.takes_turns { "in turn on the same processors" } else { "each on processors of its own" };
     output::line(format!("{} networks on {}, {how}\n", document.networks.len(), board.name()));
-    let mut table = Table::new([
-        ("network", Align::Left),
-        ("stages", Align::Left),
-        ("weight", Align::Right),
-        ("frames/s", Align::Right),
-        ("latency ms alone", Align::Right),
-        ("deadline ms", Align::Right),
-    ]);
-    for own in &document.networks {
-        let predicted = &own.schedule.predicted;
-        table.row([
-            own.schedule.model.name.clone(),
-            own.schedule.configuration.clone(),
-            own.weight.to_string(),
-            format!(
-                "{:.1}",
-                if document.takes_turns {
-                    own.weight * document.rounds_per_second
-                } else {
-                    1.0 / predicted.period_seconds
-                }
-            ),
-            milliseconds(predicted.latency_seconds),
-            own.deadline_seconds.map_or("-".to_owned(), milliseconds),
-        ]);
-    }
-    output::line(table);
+    output::line(set_table(document));
     let rounds = document.rounds_per_second;
     output::line(format!("\nPredicted: {rounds:.2} rounds of frames a second."));
     if let Some(other) = shared.other_rounds_per_second {

@@ -1,0 +1,34 @@
+use millstream_schedule::ScheduleSetDocument;
+
+use crate::{Align, Table, milliseconds};
+
+/// The networks of a file that share a board: stages, rates beside each other, and latencies alone.
+pub fn set_table(document: &ScheduleSetDocument) -> Table {
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("stages", Align::Left),
+        ("weight", Align::Right),
+        ("frames/s", Align::Right),
+        ("latency ms alone", Align::Right),
+        ("deadline ms", Align::Right),
+    ]);
+    for own in &document.networks {
+        let predicted = &own.schedule.predicted;
+        table.row([
+            own.schedule.model.name.clone(),
+            own.schedule.configuration.clone(),
+            own.weight.to_string(),
+            format!(
+                "{:.1}",
+                if document.takes_turns {
+                    own.weight * document.rounds_per_second
+                } else {
+                    1.0 / predicted.period_seconds
+                }
+            ),
+            milliseconds(predicted.latency_seconds),
+            own.deadline_seconds.map_or("-".to_owned(), milliseconds),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,159 @@
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ScheduleError;
+
+/// What a schedule was planned to keep to.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatedConstraints {
+    /// The longest time of a frame through the pipeline, waiting in queues left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_latency_seconds: Option<f64>,
+    /// The fewest frames per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_throughput_hertz: Option<f64>,
+    /// The highest mean power of the schedule's processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_watts: Option<f64>,
+    /// By what part the prediction had to be better than each of these.
+    #[serde(default)]
+    pub margin: f64,
+}
+
+/// What was seen of a schedule at work, or predicted of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Achieved {
+    /// Time of a frame through the pipeline, waiting in queues left out.
+    pub latency_seconds: f64,
+    /// Time between two frames, where always another one was there.
+    pub period_seconds: Option<f64>,
+    /// Mean power of the schedule's processors, where it is known.
+    pub watts: Option<f64>,
+}
+
+/// What a constraint limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Constrained {
+    /// [`StatedConstraints::max_latency_seconds`].
+    Latency,
+    /// [`StatedConstraints::min_throughput_hertz`].
+    Throughput,
+    /// [`StatedConstraints::max_watts`].
+    Power,
+}
+
+/// A constraint that was missed. Values are in seconds, hertz or watts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MissedConstraint {
+    /// Which one.
+    pub what: Constrained,
+    /// The limit.
+    pub limit: f64,
+    /// What it was instead.
+    pub achieved: f64,
+}
+
+impl MissedConstraint {
+    /// By what part of the limit it was missed.
+    pub fn excess(&self) -> f64 {
+        (self.achieved / self.limit - 1.0).abs()
+    }
+}
+
+impl fmt::Display for MissedConstraint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (limit, achieved, percent) = (self.limit, self.achieved, 100.0 * self.excess());
+        match self.what {
+            Constrained::Latency => {
+                write!(formatter, "latency {:.3} ms, {percent:.1} % over the {:.3} ms", 1e3 * achieved, 1e3 * limit)
+            }
+            Constrained::Throughput => {
+                write!(formatter, "throughput {achieved:.2} frames/s, {percent:.1} % under the {limit:.2} frames/s")
+            }
+            Constrained::Power => write!(formatter, "power {achieved:.3} W, {percent:.1} % over the {limit:.3} W"),
+        }
+        .and_then(|()| write!(formatter, " that it was planned for"))
+    }
+}
+
+impl StatedConstraints {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.max_latency_seconds.is_none() && self.min_throughput_hertz.is_none() && self.max_watts.is_none()
+    }
+
+    /// Which of them were missed.
+    pub fn missed(&self, achieved: &Achieved) -> Vec<MissedConstraint> {
+        // What can't be told from the limit in a file is none.
+        let is_more = |one: f64, other: f64| one > other * (1.0 + 1e-9);
+        let over = |what, limit: Option<f64>, achieved: Option<f64>| {
+            let (limit, achieved) = (limit?, achieved?);
+            is_more(achieved, limit).then_some(MissedConstraint { what, limit, achieved })
+        };
+        let throughput = || {
+            let (limit, achieved) = (self.min_throughput_hertz?, 1.0 / achieved.period_seconds?);
+            is_more(limit, achieved).then_some(MissedConstraint { what: Constrained::Throughput, limit, achieved })
+        };
+        let latency = over(Constrained::Latency, self.max_latency_seconds, Some(achieved.latency_seconds));
+        let power = over(Constrained::Power, self.max_watts, achieved.watts);
+        [latency, throughput(), power].into_iter().flatten().collect()
+    }
+
+    /// Whether every number makes sense.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Constraint`] with the field that does not.
+    pub(crate) fn check(&self) -> Result<(), ScheduleError> {
+        let limits = [
+            ("max_latency_seconds", self.max_latency_seconds),
+            ("min_throughput_hertz", self.min_throughput_hertz),
+            ("max_watts", self.max_watts),
+        ];
+        let wrong = limits.into_iter().find_map(|(field, value)| Some((field, value.filter(|value| *value <= 0.0)?)));
+        let margin = Some(("margin", self.margin)).filter(|(_, margin)| *margin < 0.0);
+        match wrong.or(margin) {
+            Some((field, value)) => Err(ScheduleError::Constraint { field, value }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missed_is_said_with_by_how_much() {
+        let stated = StatedConstraints {
+            max_latency_seconds: Some(0.04),
+            min_throughput_hertz: Some(30.0),
+            max_watts: Some(2.0),
+            margin: 0.1,
+        };
+        let good = Achieved { latency_seconds: 0.04, period_seconds: Some(1.0 / 30.0), watts: Some(2.0) };
+        assert_eq!(stated.missed(&good), []);
+        let unknown = Achieved { period_seconds: None, watts: None, ..good };
+        assert_eq!(stated.missed(&unknown), []);
+        let bad = Achieved { latency_seconds: 0.05, period_seconds: Some(0.04), watts: Some(2.2) };
+        let said: Vec<String> = stated.missed(&bad).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "latency 50.000 ms, 25.0 % over the 40.000 ms that it was planned for",
+                "throughput 25.00 frames/s, 16.7 % under the 30.00 frames/s that it was planned for",
+                "power 2.200 W, 10.0 % over the 2.000 W that it was planned for",
+            ]
+        );
+        assert_eq!(StatedConstraints::default().missed(&bad), []);
+        assert!(stated.check().is_ok());
+        let said = |stated: StatedConstraints| stated.check().map_err(|error| error.to_string());
+        let wrong = StatedConstraints { max_watts: Some(0.0), ..stated };
+        assert_eq!(said(wrong), Err("constraints.max_watts: is 0, which is no limit above 0".to_owned()));
+        assert!(StatedConstraints { margin: -0.1, ..stated }.check().is_err());
+    }
+}
