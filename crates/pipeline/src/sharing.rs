@@ -106,7 +106,7 @@ fn best_turns(tenants: &[Tenant<'_>], rounds_of_turns: &impl Fn(&Sharing) -> Opt
         let mut is_better = false;
         for (tenant, own) in options.iter().enumerate() {
             for at in 0..own.len() {
-                let Some((_, mut choice)) = best.clone() else { return None };
+                let (_, mut choice) = best.clone()?;
                 choice[tenant] = at;
                 is_better |= keep(choice, &mut best);
             }
