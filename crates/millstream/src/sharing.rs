@@ -58,14 +58,8 @@ pub fn plan_shared(
     on: PlanOn<'_>,
     control: &Control,
 ) -> Result<Shared, Error> {
+    check(networks, shares)?;
     let board = machine.board();
-    if networks.len() != shares.len() {
-        let (networks, shares) = (networks.len(), shares.len());
-        return Err(Error::Unfit(format!("there are {networks} networks and {shares} shares, one is needed for each")));
-    }
-    if let Some(share) = shares.iter().find(|share| !(share.weight.is_finite() && share.weight > 0.0)) {
-        return Err(Error::Unfit(format!("the weight {} is not a number above 0", share.weight)));
-    }
     let costs = |network: &Network| match on {
         PlanOn::Costs(costs) => costs.table(network, machine),
         PlanOn::ThisMachine => Ok(measured_costs(machine, network, false, control)?.0),
@@ -119,6 +113,18 @@ pub fn plan_shared(
         networks: shared,
     };
     Ok(Shared { document, other_rounds_per_second, simulated_latencies: latencies })
+}
+
+/// A share for each network, with a weight that is one.
+fn check(networks: &[Network], shares: &[Share]) -> Result<(), Error> {
+    if networks.len() != shares.len() {
+        let (networks, shares) = (networks.len(), shares.len());
+        return Err(Error::Unfit(format!("there are {networks} networks and {shares} shares, one is needed for each")));
+    }
+    if let Some(share) = shares.iter().find(|share| !(share.weight.is_finite() && share.weight > 0.0)) {
+        return Err(Error::Unfit(format!("the weight {} is not a number above 0", share.weight)));
+    }
+    Ok(())
 }
 
 /// What networks do that take turns, in a simulation.

@@ -29,6 +29,7 @@
 mod conditions;
 mod error;
 mod faults;
+mod feeding;
 mod heat;
 mod operators;
 mod plan;

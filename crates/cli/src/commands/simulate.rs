@@ -86,14 +86,20 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             several => output::json(&several),
         };
     }
+    print_together(&loaded, &simulated);
+    Ok(())
+}
+
+/// What holds for the whole board.
+fn print_together(loaded: &[Scheduled], simulated: &[Simulated]) {
     if loaded.len() > 1 {
-        let Rounds { simulated_hertz, promised_hertz } = Rounds::of(&loaded, &simulated);
+        let Rounds { simulated_hertz, promised_hertz } = Rounds::of(loaded, simulated);
         let error = percent(simulated_hertz / promised_hertz - 1.0);
         output::line(format!(
             "\nRounds:     {simulated_hertz:.2} a second simulated, {promised_hertz:.2} promised ({error})"
         ));
     }
-    if let Some(first) = simulations.first() {
+    if let Some(first) = simulated.first().map(|own| &own.simulation) {
         for (at, label, factor) in first.speeds.iter().take(MOST_SPEEDS) {
             output::line(format!("After {:.2} s: {label} at {:.0} % of its speed", at.seconds(), 100.0 * factor));
         }
@@ -101,7 +107,6 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             output::line(format!("and {} more changes of speed", first.speeds.len() - MOST_SPEEDS));
         }
     }
-    Ok(())
 }
 
 fn print_energy(own: &Scheduled, table: &CostTable, simulation: &Simulation) -> Result<()> {

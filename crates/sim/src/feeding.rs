@@ -1,0 +1,99 @@
+//! Which frames start when.
+
+use crate::simulation::Simulator;
+use crate::state::{Event, Flow};
+
+/// Rounds that a stream may be ahead of the others that take turns with it, as in a run.
+const MOST_AHEAD: f64 = 1.0;
+
+impl Simulator<'_> {
+    /// Whether the streams go on for the sake of one that is not through, and can be.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.conditions.keeps_all_busy && self.flows.iter().any(|flow| flow.left > 0 && self.can_go_on(flow))
+    }
+
+    /// Whether every stage has a replica.
+    fn can_go_on(&self, flow: &Flow<'_>) -> bool {
+        flow.stages.iter().all(|stage| self.slots[stage.clone()].iter().any(|slot| !slot.is_lost))
+    }
+
+    /// Whether a stream waits for others that take turns with it.
+    fn is_ahead(&self, index: usize) -> bool {
+        let others = self.flows.iter().filter(|flow| flow.stream.takes_turns && flow.left > 0 && self.can_go_on(flow));
+        let least = others.map(Flow::rounds).fold(f64::INFINITY, f64::min);
+        self.flows[index].stream.takes_turns && self.flows[index].rounds() > least + MOST_AHEAD
+    }
+
+    /// A stream's frame is through.
+    pub(crate) fn is_through(&mut self, stream: usize, frame: usize) {
+        let flow = &mut self.flows[stream];
+        flow.ends[frame] = Some(self.now);
+        if frame < flow.stream.frames {
+            flow.left -= 1;
+        }
+        if self.through == u64::MAX && self.flows.iter().all(|flow| flow.left == 0) {
+            self.through = self.now;
+        }
+    }
+
+    /// Gives a stream's frames to whoever is free, and those of streams that waited for it.
+    pub(crate) fn feed(&mut self, index: usize) {
+        let mut hungry = vec![index];
+        while let Some(index) = hungry.pop() {
+            let before = self.flows[index].next_frame;
+            self.feed_stages(index);
+            let is_waited_for = self.flows[index].stream.takes_turns && self.flows[index].next_frame > before;
+            if is_waited_for {
+                hungry.extend(
+                    (0..self.flows.len()).filter(|&other| other != index && self.flows[other].stream.takes_turns),
+                );
+            }
+        }
+    }
+
+    /// Gives frames to whoever is free, the last stage first, until nobody can take or pass on another one.
+    fn feed_stages(&mut self, index: usize) {
+        loop {
+            let mut has_moved = false;
+            for stage in (0..self.flows[index].stages.len()).rev() {
+                for slot in self.flows[index].stages[stage].clone() {
+                    let flow = &mut self.flows[index];
+                    if let Some(frame) = self.slots[slot].blocked
+                        && flow.queues[stage + 1].len() < flow.stream.queue.max(1)
+                    {
+                        self.slots[slot].blocked = None;
+                        flow.queues[stage + 1].push_back(frame);
+                        has_moved = true;
+                    }
+                    let own = &self.slots[slot];
+                    if own.frame.is_some() || own.blocked.is_some() || own.is_lost {
+                        continue;
+                    }
+                    let frame = match stage {
+                        0 if self.is_ahead(index) => None,
+                        0 => {
+                            let goes_on = self.goes_on();
+                            self.flows[index].take(self.now, goes_on)
+                        }
+                        _ => self.flows[index].queues[stage].pop_front(),
+                    };
+                    if let Some(frame) = frame {
+                        self.begin(slot, frame);
+                        has_moved = true;
+                    }
+                }
+            }
+            if !has_moved {
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self, slot: usize, frame: usize) {
+        let own = &mut self.slots[slot];
+        own.begin(frame, self.now);
+        let (first, processors, hand_over) = (own.first, own.plan.tracks.len(), own.plan.hand_over);
+        (first..first + processors).for_each(|track| self.has_worked(track, hand_over));
+        self.schedule(hand_over, slot, Event::TakenOver);
+    }
+}
