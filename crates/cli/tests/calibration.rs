@@ -138,6 +138,7 @@ fn several_networks_are_scheduled_and_simulated_together() {
     workplace.succeed(&with_board(&[&both[..], &["--deadline", "resnet50=900ms"]].concat(), &hikey));
     let set = read(&workplace.path("schedule.json"));
     assert_eq!(set["format"], "millstream-schedule-set");
+    assert_eq!(set["takes_turns"], false);
     assert_eq!(set["networks"].as_array().unwrap().len(), 2);
     let simulated: Value =
         serde_json::from_str(&workplace.succeed(&with_board(&["simulate", "--json"], &hikey))).unwrap();

@@ -72,7 +72,7 @@ fn tuning_can_be_simulated() {
     let exact = simulate(&[]);
     let seconds = |field: &str| exact[field].as_f64().unwrap();
     assert_eq!(exact["trials"].as_array().unwrap().len(), 1);
-    assert!((seconds("period_seconds") / seconds("lower_bound_period_seconds") - 1.0).abs() < 0.05, "{exact}");
+    assert!((seconds("period_seconds") / seconds("best_on_single_processors_seconds") - 1.0).abs() < 0.05, "{exact}");
     let core = json(&workplace.succeed(&["board", "--json"]))["clusters"][0]["cores"][0]["id"].to_string();
     let slowed = simulate(&["--slow-core", &format!("{core}:4")]);
     assert!(slowed["period_seconds"].as_f64().unwrap() > 1.1 * seconds("period_seconds"), "{slowed}");

@@ -34,7 +34,7 @@ pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, cloc
 fn search_with(problem: &Problem, found: &mut Found, most_steps: u64, most_states: usize, clock: &Clock<'_>) -> bool {
     // Values and processors are named by bytes where states are remembered.
     let is_small = |number: usize| number <= usize::from(u8::MAX);
-    let has_few_values = problem.edges().iter().all(|edge| is_small(edge.value()));
+    let has_few_values = problem.edges().iter().all(|edge| is_small((edge.value() + 1) * problem.processors()));
     if problem.len() > MOST_NODES || !has_few_values || !is_small(problem.processors()) {
         return false;
     }
@@ -272,7 +272,9 @@ impl Search<'_> {
             return true;
         }
         if self.remembered < self.most_states {
+            let before = entry.len();
             entry.retain(|old| !moments.iter().zip(old).all(|(new, old)| new <= old));
+            self.remembered -= before - entry.len();
             entry.push(moments);
             self.remembered += 1;
         }

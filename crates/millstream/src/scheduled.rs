@@ -61,7 +61,7 @@ impl Scheduled {
         self.document.constraints.missed(&Achieved {
             latency_seconds: simulation.worst_time_in_stages().seconds(),
             // A camera's rate says nothing of what the pipeline could do.
-            period_seconds: Some(period).filter(|_| options.frame_rate_hertz.is_none()),
+            period_seconds: Some(period).filter(|_| options.frame_rate_hertz.is_none() && simulation.frames.len() > 1),
             watts: joules.map(|joules| joules / period.max(1e-12)),
         })
     }

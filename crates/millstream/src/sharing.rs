@@ -11,15 +11,18 @@ use crate::document::document;
 use crate::planning::{PlanOn, measured_costs};
 use crate::{Control, Error, Machine, Network};
 
-/// Rounds after which a simulation of networks that take turns has shown what frames wait for.
+/// Frames of the network with the fewest, after which a simulation of networks that take turns has shown what frames wait for.
 const SIMULATED_ROUNDS: f64 = 100.0;
+/// Weights may differ by so many times.
+const MOST_UNEVEN: f64 = 1000.0;
 
 /// What is wanted of one of several networks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
     /// Frames for each frame of a network with weight 1.
     pub weight: f64,
-    /// The longest that a frame may take.
+    /// The longest that a frame may take: where networks take turns, waiting for others included; with processors of its own, waiting
+    /// in queues left out.
     pub deadline: Option<Duration>,
 }
 
@@ -124,6 +127,11 @@ fn check(networks: &[Network], shares: &[Share]) -> Result<(), Error> {
     if let Some(share) = shares.iter().find(|share| !(share.weight.is_finite() && share.weight > 0.0)) {
         return Err(Error::Unfit(format!("the weight {} is not a number above 0", share.weight)));
     }
+    let weights = || shares.iter().map(|share| share.weight);
+    let uneven = weights().fold(0.0, f64::max) / weights().fold(f64::INFINITY, f64::min);
+    if uneven > MOST_UNEVEN {
+        return Err(Error::Unfit(format!("the weights differ by {uneven:.0} times, where {MOST_UNEVEN} is the most")));
+    }
     Ok(())
 }
 
@@ -140,6 +148,7 @@ fn simulate_turns(
     tables: &[CostTable],
     shares: &[Share],
 ) -> Result<Turns, Error> {
+    let least = shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
     let stream = |(index, share): (usize, &Share)| Stream {
         weight: share.weight,
         takes_turns: true,
@@ -147,7 +156,7 @@ fn simulate_turns(
             &sharing.schedules[index],
             networks[index].graph(),
             &tables[index],
-            (share.weight * SIMULATED_ROUNDS).ceil() as usize,
+            (share.weight / least * SIMULATED_ROUNDS).ceil() as usize,
         )
     };
     let streams: Vec<Stream<'_>> = shares.iter().enumerate().map(stream).collect();

@@ -10,6 +10,9 @@ use millstream_sim::{Conditions, Disturbance, DisturbanceKind, Simulation, Strea
 use crate::error::InFile;
 use crate::{CostSource, Error, Machine, Scheduled, files};
 
+/// More frames would fill the memory with what is known of each.
+const MOST_FRAMES: f64 = 1e7;
+
 /// How schedules are simulated.
 #[derive(Debug, Clone)]
 pub struct SimulateOptions<'a> {
@@ -81,6 +84,11 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
     }
     let fallback = options.fallback.map(|path| read_fallback(path, set, board)).transpose()?;
     let interval = options.frame_rate_hertz.map(|hertz| Nanoseconds::from_seconds(1.0 / hertz));
+    let frames = |own: &Scheduled| (f64::from(options.frames) * own.weight).round().max(1.0);
+    if let Some(own) = set.iter().find(|own| frames(own) > MOST_FRAMES) {
+        let (name, frames) = (own.network.name(), frames(own));
+        return Err(Error::Unfit(format!("{frames:.0} frames of {name} are too many; {MOST_FRAMES} is the most")));
+    }
     let streams: Vec<Stream<'_>> = set
         .iter()
         .zip(&tables)
@@ -88,7 +96,7 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
             schedule: &own.schedule,
             graph: own.network.graph(),
             table,
-            frames: (f64::from(options.frames) * own.weight).round().max(1.0) as usize,
+            frames: frames(own) as usize,
             queue: options.queue,
             interval,
             weight: own.weight,

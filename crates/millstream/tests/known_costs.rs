@@ -199,6 +199,7 @@ fn every_network_needs_a_share_with_a_weight() {
         Err(error) => error.to_string(),
     };
     assert!(refused(&[Share::default()]).contains("2 networks and 1 shares"));
+    assert!(refused(&[Share::default(), Share { weight: 1e6, deadline: None }]).contains("differ by 1000000 times"));
     assert!(refused(&[Share::default(), Share { weight: f64::NAN, deadline: None }]).contains("NaN"));
 }
 

@@ -51,7 +51,7 @@ fn scheduled(number: usize, control: &Control) -> (Machine, Scheduled) {
     (machine, scheduled)
 }
 
-/// The network's first operator on one core and the rest on another: segments that no plan of one or two stages has.
+/// The network's first operator on one core and the rest on another: segments that a plan has only if it cuts there.
 fn cut_behind_the_first(machine: &Machine, scheduled: &Scheduled) -> Option<Schedule> {
     let cluster = machine.board().clusters().iter().find(|cluster| cluster.cores.len() > 1)?;
     let (head, tail) = scheduled.network.graph().order().split_at(1);
@@ -77,6 +77,7 @@ fn what_is_prepared_while_frames_flow_is_not_kept() {
     let stream = Stream::start(&machine, &scheduled, &EngineOptions::default()).unwrap();
     let before = kept();
     assert!(before > 0);
+    assert_ne!(other, scheduled.schedule);
     stream.engine().reschedule(&other).unwrap();
     assert_eq!(stream.run((0..3).map(frame)).filter(|result| result.outcome.is_ok()).count(), 3);
     assert_eq!(kept(), before);

@@ -78,7 +78,7 @@ fn in_turn(tenants: &[Tenant<'_>], plans: Vec<Plan>) -> Sharing {
     Sharing { rounds_per_second: Sharing::rounds_in_turn(tenants, &plans), takes_turns: true, schedules, plans }
 }
 
-/// The best that was found of networks that take turns: first with pipelines whose latencies are all cut in the same way, and then with
+/// The best that was found of networks that take turns: first with pipelines of shorter and shorter latencies for all of them, and then with
 /// one network's pipeline exchanged after the other, as long as that helps.
 fn best_turns(tenants: &[Tenant<'_>], rounds_of_turns: &impl Fn(&Sharing) -> Option<f64>) -> Option<Sharing> {
     let fronts: Vec<Vec<Plan>> =

@@ -1,7 +1,7 @@
 //! What no schedule can beat, however it is made.
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::{CostTable, Nanoseconds, PartCost};
 use millstream_graph::Graph;
 
 /// Steps in which clusters become dearer, and how much in the first.
@@ -16,7 +16,8 @@ const STEPS: usize = 60;
 /// operators whole or divided by output channels.
 ///
 /// A cluster gives `n` core-seconds a second. An operator takes the least that it takes on any number of the cluster's cores, times that
-/// number. With weights for the clusters' core-seconds, a frame takes at least the sum over the operators of their cheapest cluster, and
+/// number; one that may be divided takes the least that any of its parts takes for its share of the channels, where processors make
+/// channels in waves. With weights for the clusters' core-seconds, a frame takes at least the sum over the operators of their cheapest cluster, and
 /// no more than the weights of all cores together are there in a second: the linear program of spreading operators over clusters has this
 /// as its dual, and any weights give a bound. Transfers count as free.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,30 +34,60 @@ impl ThroughputBound {
         let clusters = board.clusters().iter().map(|cluster| (cluster.label.clone(), cluster.cores.len()));
         let accelerators = board.accelerators().iter().map(|accelerator| (accelerator.label.clone(), 1));
         let units: Vec<(String, usize)> = clusters.chain(accelerators).collect();
+        let divisions = divisions(graph);
         let demands = Demands {
             counts: units.iter().map(|(_, count)| *count as f64).collect(),
-            operators: (0..graph.operators().len())
-                .map(|operator| units.iter().map(|unit| core_seconds(unit, operator, table)).collect())
+            operators: divisions
+                .iter()
+                .enumerate()
+                .map(|(operator, division)| {
+                    units.iter().map(|unit| core_seconds(unit, operator, division, table)).collect()
+                })
                 .collect(),
         };
         let weights = demands.best_weights();
         // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together; and rounding here must not
         // lift the bound above the true one.
-        let divided = graph.operator_ids().filter(|&id| graph.channel_units(id).is_some()).count();
+        let divided = divisions.iter().filter(|division| !division.is_empty()).count();
         let seconds = demands.bound(&weights) * (1.0 - 1e-9) - 0.5e-9 * divided as f64;
         let labels = units.into_iter().map(|(label, _)| label);
         Self { period: Nanoseconds((seconds * 1e9).max(0.0) as u64), weights: labels.zip(weights).collect() }
     }
 }
 
-/// The least core-seconds of an operator on a cluster; infinite where it can't run.
-fn core_seconds((label, count): &(String, usize), operator: usize, table: &CostTable) -> f64 {
+/// For every operator, the numbers of channels that it may be divided by: its own, and those of operators that it follows.
+fn divisions(graph: &Graph) -> Vec<Vec<usize>> {
+    let mut divisions = vec![Vec::new(); graph.operators().len()];
+    for head in graph.operator_ids() {
+        let Some(units) = graph.channel_units(head) else { continue };
+        for id in std::iter::once(head).chain(graph.channel_followers(head)) {
+            divisions[id.index()].push(units.channels);
+        }
+    }
+    divisions
+}
+
+/// The least core-seconds of an operator on a cluster, whole or by the share of a part; infinite where it can't run.
+fn core_seconds((label, count): &(String, usize), operator: usize, divisions: &[usize], table: &CostTable) -> f64 {
     let of_count = |count: usize| {
         let class = ProcessorClass { cluster: label.clone(), count };
-        let time = table.find(&class).and_then(|processor| table.time(processor, operator))?;
-        Some(count as f64 * time.seconds())
+        let processor = table.find(&class)?;
+        let time = table.time(processor, operator)?;
+        let part = table.part(processor, operator);
+        let least = divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min);
+        Some(count as f64 * time.seconds() * least)
     };
     (1..=*count).filter_map(of_count).fold(f64::INFINITY, f64::min)
+}
+
+/// The least time of a part for its share of all channels, in terms of the time of the whole: below 1 where the last wave is not full.
+fn least_per_share(part: &PartCost, of: usize) -> f64 {
+    let wave = part.wave.max(1);
+    if wave == 1 {
+        return 1.0;
+    }
+    let full = (1..=of.div_ceil(wave)).map(|waves| (waves * wave).min(of));
+    full.map(|channels| part.fraction(channels, of) * of as f64 / channels as f64).fold(1.0, f64::min)
 }
 
 struct Demands {

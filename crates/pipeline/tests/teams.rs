@@ -9,7 +9,7 @@ use millstream_partition::Chain;
 use millstream_pipeline::{
     ParaPipe, Plan, Problem, Search, Strategy, ThroughputBound, best_period, pareto_front, teams_of,
 };
-use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -135,6 +135,38 @@ fn the_bound_on_throughput_holds_for_what_no_search_finds() {
     let bound = ThroughputBound::of(&graph, &board, &table).period;
     // A core is worth a tenth of a GPU, which are 1/22 and 10/22 of all: (2000 + 10 + 200) us / 22.
     assert!(bound <= Nanoseconds(100_454) && bound >= Nanoseconds(100_400), "{bound}");
+}
+
+/// A processor that makes 56 channels at once makes 56 of 64 in half the time of all: less than their share.
+#[test]
+fn the_bound_on_throughput_knows_waves_of_channels() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let head = graph.order().iter().copied().find(|&id| graph.channel_units(id).is_some_and(|own| own.channels == 64));
+    let head = head.unwrap();
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    for processor in table.processors() {
+        let class = table.classes()[processor.index()].clone();
+        let (time, wave) = if class.cluster == "G" { (12_000_000, 56) } else { (48_000_000, 1) };
+        for id in graph.operator_ids() {
+            table.set_time(processor, id.index(), Nanoseconds(if id == head { time } else { 0 }));
+        }
+        table.set_part(processor, head.index(), PartCost { wave, ..PartCost::default() });
+    }
+    let team = |cores: u32| {
+        let whole = Assignment { processor: Processor::accelerator("G"), operators: graph.order().to_vec() };
+        let part = Assignment { processor: Processor::new("B", [cores]), operators: vec![head] };
+        let mut replica = Replica::new(vec![whole, part]);
+        replica.splits.push(ChannelSplit { operators: vec![head], channels: vec![56, 8] });
+        replica
+    };
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![team(0)] }] };
+    schedule.validate(graph, &board()).unwrap();
+    let found = schedule.evaluate(graph, &table).unwrap().period;
+    assert_eq!(found, Nanoseconds(6_000_000));
+    let bound = ThroughputBound::of(graph, &board(), &table).period;
+    // 56 of 64 channels on G for 6 ms, and as much of the rest on two B and an s as they manage together.
+    assert!(bound <= found && bound > Nanoseconds(4_000_000), "{bound}");
 }
 
 #[test]

@@ -1,42 +1,58 @@
-use millstream_schedule::Prediction;
+use millstream_schedule::ScheduleDocument;
 
 use crate::milliseconds;
 
+/// A trial may come out so much below the bound by noise alone.
+const NOISE: f64 = 0.01;
+
 /// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them, and those whose stages
-/// run on one processor each, or on replicas of it, whose shortest period in seconds is `single`.
-pub fn bound_text(predicted: &Prediction, single: Option<f64>) -> String {
-    let (period, bound) = (predicted.period_seconds, predicted.lower_bound_period_seconds);
-    let gap = match period >= bound {
-        true => format!("this one is at most {:.1} % above the best", 100.0 * (period / bound.max(1e-12) - 1.0)),
+/// are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is `single`.
+pub fn bound_text(document: &ScheduleDocument, single: Option<f64>) -> String {
+    let (period, bound) = (document.predicted.period_seconds, document.predicted.lower_bound_period_seconds);
+    let ratio = period / bound.max(1e-12) - 1.0;
+    let gap = match ratio {
+        above if above >= 0.0 => format!("its own is at most {:.1} % above the least", 100.0 * above),
+        below if below > -NOISE => "its own reaches that".to_owned(),
         // The bound holds by the costs, whatever a trial showed.
-        false => format!("measured {:.1} % below it: the profile is out of date", 100.0 * (1.0 - period / bound)),
+        below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
     };
+    let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
     let single = single.map_or(String::new(), |best| {
         let best = milliseconds(best);
-        format!("\n           {best} ms is the best of stages on one processor each, or replicas of it (exact).")
+        format!(
+            "\n           {best} ms is the least of contiguous stages on one processor each, or replicas of it (exact)."
+        )
     });
-    format!("no schedule by these costs has a period below {} ms; {gap}.{single}", milliseconds(bound))
+    format!("no schedule by these costs{clocks} has a period below {} ms; {gap}.{single}", milliseconds(bound))
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
     use super::*;
+
+    fn document(period_seconds: f64) -> ScheduleDocument {
+        let text = format!(
+            r#"{{"format": "millstream-schedule", "version": 1, "provenance": {{"tool_version": "0", "created": "2026-01-01T00:00:00Z"}},
+            "model": {{"name": "m", "source": "m", "digest": "0", "batch": 1}}, "board": {{"name": "b", "fingerprint": "0"}},
+            "algorithm": "exact", "objective": "throughput", "configuration": "B1", "stages": [],
+            "predicted": {{"period_seconds": {period_seconds}, "latency_seconds": 0.02, "lower_bound_period_seconds": 0.01,
+            "replica_seconds": []}}}}"#
+        );
+        ScheduleDocument::from_json(&text).unwrap()
+    }
 
     #[test]
     fn a_bound_names_what_it_is_of_and_is_not_what_was_measured() {
-        let predicted = Prediction {
-            period_seconds: 0.0102,
-            latency_seconds: 0.02,
-            lower_bound_period_seconds: 0.01,
-            replica_seconds: Vec::new(),
-            joules_per_frame: None,
-            watts: None,
-        };
-        let said = bound_text(&predicted, Some(0.0101));
-        assert!(said.contains("below 10.0 ms; this one is at most 2.0 % above the best."), "{said}");
-        assert!(said.contains("10.1 ms is the best of stages on one processor each"), "{said}");
-        let said = bound_text(&Prediction { period_seconds: 0.0097, ..predicted }, None);
-        assert!(said.contains("below 10.0 ms; measured 3.0 % below it: the profile is out of date."), "{said}");
+        let said = bound_text(&document(0.0102), Some(0.0101));
+        assert!(said.contains("below 10.0 ms; its own is at most 2.0 % above the least."), "{said}");
+        assert!(said.contains("10.1 ms is the least of contiguous stages on one processor each"), "{said}");
+        let said = bound_text(&document(0.0097), None);
+        assert!(said.contains("below 10.0 ms; its trial was 3.0 % below that: the profile is out of date."), "{said}");
         assert!(!said.contains("exact"), "{said}");
+        assert!(bound_text(&document(0.00995), None).contains("its own reaches that"));
+        let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
+        assert!(bound_text(&clocked, None).contains("at these clocks"));
     }
 }

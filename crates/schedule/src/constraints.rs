@@ -18,7 +18,7 @@ pub struct StatedConstraints {
     /// The highest mean power of the schedule's processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_watts: Option<f64>,
-    /// By what part the prediction had to be better than each of these.
+    /// By what part the prediction had to be better than each of these: 0.1 for a tenth.
     #[serde(default)]
     pub margin: f64,
 }

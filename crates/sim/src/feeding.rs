@@ -5,11 +5,16 @@ use crate::state::{Event, Flow};
 
 /// Rounds that a stream may be ahead of the others that take turns with it, as in a run.
 const MOST_AHEAD: f64 = 1.0;
+/// A stream that goes on for others' sake passes at most so many times the frames of the longest stream.
+const MOST_TIMES: usize = 100;
 
 impl Simulator<'_> {
-    /// Whether the streams go on for the sake of one that is not through, and can be.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.conditions.keeps_all_busy && self.flows.iter().any(|flow| flow.left > 0 && self.can_go_on(flow))
+    /// Whether a stream goes on for the sake of one that is not through, and can be. One that gets nowhere beside it is given up.
+    pub(crate) fn goes_on(&self, index: usize) -> bool {
+        let most = self.flows.iter().map(|flow| flow.stream.frames).max().unwrap_or(0).saturating_mul(MOST_TIMES);
+        self.conditions.keeps_all_busy
+            && self.flows[index].next_frame < most
+            && self.flows.iter().any(|flow| flow.left > 0 && self.can_go_on(flow))
     }
 
     /// Whether every stage has a replica.
@@ -38,17 +43,26 @@ impl Simulator<'_> {
 
     /// Gives a stream's frames to whoever is free, and those of streams that waited for it.
     pub(crate) fn feed(&mut self, index: usize) {
+        // Nobody waits for a stream that is through, or for one that has taken another frame.
         let mut hungry = vec![index];
+        if self.flows[index].left == 0 {
+            hungry.splice(0..0, self.turn_takers_but(index));
+        }
         while let Some(index) = hungry.pop() {
             let before = self.flows[index].next_frame;
             self.feed_stages(index);
-            let is_waited_for = self.flows[index].stream.takes_turns && self.flows[index].next_frame > before;
-            if is_waited_for {
-                hungry.extend(
-                    (0..self.flows.len()).filter(|&other| other != index && self.flows[other].stream.takes_turns),
-                );
+            if self.flows[index].next_frame > before {
+                hungry.extend(self.turn_takers_but(index));
             }
         }
+    }
+
+    /// The other streams that take turns with a stream, if it does.
+    fn turn_takers_but(&self, index: usize) -> Vec<usize> {
+        if !self.flows[index].stream.takes_turns {
+            return Vec::new();
+        }
+        (0..self.flows.len()).filter(|&other| other != index && self.flows[other].stream.takes_turns).collect()
     }
 
     /// Gives frames to whoever is free, the last stage first, until nobody can take or pass on another one.
@@ -72,7 +86,7 @@ impl Simulator<'_> {
                     let frame = match stage {
                         0 if self.is_ahead(index) => None,
                         0 => {
-                            let goes_on = self.goes_on();
+                            let goes_on = self.goes_on(index);
                             self.flows[index].take(self.now, goes_on)
                         }
                         _ => self.flows[index].queues[stage].pop_front(),

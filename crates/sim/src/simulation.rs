@@ -238,7 +238,7 @@ impl<'a> Simulator<'a> {
         let index = stream as usize;
         let flow = &self.flows[index];
         if let Some(interval) = flow.stream.interval
-            && (self.now / interval.0.max(1) + 1 < flow.stream.frames as u64 || self.goes_on())
+            && (self.now / interval.0.max(1) + 1 < flow.stream.frames as u64 || self.goes_on(index))
         {
             self.push(self.now + interval.0.max(1), NOWHERE, Event::Frame(stream));
         }

@@ -153,6 +153,13 @@ fn streams_that_take_turns_keep_to_their_weights_and_are_measured_while_all_are_
     assert_eq!(alone[1].frames.len(), 10);
     assert!(period_milliseconds(&alone[0]) < 11.0, "most of its frames have the core for themselves");
     assert!(simulate_streams(&[stream(0, 0.0, 1, true)], &busy).is_err());
+    // Nobody waits any more for a stream that is through, whether it goes on or not.
+    let turns = [stream(0, 1.0, 10, true), stream(1, 1.0, 100, true)];
+    for conditions in [Conditions::default(), busy] {
+        let both = simulate_streams(&turns, &conditions).unwrap();
+        assert_eq!((both[0].unfinished, both[1].unfinished), (0, 0));
+        assert!(both[1].frames.len() >= 100);
+    }
 }
 
 /// Nobody waits for a stream that can't go on, and nobody goes on for its sake.

@@ -86,13 +86,13 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             several => output::json(&several),
         };
     }
-    print_together(&loaded, &simulated);
+    print_together(&loaded, &simulated, options.frame_rate_hertz.is_some());
     Ok(())
 }
 
 /// What holds for the whole board.
-fn print_together(loaded: &[Scheduled], simulated: &[Simulated]) {
-    if loaded.len() > 1 {
+fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: bool) {
+    if loaded.len() > 1 && !has_camera {
         let Rounds { simulated_hertz, promised_hertz } = Rounds::of(loaded, simulated);
         let error = percent(simulated_hertz / promised_hertz - 1.0);
         output::line(format!(

@@ -14,7 +14,7 @@ struct Report {
     trials: Vec<TrialReport>,
     best: String,
     period_seconds: f64,
-    lower_bound_period_seconds: f64,
+    best_on_single_processors_seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -66,7 +66,7 @@ fn operators(schedule: &Schedule) -> String {
 }
 
 fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()> {
-    let Tuned { trials, best: (best, found), lower_bound_seconds: lower_bound, .. } = tuned;
+    let Tuned { trials, best: (best, found), best_on_single_processors_seconds: shortest_on_single, .. } = tuned;
     let algorithm = &tuned.document.algorithm;
     if command.json {
         let reports = trials.iter().map(|(schedule, trial)| TrialReport {
@@ -80,7 +80,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
             trials: reports.collect(),
             best: best.to_string(),
             period_seconds: found.period.seconds(),
-            lower_bound_period_seconds: *lower_bound,
+            best_on_single_processors_seconds: *shortest_on_single,
         });
     }
     let mut table = Table::new([
@@ -108,7 +108,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
     output::line(format!(
         "\nBest: {best} with {:.1} frames/s. By the costs that it began with, no pipeline of stages on single processors has more than {:.1}.",
         1.0 / found.period.seconds(),
-        1.0 / lower_bound
+        1.0 / shortest_on_single
     ));
     Ok(())
 }

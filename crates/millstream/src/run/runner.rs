@@ -270,7 +270,7 @@ mod tests {
         let runner = Runner::start(&machine, &scheduled, &options, &control).unwrap();
         let before = kept();
         assert!(before > 0);
-        // Segments that no plan of one or two stages has.
+        // Segments that a plan has only if it cuts behind the first operator.
         let (head, tail) = scheduled.network.graph().order().split_at(1);
         let stages = [head, tail].into_iter().zip(&cluster.cores).map(|(operators, core)| {
             let processor = Processor { cluster: cluster.label.clone(), cores: vec![core.id] };

@@ -96,7 +96,7 @@ pub struct Tuned {
     /// Its file.
     pub document: ScheduleDocument,
     /// No pipeline of stages on single processors has a shorter period, by the costs that the search began with.
-    pub lower_bound_seconds: f64,
+    pub best_on_single_processors_seconds: f64,
 }
 
 /// Searches from a schedule, or from the best one by the costs at hand.
@@ -144,7 +144,7 @@ pub fn tune(
     };
     let best = trials.iter().min_by_key(|(_, trial)| trial.period).cloned().ok_or(Error::Interrupted)?;
     let document = search.document(&best)?;
-    Ok(Tuned { trials, best, document, lower_bound_seconds: exact.1 })
+    Ok(Tuned { trials, best, document, best_on_single_processors_seconds: exact.1 })
 }
 
 /// What a search needs.
