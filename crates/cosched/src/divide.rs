@@ -87,21 +87,7 @@ fn candidates(
     let Ok(execution) = replica_tasks.execute(graph) else { return Vec::new() };
     let tasks = replica_tasks.tasks();
     let spans: Vec<Span> = (0..tasks.len()).map(|task| execution.span(task)).collect();
-    let own = &replica.assignments[home].operators;
-    let place = own.iter().position(|&id| id == head).unwrap_or(0);
     let followers = graph.channel_followers(head);
-    let together = followers
-        .iter()
-        .zip(&own[place + 1..])
-        .take_while(|(follower, next)| {
-            follower == next && is_free(**follower) && replica.split_of(**follower).is_none()
-        })
-        .count();
-    let mut lengths = vec![together, 0];
-    // Activations without the pooling that comes after them.
-    lengths.extend((1..together).filter(|&length| graph.operator(followers[length]).op_type.contains("Pool")));
-    lengths.dedup();
-    lengths.retain(|&length| graph.can_divide_together(head, &followers[..length]));
     let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| spans[index].start) else {
         return Vec::new();
     };
@@ -113,7 +99,7 @@ fn candidates(
     let classes: Vec<Option<ProcessorIndex>> =
         replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
     let mut found = Vec::new();
-    for length in lengths {
+    for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
         let cost = |position: usize, channels: usize| {
             let class = classes[position]?;
@@ -129,18 +115,7 @@ fn candidates(
         let mut divided = replica.clone();
         for (position, assignment) in divided.assignments.iter_mut().enumerate() {
             if position != home && shares.channels[position] > 0 {
-                // After what the processor starts before the operator.
-                let earlier = tasks.iter().zip(&spans).filter(|(task, span)| {
-                    task.processor == position && (span.start < start || span.start == start && span.end == start)
-                });
-                let mut at = earlier.count();
-                // Operators that are divided together stay in a row.
-                while let (Some(before), Some(next)) = (at.checked_sub(1), assignment.operators.get(at))
-                    && let Some(split) = replica.split_of(assignment.operators[before])
-                    && split.operators.contains(next)
-                {
-                    at += 1;
-                }
+                let at = place_of_part(replica, position, started_before(tasks, &spans, position, start));
                 assignment.operators.splice(at..at, operators.iter().copied());
             }
         }
@@ -149,6 +124,50 @@ fn candidates(
         found.push(divided);
     }
     found
+}
+
+/// How many of the operators that follow an operator on its processor could be divided with it.
+fn lengths(
+    replica: &Replica,
+    head: OperatorId,
+    home: usize,
+    graph: &Graph,
+    is_free: &impl Fn(OperatorId) -> bool,
+) -> Vec<usize> {
+    let own = &replica.assignments[home].operators;
+    let place = own.iter().position(|&id| id == head).unwrap_or(0);
+    let followers = graph.channel_followers(head);
+    let together = followers
+        .iter()
+        .zip(&own[place + 1..])
+        .take_while(|(follower, next)| {
+            follower == next && is_free(**follower) && replica.split_of(**follower).is_none()
+        })
+        .count();
+    let mut lengths = vec![together, 0];
+    // Activations without the pooling that comes after them.
+    lengths.extend((1..together).filter(|&length| graph.operator(followers[length]).op_type.contains("Pool")));
+    lengths.dedup();
+    lengths.retain(|&length| graph.can_divide_together(head, &followers[..length]));
+    lengths
+}
+
+/// How many tasks a processor starts before a moment.
+fn started_before(tasks: &[Task], spans: &[Span], position: usize, moment: Nanoseconds) -> usize {
+    let is_before = |span: &Span| span.start < moment || span.start == moment && span.end == moment;
+    tasks.iter().zip(spans).filter(|(task, span)| task.processor == position && is_before(span)).count()
+}
+
+/// Where a processor's part of a divided operator goes: after so many tasks, and after all that is divided together with the last.
+fn place_of_part(replica: &Replica, position: usize, mut at: usize) -> usize {
+    let operators = &replica.assignments[position].operators;
+    while let (Some(before), Some(next)) = (at.checked_sub(1), operators.get(at))
+        && let Some(split) = replica.split_of(operators[before])
+        && split.operators.contains(next)
+    {
+        at += 1;
+    }
+    at
 }
 
 /// Where an operator that is not divided runs.

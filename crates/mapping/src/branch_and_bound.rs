@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use millstream_cost::{BlockedEnd, Nanoseconds};
-use millstream_schedule::execution::{Execution, Recipient};
+use millstream_schedule::execution::{Execution, Recipient, recipients};
 
 use crate::bounds::PathBounds;
 use crate::local_search::Found;
@@ -38,8 +38,12 @@ fn search_with(problem: &Problem, found: &mut Found, most_steps: u64, most_state
     if problem.len() > MOST_NODES || !has_few_values || !is_small(problem.processors()) {
         return false;
     }
-    let recipients: Vec<Vec<Vec<Recipient>>> =
-        (0..problem.len()).map(|node| possible_recipients(problem, node)).collect();
+    // Per processor of a node, where its values could be sent.
+    let possible = |node: usize| -> Vec<Vec<Recipient>> {
+        let places = |reader: usize| problem.supporting(reader);
+        (0..problem.processors()).map(|from| recipients(problem, node, from, places)).collect()
+    };
+    let recipients: Vec<Vec<Vec<Recipient>>> = (0..problem.len()).map(possible).collect();
     if recipients.iter().flatten().any(|recipients| recipients.len() > MOST_RECIPIENTS) {
         return false;
     }
@@ -78,24 +82,6 @@ fn slowest_transfer(problem: &Problem, node: usize) -> u64 {
         pairs.map(|(from, to)| edge.transfer(from, to)).max().unwrap_or(0)
     };
     problem.outgoing(node).map(of_edge).max().unwrap_or(0)
-}
-
-/// Per processor of a node, where its values could be sent by transfers that occupy that processor.
-fn possible_recipients(problem: &Problem, node: usize) -> Vec<Vec<Recipient>> {
-    let from_processor = |from: usize| {
-        let mut recipients: Vec<Recipient> = Vec::new();
-        for edge in problem.outgoing(node) {
-            let is_sent = |to: &usize| edge.blocks(from, *to) == Some(BlockedEnd::Sender);
-            for to in problem.supporting(edge.to).filter(is_sent) {
-                let time = Nanoseconds(edge.transfer(from, to));
-                recipients.push(Recipient { value: edge.value(), to, time });
-            }
-        }
-        recipients.sort_unstable();
-        recipients.dedup_by_key(|recipient| (recipient.value, recipient.to));
-        recipients
-    };
-    (0..problem.processors()).map(from_processor).collect()
 }
 
 /// Nodes that are done, and where those live that others still wait for.

@@ -96,6 +96,6 @@ pub use run::{
 pub use scheduled::{Scheduled, read_schedules};
 pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
-pub use simulating::{Rounds, SimulateOptions, Simulated, simulate};
+pub use simulating::{Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

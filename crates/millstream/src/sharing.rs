@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{Objective, Problem, Sharing, Tenant, ThroughputBound, divide_processors, share, take_turns};
 use millstream_schedule::{Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
@@ -9,6 +10,7 @@ use millstream_sim::{Conditions, Stream, simulate_streams};
 
 use crate::document::document;
 use crate::planning::{PlanOn, measured_costs};
+use crate::simulating::rounds_hertz;
 use crate::{Control, Error, Machine, Network};
 
 /// Frames of the network with the fewest, after which a simulation of networks that take turns has shown what frames wait for.
@@ -96,6 +98,18 @@ pub fn plan_shared(
         false => take_turns(&tenants).ok().and_then(|turns| Some(simulated(&turns).ok()?.rounds_per_second)),
     };
     let latencies = sharing.takes_turns.then(|| simulated(&sharing)).transpose()?.map(|turns| turns.latencies);
+    let document = set_document(&sharing, networks, shares, &tables, board)?;
+    Ok(Shared { document, other_rounds_per_second, simulated_latencies: latencies })
+}
+
+/// The file of the schedules, with what is predicted of each by itself.
+fn set_document(
+    sharing: &Sharing,
+    networks: &[Network],
+    shares: &[Share],
+    tables: &[CostTable],
+    board: &Board,
+) -> Result<ScheduleSetDocument, Error> {
     let mut shared = Vec::with_capacity(networks.len());
     for (index, (network, share)) in networks.iter().zip(shares).enumerate() {
         let (schedule, table) = (&sharing.schedules[index], &tables[index]);
@@ -108,17 +122,16 @@ pub fn plan_shared(
             schedule: document(schedule, predicted, "exact", Objective::Throughput, network, board),
         });
     }
-    let document = ScheduleSetDocument {
+    Ok(ScheduleSetDocument {
         format: SCHEDULE_SET_FORMAT.to_owned(),
         version: SCHEDULE_SET_VERSION,
         rounds_per_second: sharing.rounds_per_second,
         takes_turns: sharing.takes_turns,
         networks: shared,
-    };
-    Ok(Shared { document, other_rounds_per_second, simulated_latencies: latencies })
+    })
 }
 
-/// A share for each network, with a weight that is one.
+/// Whether there is a share for each network, with a weight that is a number above 0 and not far from the others'.
 fn check(networks: &[Network], shares: &[Share]) -> Result<(), Error> {
     if networks.len() != shares.len() {
         let (networks, shares) = (networks.len(), shares.len());
@@ -162,8 +175,7 @@ fn simulate_turns(
     let streams: Vec<Stream<'_>> = shares.iter().enumerate().map(stream).collect();
     let conditions = Conditions { keeps_all_busy: true, ..Conditions::default() };
     let simulations = simulate_streams(&streams, &conditions)?;
-    let rates =
-        simulations.iter().zip(shares).map(|(own, share)| 1.0 / (own.period_seconds().max(1e-12) * share.weight));
+    let periods = simulations.iter().zip(shares).map(|(own, share)| (own.period_seconds(), share.weight));
     let latencies = simulations.iter().map(|own| Duration::from_nanos(own.worst_latency().0)).collect();
-    Ok(Turns { rounds_per_second: rates.fold(f64::INFINITY, f64::min), latencies })
+    Ok(Turns { rounds_per_second: rounds_hertz(periods), latencies })
 }

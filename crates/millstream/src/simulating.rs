@@ -60,15 +60,19 @@ pub struct Rounds {
 impl Rounds {
     /// Those of a set and what its simulation showed.
     pub fn of(set: &[Scheduled], simulated: &[Simulated]) -> Self {
-        let least = |periods: &mut dyn Iterator<Item = f64>| {
-            let rates = periods.zip(set).map(|(seconds, own)| 1.0 / (seconds.max(1e-12) * own.weight));
-            rates.fold(f64::INFINITY, f64::min)
-        };
+        let weights = || set.iter().map(|own| own.weight);
+        let simulated = simulated.iter().map(|own| own.simulation.period_seconds());
+        let promised = set.iter().map(|own| own.expected_period_seconds);
         Self {
-            simulated_hertz: least(&mut simulated.iter().map(|own| own.simulation.period_seconds())),
-            promised_hertz: least(&mut set.iter().map(|own| own.expected_period_seconds)),
+            simulated_hertz: rounds_hertz(simulated.zip(weights())),
+            promised_hertz: rounds_hertz(promised.zip(weights())),
         }
     }
+}
+
+/// Rounds a second of networks with these times between two frames, in seconds, and weights: the network that passes the fewest decides.
+pub fn rounds_hertz(networks: impl Iterator<Item = (f64, f64)>) -> f64 {
+    networks.map(|(period_seconds, weight)| 1.0 / (period_seconds.max(1e-12) * weight)).fold(f64::INFINITY, f64::min)
 }
 
 /// Simulates frames through the schedules of networks that share a board. Several networks go on until all of them are through with

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod chain;
+
+use chain::chain;
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{Exact, PipeIt, PipeItStep, Problem, Search};
 
@@ -23,18 +26,7 @@ fn board(big: usize, small: usize) -> Board {
 
 /// A chain of layers with these times on one big core.
 fn problem(layers: &[u64], board: &Board, speed: impl Fn(&str, usize) -> f64) -> (Graph, Problem, CostTable) {
-    let mut builder = GraphBuilder::new("chain");
-    let mut value = builder.value("x", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-    builder.input(value);
-    for index in 0..layers.len() {
-        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-        builder
-            .operator(NewOperator::new(format!("o{index}"), "Layer", OperatorKind::Opaque).reads([value]).makes([made]))
-            .unwrap();
-        value = made;
-    }
-    builder.output(value);
-    let graph = builder.build().unwrap();
+    let graph = chain(layers.len(), 1);
     let mut table = CostTable::new(layers.len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
@@ -112,17 +104,7 @@ const SMALL: [u64; 54] = [
 #[test]
 fn the_walk_through_has_the_printed_steps() {
     let board = board(4, 4);
-    let mut builder = GraphBuilder::new("resnet50");
-    let mut value = builder.value("x", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-    builder.input(value);
-    for index in 0..54 {
-        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap();
-        let operator = NewOperator::new(format!("o{index}"), "Layer", OperatorKind::Opaque);
-        builder.operator(operator.reads([value]).makes([made])).unwrap();
-        value = made;
-    }
-    builder.output(value);
-    let graph = builder.build().unwrap();
+    let graph = chain(54, 1);
     let mut table = CostTable::new(54, board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod chain;
+
+use chain::chain;
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
     ParaPipe, Plan, Problem, Search, Strategy, ThroughputBound, best_period, pareto_front, teams_of,
@@ -97,17 +100,7 @@ fn the_bound_on_throughput_holds_for_what_no_search_finds() {
         {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}],
         "accelerators": [{"label": "G", "kind": "gpu"}, {"label": "H", "kind": "gpu"}]}"#;
     let board = Board::from_json(text).unwrap();
-    let mut builder = GraphBuilder::new("chain");
-    let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([25]))).unwrap();
-    builder.input(value);
-    for index in 0..3 {
-        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([25]))).unwrap();
-        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
-        builder.operator(operator.reads([value]).makes([made])).unwrap();
-        value = made;
-    }
-    builder.output(value);
-    let graph = builder.build().unwrap();
+    let graph = chain(3, 25);
     let mut table = CostTable::new(3, board.processor_classes());
     for processor in table.processors() {
         let is_core = table.classes()[processor.index()].cluster == "B";

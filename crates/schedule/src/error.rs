@@ -153,8 +153,9 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// The same of the stage of this number, counted from 1.
-    pub(crate) fn in_stage(self, number: usize) -> Self {
+    /// The same of the stage of this number, counted from 1, where the error names one and does not know it yet.
+    #[must_use]
+    pub fn in_stage(self, number: usize) -> Self {
         match self {
             Self::Order { operator, stage: None, needs } => Self::Order { operator, stage: Some(number), needs },
             other => other,

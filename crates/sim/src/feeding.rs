@@ -44,10 +44,8 @@ impl Simulator<'_> {
     /// Gives a stream's frames to whoever is free, and those of streams that waited for it.
     pub(crate) fn feed(&mut self, index: usize) {
         // Nobody waits for a stream that is through, or for one that has taken another frame.
-        let mut hungry = vec![index];
-        if self.flows[index].left == 0 {
-            hungry.splice(0..0, self.turn_takers_but(index));
-        }
+        let mut hungry = if self.flows[index].left == 0 { self.turn_takers_but(index) } else { Vec::new() };
+        hungry.push(index);
         while let Some(index) = hungry.pop() {
             let before = self.flows[index].next_frame;
             self.feed_stages(index);

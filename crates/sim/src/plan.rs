@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use millstream_board::Processor;
 use millstream_cost::{BlockedEnd, CostTable};
 use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::execution::TaskGraph;
+use millstream_schedule::execution::{Execution, TaskGraph};
 use millstream_schedule::{Entry, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task};
 
 /// What one replica does for a frame.
@@ -63,17 +63,16 @@ pub(crate) fn plan(
     graph: &Graph,
     table: &CostTable,
 ) -> Result<Vec<Vec<ReplicaPlan>>, ScheduleError> {
-    // What can't be evaluated can't be simulated, and for the same reasons.
-    schedule.evaluate(graph, table)?;
     let of_stage = |(index, stage): (usize, &Stage)| {
-        stage.replicas.iter().map(|replica| replica_plan(replica, index, graph, table)).collect()
+        let plans = stage.replicas.iter().map(|replica| replica_plan(replica, Entry::of_stage(index), graph, table));
+        plans.collect::<Result<_, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))
     };
     schedule.stages.iter().enumerate().map(of_stage).collect()
 }
 
 fn replica_plan(
     replica: &Replica,
-    stage: usize,
+    entry: Entry,
     graph: &Graph,
     table: &CostTable,
 ) -> Result<ReplicaPlan, ScheduleError> {
@@ -95,40 +94,57 @@ fn replica_plan(
     let mut operators: Vec<OperatorPlan> = tasks.tasks().iter().enumerate().map(operator_plan).collect();
     let mut fetches = 0;
     for maker in 0..operators.len() {
-        // Who occupies which processor for the values, as it came out when the tasks ran.
-        let mut deliveries: HashMap<(usize, usize), Delivery> = HashMap::new();
-        let mut numbers: HashMap<(usize, usize), Fetch> = HashMap::new();
-        for transfer in execution.transfers(maker) {
-            let nanoseconds = transfer.time.0;
-            let key = (transfer.value, transfer.to);
-            match transfer.blocks {
-                BlockedEnd::Sender => {
-                    deliveries.insert(key, Delivery::Sent(operators[maker].sends.len()));
-                    operators[maker].sends.push(nanoseconds);
-                }
-                BlockedEnd::Receiver => {
-                    numbers.insert(key, Fetch { maker, number: fetches, nanoseconds });
-                    fetches += 1;
-                }
-            }
-        }
-        let from = operators[maker].track;
-        for dependency in tasks.readers(maker) {
-            let reader = dependency.reader;
-            let to = operators[reader].track;
-            let key = (dependency.value, to);
-            if let Some(&fetch) = numbers.get(&key) {
-                operators[reader].fetches.push(fetch);
-            }
-            let beside = || match from == to || numbers.contains_key(&key) {
-                true => Delivery::AtOnce,
-                false => Delivery::Beside(tasks.transfer(dependency, from, to).time.0),
-            };
-            let delivery = deliveries.get(&key).copied().unwrap_or_else(beside);
-            operators[maker].readers.push((reader, delivery));
-        }
+        connect(maker, &tasks, &execution, &mut operators, &mut fetches);
     }
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
-    let hand_over = replica.hand_over(Entry::of_stage(stage), graph, table).0;
+    let hand_over = replica.hand_over(entry, graph, table).0;
     Ok(ReplicaPlan { processors, hand_over, tracks: tasks.tracks().to_vec(), operators, fetches })
+}
+
+/// How a value gets to a processor by a transfer that occupies one of the two.
+enum Way {
+    Sent(usize),
+    Fetched(Fetch),
+}
+
+/// Notes who occupies which processor for the values of a task, as it came out when the tasks ran, and how its readers get them. Fetches are
+/// counted through all tasks.
+fn connect(
+    maker: usize,
+    tasks: &ReplicaTasks<'_>,
+    execution: &Execution,
+    operators: &mut [OperatorPlan],
+    fetches: &mut usize,
+) {
+    let mut ways: HashMap<(usize, usize), Way> = HashMap::new();
+    for transfer in execution.transfers(maker) {
+        let nanoseconds = transfer.time.0;
+        let way = match transfer.blocks {
+            BlockedEnd::Sender => {
+                operators[maker].sends.push(nanoseconds);
+                Way::Sent(operators[maker].sends.len() - 1)
+            }
+            BlockedEnd::Receiver => {
+                *fetches += 1;
+                Way::Fetched(Fetch { maker, number: *fetches - 1, nanoseconds })
+            }
+        };
+        ways.insert((transfer.value, transfer.to), way);
+    }
+
+    let from = operators[maker].track;
+    for dependency in tasks.readers(maker) {
+        let reader = dependency.reader;
+        let to = operators[reader].track;
+        let delivery = match ways.get(&(dependency.value, to)) {
+            Some(&Way::Sent(number)) => Delivery::Sent(number),
+            Some(&Way::Fetched(fetch)) => {
+                operators[reader].fetches.push(fetch);
+                Delivery::AtOnce
+            }
+            None if from == to => Delivery::AtOnce,
+            None => Delivery::Beside(tasks.transfer(dependency, from, to).time.0),
+        };
+        operators[maker].readers.push((reader, delivery));
+    }
 }

@@ -36,10 +36,6 @@ pub struct Transfer {
     pub blocks: BlockedEnd,
 }
 
-/// A task could be run here only if a value had been sent here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct NotSent;
-
 /// What has run so far, and when its values are where. [`Execution::run`] goes one task on; [`Execution::rollback`] takes tasks back.
 #[derive(Debug, Clone)]
 pub struct Execution {
@@ -121,8 +117,9 @@ impl Execution {
     /// Runs a task whose inputs are made, and sends its values to all that will read them; `home` has every task's processor, each of
     /// which must be able to run its task.
     pub fn run(&mut self, graph: &impl TaskGraph, task: usize, home: &[usize]) -> Span {
-        let recipients = recipients(graph, task, home);
-        self.run_to(graph, task, home[task], Nanoseconds::ZERO, &recipients).unwrap_or_default()
+        let processor = home[task];
+        let recipients = recipients(graph, task, processor, |reader| std::iter::once(home[reader]));
+        self.run_to(graph, task, processor, Nanoseconds::ZERO, &recipients).unwrap_or_default()
     }
 
     /// Runs a task on a processor, but not before some time, and sends its values to these recipients, in order. `None`, and
@@ -136,7 +133,7 @@ impl Execution {
         recipients: &[Recipient],
     ) -> Option<Span> {
         let time = graph.time(task, processor)?;
-        let (start, fetches) = self.arrival(graph, task, processor).ok()?;
+        let (start, fetches) = self.arrival(graph, task, processor)?;
         let start = start.max(not_before);
         let step = Step { task, free: self.free[processor], busy: self.busy[processor], fetched: self.fetched.len() };
         self.steps.push(step);
@@ -162,15 +159,11 @@ impl Execution {
 
     /// When a task whose inputs are made could start on a processor; `None` if it needs a value that should have been sent there.
     pub fn earliest(&self, graph: &impl TaskGraph, task: usize, processor: usize) -> Option<Nanoseconds> {
-        self.arrival(graph, task, processor).ok().map(|(start, _)| start)
+        self.arrival(graph, task, processor).map(|(start, _)| start)
     }
 
-    fn arrival(
-        &self,
-        graph: &impl TaskGraph,
-        task: usize,
-        processor: usize,
-    ) -> Result<(Nanoseconds, Vec<Fetch>), NotSent> {
+    /// When a task could start, and what its processor fetches before; `None` as for [`Execution::earliest`].
+    fn arrival(&self, graph: &impl TaskGraph, task: usize, processor: usize) -> Option<(Nanoseconds, Vec<Fetch>)> {
         let mut arrival = graph.release(task, processor);
         let mut fetches: Vec<Fetch> = Vec::new();
         for dependency in graph.inputs(task) {
@@ -187,7 +180,7 @@ impl Execution {
             };
             match (self.arrived(maker, value, processor), blocks) {
                 (Some(at), _) => arrival = arrival.max(at),
-                (None, BlockedEnd::Sender) => return Err(NotSent),
+                (None, BlockedEnd::Sender) => return None,
                 (None, BlockedEnd::Receiver) => {
                     let is_known = fetches.iter().any(|fetch| (fetch.maker, fetch.transfer.value) == (maker, value));
                     if !is_known {
@@ -203,7 +196,7 @@ impl Execution {
             begin = begin.max(fetch.made) + fetch.transfer.time;
             fetch.transfer.at = begin;
         }
-        Ok((begin.max(arrival), fetches))
+        Some((begin.max(arrival), fetches))
     }
 
     /// When a value is on another processor, as far as one of the two has seen to it.
@@ -262,15 +255,20 @@ pub struct Recipient {
     pub time: Nanoseconds,
 }
 
-/// Where a task's values have to be sent, in the order in which that happens: value by value, processor by processor.
-fn recipients(graph: &impl TaskGraph, task: usize, home: &[usize]) -> Vec<Recipient> {
+/// Where a task's values are sent from a processor by transfers that occupy it, in the order in which that happens: value by value,
+/// processor by processor. `places` tells on which processors a reader is, or could be.
+pub fn recipients<I: Iterator<Item = usize>>(
+    graph: &impl TaskGraph,
+    task: usize,
+    from: usize,
+    places: impl Fn(usize) -> I,
+) -> Vec<Recipient> {
     let mut recipients = Vec::new();
     for dependency in graph.readers(task) {
-        let (from, to) = (home[task], home[dependency.reader]);
-        if from != to
-            && let TransferCost { time, blocks: Some(BlockedEnd::Sender) } = graph.transfer(dependency, from, to)
-        {
-            recipients.push(Recipient { value: dependency.value, to, time });
+        for to in places(dependency.reader).filter(|&to| to != from) {
+            if let TransferCost { time, blocks: Some(BlockedEnd::Sender) } = graph.transfer(dependency, from, to) {
+                recipients.push(Recipient { value: dependency.value, to, time });
+            }
         }
     }
     recipients.sort_unstable();

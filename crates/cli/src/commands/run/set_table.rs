@@ -1,6 +1,6 @@
 //! The runs of several networks at once, as people read them.
 
-use millstream::{NetworkOutcome, Scheduled};
+use millstream::{NetworkOutcome, Scheduled, rounds_hertz};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::output;
@@ -35,9 +35,8 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
         ]);
     }
     output::line(table);
-    let rounds =
-        reports().zip(set).filter_map(|(report, own)| Some(1.0 / (report.measured_period_seconds? * own.weight)));
-    output::line(format!("\nRounds:  {:.2} a second measured", rounds.fold(f64::INFINITY, f64::min)));
+    let periods = reports().zip(set).filter_map(|(report, own)| Some((report.measured_period_seconds?, own.weight)));
+    output::line(format!("\nRounds:  {:.2} a second measured", rounds_hertz(periods)));
     let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
     let frames: usize = reports().map(|report| report.frames).sum();
     output::line(format!(
