@@ -15,7 +15,7 @@
 //! table.set_hand_over(processor, HandOver { seconds: 1e-5, seconds_per_byte: 1e-10 });
 //! assert_eq!(table.time(processor, 0), Some(Nanoseconds(1_000_000)));
 //! assert_eq!(table.time(processor, 1), None, "not supported there");
-//! assert_eq!(table.hand_over(processor, 100_000), Nanoseconds(20_000));
+//! assert_eq!(table.hand_over(processor, processor, 100_000), Nanoseconds(20_000));
 //! ```
 //!
 //! Invariants: this crate does no I/O and knows no models; all times in a [`CostTable`] are whole nanoseconds, so that sums are exact
@@ -30,5 +30,5 @@ mod transfer;
 pub use clocks::{Clocks, clock_combinations};
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
-pub use table::{CostTable, Entry, HandOver, MemoryAccess, Origin, PartCost, ProcessorIndex};
+pub use table::{CostTable, Entry, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
 pub use transfer::{BlockedEnd, TransferModel};

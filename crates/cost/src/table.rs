@@ -55,6 +55,9 @@ pub struct HandOver {
 }
 
 impl HandOver {
+    /// One that takes no time.
+    pub const FREE: Self = Self { seconds: 0.0, seconds_per_byte: 0.0 };
+
     /// Time for so many bytes; nothing for none.
     fn time(&self, bytes: u64) -> Nanoseconds {
         match bytes {
@@ -62,6 +65,15 @@ impl HandOver {
             _ => Nanoseconds::from_seconds(self.seconds + self.seconds_per_byte * bytes as f64),
         }
     }
+}
+
+/// What a frame's values take on their way between the clusters or accelerators of two stages, beyond what the receiver pays in any case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkCost {
+    /// Time of the way.
+    pub hand_over: HandOver,
+    /// For how long a byte occupies the link, which then carries nothing else; 0 where others can use the way at the same time.
+    pub occupied_seconds_per_byte: f64,
 }
 
 /// What it takes to move values into and out of the memory of a processor that has its own.
@@ -122,6 +134,11 @@ pub struct CostTable {
     /// Row per class.
     entries: Vec<Option<Entry>>,
     hand_overs: Vec<HandOver>,
+    /// The different clusters and accelerators of the classes, and which of them each class is of.
+    units: Vec<String>,
+    unit_of: Vec<usize>,
+    /// Row per sending unit.
+    links: Vec<Option<LinkCost>>,
     /// Row per sending class.
     transfers: Vec<TransferModel>,
     power: Vec<Option<ProcessorPower>>,
@@ -134,6 +151,14 @@ impl CostTable {
     /// A table in which nothing is supported yet and hand-overs are free.
     pub fn new(operators: usize, classes: impl IntoIterator<Item = ProcessorClass>) -> Self {
         let classes: Vec<ProcessorClass> = classes.into_iter().collect();
+        let mut units: Vec<String> = Vec::new();
+        let mut unit = |label: &String| {
+            units.iter().position(|unit| unit == label).unwrap_or_else(|| {
+                units.push(label.clone());
+                units.len() - 1
+            })
+        };
+        let unit_of = classes.iter().map(|class| unit(&class.cluster)).collect();
         Self {
             operators,
             entries: vec![None; operators * classes.len()],
@@ -141,7 +166,10 @@ impl CostTable {
             power: vec![None; classes.len()],
             access: vec![None; classes.len()],
             parts: vec![PartCost::default(); operators * classes.len()],
-            hand_overs: vec![HandOver { seconds: 0.0, seconds_per_byte: 0.0 }; classes.len()],
+            hand_overs: vec![HandOver::FREE; classes.len()],
+            links: vec![None; units.len() * units.len()],
+            units,
+            unit_of,
             classes,
         }
     }
@@ -167,6 +195,8 @@ impl CostTable {
             derived.power[to.0] = self.power[from.0];
             derived.access[to.0] = self.access[from.0];
             for (other, &(_, source, _)) in derived.processors().zip(classes) {
+                let link = derived.link_place(to, other);
+                derived.links[link] = self.links[self.link_place(from, source)];
                 derived.set_transfer(to, other, self.transfers[from.0 * self.classes.len() + source.0]);
             }
         }
@@ -277,19 +307,52 @@ impl CostTable {
         self.power[processor.0] = Some(power);
     }
 
-    /// What taking over `bytes` from the stages before costs a stage on this processor.
-    pub fn hand_over(&self, processor: ProcessorIndex, bytes: u64) -> Nanoseconds {
-        let HandOver { seconds, seconds_per_byte } = self.hand_overs[processor.0];
-        Nanoseconds::from_seconds(seconds + seconds_per_byte * bytes as f64)
+    /// What it costs a stage on `to` to take over `bytes` from a stage on `from`: what `to` pays for values from anywhere, and their way
+    /// over the link between the two or, without one, into the memory of a processor that has its own.
+    pub fn hand_over(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
+        let own = self.hand_overs[to.0];
+        let way = match (self.link(from, to), self.access(to)) {
+            (Some(link), _) => link.hand_over,
+            (None, Some(access)) => access.upload,
+            (None, None) => HandOver::FREE,
+        };
+        // What has a memory of its own waits for nothing if nothing is brought there.
+        if bytes == 0 && self.access(to).is_some() {
+            return Nanoseconds::ZERO;
+        }
+        let seconds_per_byte = own.seconds_per_byte + way.seconds_per_byte;
+        Nanoseconds::from_seconds(own.seconds + way.seconds + seconds_per_byte * bytes as f64)
     }
 
-    /// What a hand-over costs.
+    /// For how long the link from `from` to `to` carries nothing but these bytes.
+    pub fn link_time(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
+        let occupied = self.link(from, to).map_or(0.0, |link| link.occupied_seconds_per_byte);
+        Nanoseconds::from_seconds(occupied * bytes as f64)
+    }
+
+    /// What a hand-over costs the receiver, whoever sends.
     pub fn hand_over_model(&self, processor: ProcessorIndex) -> HandOver {
         self.hand_overs[processor.0]
     }
 
-    /// Sets what a hand-over costs.
+    /// Sets what a hand-over costs the receiver, whoever sends.
     pub fn set_hand_over(&mut self, processor: ProcessorIndex, hand_over: HandOver) {
         self.hand_overs[processor.0] = hand_over;
+    }
+
+    /// What values take on their way from the cluster or accelerator of one class to that of another; `None` if nothing is known
+    /// of it, or both work in the memory that all share.
+    pub fn link(&self, from: ProcessorIndex, to: ProcessorIndex) -> Option<LinkCost> {
+        self.links[self.link_place(from, to)]
+    }
+
+    /// Sets what values take on their way from the cluster or accelerator of one class to that of another.
+    pub fn set_link(&mut self, from: ProcessorIndex, to: ProcessorIndex, link: LinkCost) {
+        let place = self.link_place(from, to);
+        self.links[place] = Some(link);
+    }
+
+    fn link_place(&self, from: ProcessorIndex, to: ProcessorIndex) -> usize {
+        self.unit_of[from.0] * self.units.len() + self.unit_of[to.0]
     }
 }

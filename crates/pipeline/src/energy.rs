@@ -1,9 +1,12 @@
 //! What frames cost in energy.
 
 use std::fmt;
+use std::ops::Range;
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_schedule::{LinkUse, replica_rates};
 
+use crate::senders::Senders;
 use crate::{Plan, PlannedStage, Problem};
 
 /// An energy in whole nanojoules, so that equal means equal.
@@ -51,10 +54,12 @@ impl ClassPower {
     }
 }
 
-/// Power of a stage whose replicas take frames in proportion to their speed: each then works for all of the stage's period.
-pub(crate) fn replicated_power(powers: &[ClassPower], times: &[Nanoseconds]) -> StagePower {
-    let more: f64 = powers.iter().map(|power| power.more_watts).sum();
-    let rate: f64 = times.iter().map(|time| 1.0 / time.seconds().max(1e-9)).sum();
+/// Power of a stage whose replicas take frames as often as they and their links can.
+pub(crate) fn replicated_power(powers: &[ClassPower], times: &[Nanoseconds], links: &[Option<LinkUse>]) -> StagePower {
+    let rates = replica_rates(times, links);
+    let rate: f64 = rates.iter().sum();
+    let working = powers.iter().zip(times).zip(&rates);
+    let more: f64 = working.map(|((power, time), rate)| power.more_watts * time.seconds() * rate).sum();
     let idle_watts = powers.iter().map(|power| power.idle_watts).sum();
     StagePower { active_joules: more / rate, idle_watts }
 }
@@ -63,24 +68,33 @@ impl Problem {
     /// The energy of a frame through a plan, by the plan's times; `None` if the power of one of its processors is not known.
     pub fn energy(&self, plan: &Plan) -> Option<Nanojoules> {
         let mut joules = 0.0;
+        let mut senders = Senders::NETWORK;
         for stage in &plan.stages {
-            let StagePower { active_joules, idle_watts } = self.stage_power(stage)?;
+            let classes = self.classes_of_stage(stage)?;
+            let StagePower { active_joules, idle_watts } = self.stage_power(stage, &classes, senders)?;
             joules += active_joules + idle_watts * plan.period.seconds();
+            senders = self.senders(&classes);
         }
         Some(Nanojoules::from_joules(joules))
     }
 
-    fn stage_power(&self, stage: &PlannedStage) -> Option<StagePower> {
+    /// The numbers of a stage's classes, or that of its team.
+    fn classes_of_stage(&self, stage: &PlannedStage) -> Option<Vec<usize>> {
         if stage.is_team {
-            let predicted = self.team_of(&stage.replicas)?.power(stage.blocks.start, stage.blocks.end)?;
-            let own = self.class_of(&stage.replicas.iter().collect::<Vec<_>>())?;
-            let expected = self.time(own, stage.blocks.start, stage.blocks.end) as f64 * 1e-9;
+            return Some(vec![self.class_of(&stage.replicas.iter().collect::<Vec<_>>())?]);
+        }
+        stage.replicas.iter().map(|class| self.classes.iter().position(|own| own == class)).collect()
+    }
+
+    fn stage_power(&self, stage: &PlannedStage, classes: &[usize], senders: Senders) -> Option<StagePower> {
+        let Range { start, end } = stage.blocks;
+        if let Some(&own) = classes.first().filter(|_| stage.is_team) {
+            let predicted = self.team(own)?.power(senders, start, end)?;
+            let expected = self.time(own, senders, start, end) as f64 * 1e-9;
             let factor = stage.times.first()?.seconds() / expected.max(1e-12);
             return Some(StagePower { active_joules: predicted.active_joules * factor, ..predicted });
         }
-        let class = |class| self.classes.iter().position(|own| own == class);
-        let powers = stage.replicas.iter().map(|replica| self.powers.get(class(replica)?).copied().flatten());
-        let powers: Vec<ClassPower> = powers.collect::<Option<_>>()?;
-        Some(replicated_power(&powers, &stage.times))
+        let powers: Option<Vec<ClassPower>> = classes.iter().map(|&class| self.powers.get(class).copied()?).collect();
+        Some(replicated_power(&powers?, &stage.times, &self.links(classes, senders, &stage.blocks)))
     }
 }

@@ -3,11 +3,13 @@
 use std::ops::Range;
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::replicated_period;
+use millstream_schedule::shared_period;
 
 use crate::energy::{ClassPower, Nanojoules, StagePower, replicated_power};
 use crate::problem::UNSUPPORTED;
+use crate::senders::Senders;
 use crate::stage_options::configurations;
+use crate::stage_times::{Triangle, place};
 use crate::{Constraints, Plan, Problem};
 
 /// A way to run a stage on so many cores.
@@ -58,8 +60,8 @@ const IMPOSSIBLE: Remainder = Remainder { period: u64::MAX, latency: u64::MAX, j
 pub(crate) struct EnergySearch<'a> {
     problem: &'a Problem,
     configurations: Vec<(usize, Vec<usize>)>,
-    /// Per range of blocks, per number of cores.
-    options: Vec<Vec<Vec<StageOption>>>,
+    /// Per senders, per range of blocks, per number of cores.
+    options: Vec<Triangle<Vec<Vec<StageOption>>>>,
     /// Per start, per number of cores that are left.
     remainders: Vec<Vec<Remainder>>,
     known: Vec<Outcome>,
@@ -73,18 +75,17 @@ impl<'a> EnergySearch<'a> {
     pub(crate) fn new(problem: &'a Problem, constraints: &Constraints, tolerance: f64, known: &[Plan]) -> Self {
         let configurations = configurations(problem);
         let states = problem.counts.len();
-        let blocks = problem.blocks();
-        let mut options = Vec::with_capacity(blocks * (blocks + 1) / 2);
-        for end in 1..=blocks {
-            for start in 0..end {
-                let mut by_size: Vec<Vec<StageOption>> = vec![Vec::new(); states];
-                for (number, (size, classes)) in configurations.iter().enumerate() {
-                    by_size[*size].extend(option(problem, classes, start..end, number));
-                }
-                by_size.iter_mut().for_each(keep_useful);
-                options.push(by_size);
+        let of_range = |senders: Senders, blocks: Range<usize>| {
+            let mut by_size: Vec<Vec<StageOption>> = vec![Vec::new(); states];
+            for (number, (size, classes)) in configurations.iter().enumerate() {
+                by_size[*size].extend(option(problem, (classes, senders), blocks.clone(), number));
             }
-        }
+            by_size.iter_mut().for_each(keep_useful);
+            by_size
+        };
+        let ranges = || (1..=problem.blocks()).flat_map(|end| (0..end).map(move |start| start..end));
+        let options =
+            problem.all_senders().map(|senders| ranges().map(|range| of_range(senders, range)).collect()).collect();
         let outcome = |plan: &Plan| Outcome {
             period: plan.period.0,
             latency: plan.latency.0,
@@ -106,11 +107,11 @@ impl<'a> EnergySearch<'a> {
         search
     }
 
-    fn options(&self, start: usize, end: usize) -> &[Vec<StageOption>] {
-        &self.options[(end - 1) * end / 2 + start]
+    fn options(&self, senders: Senders, start: usize, end: usize) -> &[Vec<StageOption>] {
+        &self.options[senders.index()][place(start, end)]
     }
 
-    /// Backward, each of the three for itself.
+    /// Backward, each of the three for itself, with the best senders that there could be.
     fn remainders(&self) -> Vec<Vec<Remainder>> {
         let (blocks, states) = (self.problem.blocks(), self.problem.counts.len());
         let rooms: Vec<Vec<usize>> = (0..states).map(|size| self.problem.counts.with_room_for(size)).collect();
@@ -118,12 +119,13 @@ impl<'a> EnergySearch<'a> {
         found[blocks].fill(NOTHING);
         for start in (0..blocks).rev() {
             for end in start + 1..=blocks {
-                for (size, options) in self.options(start, end).iter().enumerate() {
-                    let period = options.iter().map(|option| option.period).min();
-                    let latency = options.iter().map(|option| option.latency).min();
-                    let joules = options.iter().map(|option| option.power.active_joules).min_by(f64::total_cmp);
+                for (size, rooms) in rooms.iter().enumerate() {
+                    let options = || self.options.iter().flat_map(|own| &own[place(start, end)][size]);
+                    let period = options().map(|option| option.period).min();
+                    let latency = options().map(|option| option.latency).min();
+                    let joules = options().map(|option| option.power.active_joules).min_by(f64::total_cmp);
                     let (Some(period), Some(latency), Some(joules)) = (period, latency, joules) else { continue };
-                    for &rest in &rooms[size] {
+                    for &rest in rooms {
                         let after = found[end][rest];
                         let own = &mut found[start][rest + size];
                         own.period = own.period.min(period.max(after.period));
@@ -150,24 +152,33 @@ impl<'a> EnergySearch<'a> {
     }
 
     pub(crate) fn run(&self) -> Vec<Plan> {
-        let (blocks, states) = (self.problem.blocks(), self.problem.counts.len());
-        let mut labels: Vec<Vec<Vec<Label>>> = vec![vec![Vec::new(); states]; blocks + 1];
+        let (blocks, sizes) = (self.problem.blocks(), self.problem.counts.len());
+        let all: Vec<Senders> = self.problem.all_senders().collect();
+        let next_senders: Vec<usize> =
+            (0..sizes).map(|size| self.problem.senders_of_size(size).index() * sizes).collect();
+        // By what the last stage is to the next, and the cores used.
+        let mut labels: Vec<Vec<Vec<Label>>> = vec![vec![Vec::new(); all.len() * sizes]; blocks + 1];
         let power = StagePower::default();
         labels[0][0].push(Label { period: 0, latency: 0, power, start: 0, before: (0, 0), configuration: 0 });
         for end in 1..=blocks {
-            let mut found: Vec<Vec<Label>> = vec![Vec::new(); states];
-            for (start, reached) in labels[..end].iter().enumerate() {
-                for (size, options) in self.options(start, end).iter().enumerate().filter(|(_, own)| !own.is_empty()) {
+            let mut found: Vec<Vec<Label>> = vec![Vec::new(); all.len() * sizes];
+            let starts = labels[..end].iter().enumerate();
+            for (start, reached, senders) in starts.flat_map(|(start, own)| all.iter().map(move |&by| (start, own, by)))
+            {
+                for (size, options) in
+                    self.options(senders, start, end).iter().enumerate().filter(|(_, own)| !own.is_empty())
+                {
                     for used in self.problem.counts.with_room_for(size) {
-                        let left = states - 1 - used - size;
-                        for (index, before) in reached[used].iter().enumerate() {
-                            let extended = options.iter().map(|option| extend(before, option, start, (used, index)));
+                        let left = sizes - 1 - used - size;
+                        let state = senders.index() * sizes + used;
+                        for (index, before) in reached[state].iter().enumerate() {
+                            let extended = options.iter().map(|option| extend(before, option, start, (state, index)));
                             let is_worth_it = |label: &Label| {
                                 self.outlook(label, end, left).is_some_and(|outlook| {
                                     !self.known.iter().any(|known| outlook.is_no_better_than(known))
                                 })
                             };
-                            found[used + size].extend(extended.filter(is_worth_it));
+                            found[next_senders[size] + used + size].extend(extended.filter(is_worth_it));
                         }
                     }
                 }
@@ -176,8 +187,8 @@ impl<'a> EnergySearch<'a> {
             labels[end] = found;
         }
         let last = labels[blocks].iter().enumerate();
-        let all = last.flat_map(|(used, own)| (0..own.len()).map(move |index| (used, index)));
-        all.map(|place| self.plan(&labels, place)).collect()
+        let places = last.flat_map(|(state, own)| (0..own.len()).map(move |index| (state, index)));
+        places.map(|place| self.plan(&labels, place)).collect()
     }
 
     /// Keeps only labels that no other beats by more than the tolerance.
@@ -201,14 +212,14 @@ impl<'a> EnergySearch<'a> {
         });
     }
 
-    fn plan(&self, labels: &[Vec<Vec<Label>>], (mut used, mut index): (usize, usize)) -> Plan {
+    fn plan(&self, labels: &[Vec<Vec<Label>>], (mut state, mut index): (usize, usize)) -> Plan {
         let mut end = self.problem.blocks();
         let mut stages = Vec::new();
         while end > 0 {
-            let label = labels[end][used][index];
+            let label = labels[end][state][index];
             stages.push((label.start..end, self.configurations[label.configuration].1.clone()));
             end = label.start;
-            (used, index) = label.before;
+            (state, index) = label.before;
         }
         stages.reverse();
         self.problem.plan(stages)
@@ -230,17 +241,23 @@ fn extend(before: &Label, option: &StageOption, start: usize, place: (usize, usi
 }
 
 /// What a stage of these blocks takes and draws on replicas of these classes; `None` if one can't run it.
-fn option(problem: &Problem, classes: &[usize], blocks: Range<usize>, configuration: usize) -> Option<StageOption> {
-    let times: Vec<Nanoseconds> =
-        classes.iter().map(|&class| Nanoseconds(problem.time(class, blocks.start, blocks.end))).collect();
+fn option(
+    problem: &Problem,
+    (classes, senders): (&[usize], Senders),
+    blocks: Range<usize>,
+    configuration: usize,
+) -> Option<StageOption> {
+    let time = |&class: &usize| Nanoseconds(problem.time(class, senders, blocks.start, blocks.end));
+    let times: Vec<Nanoseconds> = classes.iter().map(time).collect();
     let latency = times.iter().map(|time| time.0).max().filter(|&latency| latency < UNSUPPORTED)?;
-    let period = replicated_period(&times);
+    let links = problem.links(classes, senders, &blocks);
+    let period = shared_period(&times, &links);
     let team = classes.first().and_then(|&class| problem.team(class));
     let power = match team {
-        Some(team) => team.power(blocks.start, blocks.end)?,
+        Some(team) => team.power(senders, blocks.start, blocks.end)?,
         None => {
             let powers = classes.iter().map(|&class| problem.powers.get(class).copied().flatten());
-            replicated_power(&powers.collect::<Option<Vec<ClassPower>>>()?, &times)
+            replicated_power(&powers.collect::<Option<Vec<ClassPower>>>()?, &times, &links)
         }
     };
     Some(StageOption { period: period.0, latency, power, configuration })

@@ -1,11 +1,12 @@
 //! Every trade-off between period and latency.
 
+use crate::senders::Senders;
 use crate::stage_options::{BoundedOptions, StageOptions};
 use crate::{PipelineError, Plan, Problem};
 
 /// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period.
 ///
-/// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, cores used); starting
+/// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used); starting
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point.
 ///
 /// # Errors
@@ -35,37 +36,58 @@ const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
 
 /// What the searches for the points of one front share.
 ///
-/// Lowering the bound only takes options away or makes them slower. So what was found of a state (blocks done, cores used) holds as
+/// Lowering the bound only takes options away or makes them slower. So what was found of a state (blocks done, senders of the last stage, cores used) holds as
 /// long as the last stage of its pipeline does and what was found of the state before that stage; only the others are found anew.
 struct FrontSearch<'a> {
     problem: &'a Problem,
-    /// For every state's cores: how many the last stage may have, and how many that leaves for the stages before.
+    all_senders: Vec<Senders>,
+    /// For each state after some blocks, by what the last stage is to the next and the cores used: how many of them the last stage may
+    /// have, and how many that leaves for the stages before.
     parts: Vec<Vec<(usize, usize)>>,
-    /// (latency, period) of the first blocks with exactly so many cores.
+    /// (latency, period) of the first blocks in that state, with exactly so many cores.
     best: Vec<(u64, u64)>,
-    /// The last stage that gives it: where it starts, how many cores it has, and which option it is.
-    choice: Vec<(usize, usize, usize)>,
+    /// The last stage that gives it.
+    choice: Vec<LastStage>,
     is_changed: Vec<bool>,
     is_begun: bool,
+}
+
+/// The last stage of a pipeline of the first blocks.
+#[derive(Debug, Clone, Copy)]
+struct LastStage {
+    start: usize,
+    senders: Senders,
+    /// Its cores.
+    size: usize,
+    /// Which of its options it is.
+    option: usize,
+}
+
+impl LastStage {
+    const NONE: Self = Self { start: 0, senders: Senders::NETWORK, size: 0, option: 0 };
 }
 
 impl<'a> FrontSearch<'a> {
     fn new(problem: &'a Problem) -> Self {
         let blocks = problem.blocks();
-        let states = problem.counts.len();
+        let sizes = problem.counts.len();
+        let all_senders: Vec<Senders> = problem.all_senders().collect();
+        let states = all_senders.len() * sizes;
         let mut parts = vec![Vec::new(); states];
-        for size in 1..states {
+        for size in 1..sizes {
+            let own = problem.senders_of_size(size).index() * sizes;
             for before in problem.counts.with_room_for(size) {
-                parts[before + size].push((size, before));
+                parts[own + before + size].push((size, before));
             }
         }
         let mut best = vec![UNREACHED; (blocks + 1) * states];
         best[0] = (0, 0);
         Self {
             problem,
+            all_senders,
             parts,
             best,
-            choice: vec![(0, 0, 0); (blocks + 1) * states],
+            choice: vec![LastStage::NONE; (blocks + 1) * states],
             is_changed: vec![false; (blocks + 1) * states],
             is_begun: false,
         }
@@ -75,36 +97,37 @@ impl<'a> FrontSearch<'a> {
     /// the shortest period. The bound must be lower than the last time.
     fn lowest_latency(&mut self, bounded: &BoundedOptions<'_>) -> Option<Plan> {
         let blocks = self.problem.blocks();
-        let states = self.problem.counts.len();
+        let (sizes, states) = (self.problem.counts.len(), self.parts.len());
         self.is_changed.fill(!self.is_begun);
         for end in 1..=blocks {
-            for used in 1..states {
-                let state = end * states + used;
+            for own in 1..states {
+                let state = end * states + own;
                 if self.is_begun {
                     if self.best[state] == UNREACHED {
                         continue;
                     }
-                    let (start, size, option) = self.choice[state];
-                    let holds = bounded.current[((end - 1) * end / 2 + start) * states + size] == option;
-                    if holds && !self.is_changed[start * states + used - size] {
+                    let LastStage { start, senders, size, option } = self.choice[state];
+                    let holds = bounded.current[bounded.options.row(senders, start, end) + size] == option;
+                    let before = senders.index() * sizes + own % sizes - size;
+                    if holds && !self.is_changed[start * states + before] {
                         continue;
                     }
                 }
-                let found = self.reach(bounded, end, used);
+                let found = self.reach(bounded, end, own);
                 self.is_changed[state] = found != self.best[state];
                 self.best[state] = found;
             }
         }
         self.is_begun = true;
         let last = &self.best[blocks * states..];
-        let mut used = (0..states).min_by_key(|&used| last[used]).filter(|&used| last[used] != UNREACHED)?;
+        let mut own = (0..states).min_by_key(|&own| last[own]).filter(|&own| last[own] != UNREACHED)?;
         let mut end = blocks;
         let mut stages = Vec::new();
         while end > 0 {
-            let (start, size, option) = self.choice[end * states + used];
+            let LastStage { start, senders, size, option } = self.choice[end * states + own];
             let configuration = bounded.options.options[option].configuration;
             stages.push((start..end, bounded.options.configurations[configuration].clone()));
-            used -= size;
+            own = senders.index() * sizes + own % sizes - size;
             end = start;
         }
         stages.reverse();
@@ -112,23 +135,29 @@ impl<'a> FrontSearch<'a> {
     }
 
     /// The best way to a state, given those to the states before it; notes its last stage.
-    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: usize, used: usize) -> (u64, u64) {
-        let states = self.problem.counts.len();
+    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: usize, own: usize) -> (u64, u64) {
+        let (sizes, states) = (self.problem.counts.len(), self.parts.len());
         let mut best = UNREACHED;
         for start in 0..end {
-            let row = ((end - 1) * end / 2 + start) * states;
-            let latencies = &bounded.latency[row..row + states];
-            let before_start = &self.best[start * states..(start + 1) * states];
-            for &(size, before) in &self.parts[used] {
-                let (latency, period) = before_start[before];
-                let together = latency.saturating_add(latencies[size]);
-                if together > best.0 || together == u64::MAX {
-                    continue;
-                }
-                let candidate = (together, period.max(bounded.period[row + size]));
-                if candidate < best {
-                    best = candidate;
-                    self.choice[end * states + used] = (start, size, bounded.current[row + size]);
+            // Before the first stage there is nobody.
+            let all = if start == 0 { &[Senders::NETWORK][..] } else { &self.all_senders };
+            for &senders in all {
+                let row = bounded.options.row(senders, start, end);
+                let latencies = &bounded.latency[row..row + sizes];
+                let from = start * states + senders.index() * sizes;
+                let before_start = &self.best[from..from + sizes];
+                for &(size, before) in &self.parts[own] {
+                    let (latency, period) = before_start[before];
+                    let together = latency.saturating_add(latencies[size]);
+                    if together > best.0 || together == u64::MAX {
+                        continue;
+                    }
+                    let candidate = (together, period.max(bounded.period[row + size]));
+                    if candidate < best {
+                        best = candidate;
+                        let option = bounded.current[row + size];
+                        self.choice[end * states + own] = LastStage { start, senders, size, option };
+                    }
                 }
             }
         }

@@ -7,6 +7,7 @@ use millstream_cost::Nanoseconds;
 
 use crate::design_space::binomial;
 use crate::problem::UNSUPPORTED;
+use crate::senders::Senders;
 use crate::undominated::keep_undominated;
 use crate::{PipelineError, Plan, Problem, Search};
 
@@ -128,11 +129,12 @@ impl ParaPipe {
         let blocks = problem.blocks();
         let mut fronts: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
         fronts[0].push(Point { latency: 0, period: 0, ends: Vec::new() });
+        let mut senders = Senders::NETWORK;
         for &class in classes {
             let mut next: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
             for (end, points) in next.iter_mut().enumerate().skip(1) {
                 for (start, before) in fronts.iter().enumerate().take(end) {
-                    let time = problem.time(class, start, end);
+                    let time = problem.time(class, senders, start, end);
                     if time >= UNSUPPORTED {
                         continue;
                     }
@@ -145,6 +147,7 @@ impl ParaPipe {
                 keep_undominated(points, |point| (point.latency, point.period));
             }
             fronts = next;
+            senders = problem.senders(&[class]);
         }
         fronts.pop().unwrap_or_default()
     }
@@ -172,7 +175,8 @@ impl Search for ParaPipe {
         // Points that another one beats in both are left out (section V-B): of hybrids, those that are no better in anything than all
         // processors in one stage, unless there are no others.
         let all: Vec<&ProcessorClass> = self.processors.iter().collect();
-        let para = problem.class_of(&all).map_or(UNSUPPORTED, |class| problem.time(class, 0, problem.blocks()));
+        let whole = |class| problem.time(class, Senders::NETWORK, 0, problem.blocks());
+        let para = problem.class_of(&all).map_or(UNSUPPORTED, whole);
         let mut best: Option<((bool, u128, u64), Stages)> = None;
         for sets in ordered_partitions(self.processors.len()) {
             let sizes: Vec<usize> = sets.iter().map(|set| set.count_ones() as usize).collect();

@@ -3,13 +3,15 @@
 use std::ops::Range;
 
 use crate::problem::UNSUPPORTED;
+use crate::senders::Senders;
 use crate::{PipelineError, Plan, Problem};
 
 /// The pipeline with the highest throughput.
 ///
 /// Dynamic programming over (blocks done, cores used per cluster): the best rate of a prefix is the better of all last
 /// stages, and a stage's rate is the sum of its replicas' rates. Rates of replicas of different clusters add, so the best
-/// replicas for given numbers of cores are found cluster by cluster, which keeps the number of stage choices small.
+/// replicas for given numbers of cores are found cluster by cluster, which keeps the number of stage choices small. Where links make a
+/// difference, prefixes are told apart by what their last stage is to the next one.
 ///
 /// # Errors
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator.
@@ -17,44 +19,57 @@ pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
     let blocks = problem.blocks();
     let states = problem.counts.len();
     let room: Vec<Vec<usize>> = (0..states).map(|size| problem.counts.with_room_for(size)).collect();
-    // Best rate of the first `done` blocks with at most `used` cores, and the last stage that gives it.
-    let mut best = vec![0.0_f64; (blocks + 1) * states];
-    let mut choice = vec![(0_usize, 0_usize); (blocks + 1) * states];
+    let next_senders: Vec<usize> = (0..states).map(|size| problem.senders_of_size(size).index()).collect();
+    let all: Vec<Senders> = problem.all_senders().collect();
+    let row = all.len() * states;
+    // Best rate of the first `done` blocks by what their last stage is to the next one, with at most `used` cores, and the last stage
+    // that gives it.
+    let mut best = vec![0.0_f64; (blocks + 1) * row];
+    let mut choice = vec![(0_usize, Senders::NETWORK, 0_usize); (blocks + 1) * row];
     best[..states].fill(f64::INFINITY);
     let floor = incumbent(problem);
     let mut rates = StageRates::new(problem);
     for end in 1..=blocks {
         for start in (0..end).rev() {
-            rates.compute(problem, start, end);
-            let (before, after) = best.split_at_mut(end * states);
-            let before = &before[start * states..(start + 1) * states];
-            for (size, room) in room.iter().enumerate().skip(1) {
-                let rate = rates.of_size[size];
-                if rate < floor {
+            let (before, after) = best.split_at_mut(end * row);
+            for &senders in &all {
+                let own = start * row + senders.index() * states;
+                let before = &before[own..own + states];
+                if before.iter().all(|&rate| rate <= 0.0) {
                     continue;
                 }
-                for &used in room {
-                    let candidate = before[used].min(rate);
-                    let state = used + size;
-                    if candidate > after[state] {
-                        after[state] = candidate;
-                        choice[end * states + state] = (start, size);
+                rates.compute(problem, senders, start, end);
+                for (size, room) in room.iter().enumerate().skip(1) {
+                    let rate = rates.of_size[size];
+                    if rate < floor {
+                        continue;
+                    }
+                    for &used in room {
+                        let candidate = before[used].min(rate);
+                        let state = next_senders[size] * states + used + size;
+                        if candidate > after[state] {
+                            after[state] = candidate;
+                            choice[end * row + state] = (start, senders, size);
+                        }
                     }
                 }
             }
         }
     }
-    let mut state = states - 1;
     let mut end = blocks;
-    if best[end * states + state] <= 0.0 {
+    let mut used = states - 1;
+    let last = |senders: &Senders| best[blocks * row + senders.index() * states + used];
+    let mut own =
+        all.iter().copied().max_by(|one, other| last(one).total_cmp(&last(other))).unwrap_or(Senders::NETWORK);
+    if last(&own) <= 0.0 {
         return Err(PipelineError::Infeasible);
     }
     let mut stages: Vec<(Range<usize>, Vec<usize>)> = Vec::new();
     while end > 0 {
-        let (start, size) = choice[end * states + state];
-        stages.push((start..end, replicas(problem, start, end, size)));
-        state -= size;
-        end = start;
+        let (start, senders, size) = choice[end * row + own.index() * states + used];
+        stages.push((start..end, replicas(problem, senders, start..end, size)));
+        used -= size;
+        (end, own) = (start, senders);
     }
     stages.reverse();
     Ok(problem.plan(stages))
@@ -63,7 +78,7 @@ pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
 /// A rate that can be reached with one stage, slightly lowered so that rounding can't exclude the optimum.
 fn incumbent(problem: &Problem) -> f64 {
     let mut rates = StageRates::new(problem);
-    rates.compute(problem, 0, problem.blocks());
+    rates.compute(problem, Senders::NETWORK, 0, problem.blocks());
     rates.of_size[problem.counts.len() - 1] * (1.0 - 1e-9)
 }
 
@@ -81,7 +96,7 @@ impl StageRates {
         Self { per_cluster: per_cluster.collect(), of_size: vec![0.0; problem.counts.len()] }
     }
 
-    fn compute(&mut self, problem: &Problem, start: usize, end: usize) {
+    fn compute(&mut self, problem: &Problem, senders: Senders, start: usize, end: usize) {
         let mut filled = 1;
         for (cluster, best) in self.per_cluster.iter_mut().enumerate() {
             best[0] = 0.0;
@@ -89,7 +104,7 @@ impl StageRates {
             for cores in 1..best.len() {
                 // Copying the value for one core fewer makes the bound "at most".
                 best[cores] = best[cores - 1];
-                let own = class_rate(problem, classes.start + cores - 1, start, end);
+                let own = class_rate(problem, classes.start + cores - 1, senders, start, end);
                 let most_others = if problem.has_replicas { cores } else { 1 };
                 for rest in 0..most_others {
                     let rate = if rest == 0 { own } else { best[rest] + best[cores - rest] };
@@ -97,6 +112,10 @@ impl StageRates {
                         best[cores] = rate;
                     }
                 }
+            }
+            let link = problem.link_time(classes.start, senders, start, end);
+            if link > 0 {
+                best.iter_mut().for_each(|rate| *rate = rate.min(1.0 / link as f64));
             }
             let block = filled;
             for (cores, &rate) in best.iter().enumerate() {
@@ -109,24 +128,26 @@ impl StageRates {
             filled *= best.len();
         }
         for (index, (size, _)) in problem.teams.iter().enumerate() {
-            let rate = class_rate(problem, problem.classes.len() + index, start, end);
+            let rate = class_rate(problem, problem.classes.len() + index, senders, start, end);
             self.of_size[*size] = self.of_size[*size].max(rate);
         }
     }
 }
 
-fn class_rate(problem: &Problem, class: usize, start: usize, end: usize) -> f64 {
-    let time = problem.time(class, start, end);
+fn class_rate(problem: &Problem, class: usize, senders: Senders, start: usize, end: usize) -> f64 {
+    let time = problem.time(class, senders, start, end);
     if time >= UNSUPPORTED { 0.0 } else { 1.0 / time as f64 }
 }
 
 /// The replicas behind a stage's best rate for the encoded numbers of cores.
-fn replicas(problem: &Problem, start: usize, end: usize, size: usize) -> Vec<usize> {
+fn replicas(problem: &Problem, senders: Senders, blocks: Range<usize>, size: usize) -> Vec<usize> {
+    let Range { start, end } = blocks;
+    let class_rate = |class: usize| class_rate(problem, class, senders, start, end);
     let mut rates = StageRates::new(problem);
-    rates.compute(problem, start, end);
+    rates.compute(problem, senders, start, end);
     let team = problem.teams.iter().enumerate().find(|(index, (own, _))| {
         let class = problem.classes.len() + index;
-        *own == size && class_rate(problem, class, start, end) >= rates.of_size[size]
+        *own == size && class_rate(class) >= rates.of_size[size]
     });
     if let Some((index, _)) = team {
         return vec![problem.classes.len() + index];
@@ -134,7 +155,7 @@ fn replicas(problem: &Problem, start: usize, end: usize, size: usize) -> Vec<usi
     if !problem.has_replicas {
         let own = |(cluster, cores): (usize, usize)| problem.classes_of(cluster).take(cores);
         let classes = problem.counts.decode(size).into_iter().enumerate().flat_map(own);
-        let rate = |class: &usize| class_rate(problem, *class, start, end);
+        let rate = |class: &usize| class_rate(*class);
         return classes.max_by(|one, other| rate(one).total_cmp(&rate(other))).into_iter().collect();
     }
     let mut chosen = Vec::new();
@@ -145,7 +166,7 @@ fn replicas(problem: &Problem, start: usize, end: usize, size: usize) -> Vec<usi
         for count in 1..=cores {
             let mut option = best[count - 1].clone();
             for last in 1..=count {
-                let rate = best[count - last].0 + class_rate(problem, first + last - 1, start, end);
+                let rate = best[count - last].0 + class_rate(first + last - 1);
                 if rate > option.0 {
                     let mut counts = best[count - last].1.clone();
                     counts.push(last);

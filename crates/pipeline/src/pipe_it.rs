@@ -5,6 +5,7 @@ use std::ops::Range;
 use millstream_board::ProcessorClass;
 
 use crate::problem::UNSUPPORTED;
+use crate::senders::Senders;
 use crate::{PipelineError, Plan, Problem, Search};
 
 /// Pipe-it's `merge_stage` (algorithm 3), with `work_flow` and `find_split` (algorithms 1 and 2) inside: one stage per core, the
@@ -40,7 +41,13 @@ impl Flow {
     }
 
     fn time(&self, stage: usize, problem: &Problem) -> u64 {
-        range_time(problem, self.classes[stage], &self.layers(stage))
+        range_time(problem, (self.classes[stage], self.senders(stage, problem)), &self.layers(stage))
+    }
+
+    /// Whom a stage takes its frames over from: the last stage before it that has layers.
+    fn senders(&self, stage: usize, problem: &Problem) -> Senders {
+        let before = (0..stage).rev().find(|&before| !self.layers(before).is_empty());
+        before.map_or(Senders::NETWORK, |before| problem.senders(&[self.classes[before]]))
     }
 }
 
@@ -96,14 +103,14 @@ fn merge_stages(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Fl
     flow
 }
 
-/// Time of some layers on a class; nothing for none.
-fn range_time(problem: &Problem, class: usize, layers: &Range<usize>) -> u64 {
-    if layers.is_empty() { 0 } else { problem.time(class, layers.start, layers.end) }
+/// Time of some layers on a class that takes frames over from these senders; nothing for none.
+fn range_time(problem: &Problem, (class, senders): (usize, Senders), layers: &Range<usize>) -> u64 {
+    if layers.is_empty() { 0 } else { problem.time(class, senders, layers.start, layers.end) }
 }
 
 /// Algorithm 1: of layers that all are on the first of two stages, the last ones move to the second one as long as the first stays
 /// the slower. Returns where the second one starts.
-fn find_split(problem: &Problem, layers: &Range<usize>, first: usize, second: usize) -> usize {
+fn find_split(problem: &Problem, layers: &Range<usize>, first: (usize, Senders), second: (usize, Senders)) -> usize {
     let mut split = layers.end;
     while split > layers.start {
         let moved = split - 1;
@@ -129,7 +136,9 @@ fn work_flow(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow,
         seen.push(flow.clone());
         for stage in 0..flow.classes.len().saturating_sub(1) {
             let both = flow.starts[stage]..flow.starts[stage + 2];
-            flow.starts[stage + 1] = find_split(problem, &both, flow.classes[stage], flow.classes[stage + 1]);
+            let first = (flow.classes[stage], flow.senders(stage, problem));
+            let second = (flow.classes[stage + 1], problem.senders(&[flow.classes[stage]]));
+            flow.starts[stage + 1] = find_split(problem, &both, first, second);
         }
         if seen.len() == 1 {
             tell(&flow, false);
@@ -149,7 +158,8 @@ fn first_merger(problem: &Problem, flow: &Flow, cluster: &Range<usize>) -> Optio
         }
         // Classes of a cluster are numbered by their counts, from 1.
         let merged = cluster.start + (left - cluster.start + 1) + (right - cluster.start + 1) - 1;
-        let together = range_time(problem, merged, &(flow.starts[stage]..flow.starts[stage + 2]));
+        let merged_class = (merged, flow.senders(stage, problem));
+        let together = range_time(problem, merged_class, &(flow.starts[stage]..flow.starts[stage + 2]));
         let slower = flow.time(stage, problem).max(flow.time(stage + 1, problem));
         if together >= slower {
             return None;

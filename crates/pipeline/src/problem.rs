@@ -6,11 +6,13 @@ use millstream_board::{Accelerator, Board, Cluster, CoreId, Processor, Processor
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::{Chain, subgraphs};
-use millstream_schedule::{Entry, Replica, Schedule, Stage, replicated_period};
+use millstream_schedule::{LinkUse, Replica, Schedule, Stage, shared_period};
 
 use crate::cores::CoreCounts;
 use crate::energy::ClassPower;
-use crate::memory::{MemoryLimits, held};
+use crate::memory::MemoryLimits;
+use crate::senders::{SenderKinds, Senders};
+use crate::stage_times::StageTimes;
 use crate::team::{Ground, Team};
 use crate::{PipelineError, Plan, PlannedStage};
 
@@ -29,8 +31,10 @@ pub struct Problem {
     pub(crate) powers: Vec<Option<ClassPower>>,
     /// Whether a stage may have several replicas.
     pub(crate) has_replicas: bool,
-    /// Per class, per end, per start: the stage's time in nanoseconds.
-    times: Vec<Vec<u64>>,
+    /// Which clusters hand over alike.
+    kinds: SenderKinds,
+    /// Times of stages on one class.
+    times: StageTimes,
     /// Sets of processors that may own a stage together, with their encoded numbers of cores. They are numbered after the
     /// classes.
     pub(crate) teams: Vec<(usize, Arc<Team>)>,
@@ -74,11 +78,14 @@ impl Problem {
         if let Some(id) = graph.operator_ids().find(|id| is_orphan(id.index())) {
             return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
         }
-        let times = stage_times(graph, chain, table, &processors, &MemoryLimits::of(board));
+        let first_classes: Vec<(ProcessorIndex, usize)> =
+            clusters.iter().map(|own| (processors[own.offset], own.count)).collect();
+        let kinds = SenderKinds::new(table, &first_classes);
+        let times = StageTimes::new((graph, chain, table), &processors, &kinds, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         let powers = processors.iter().map(|&processor| ClassPower::of(table, processor)).collect();
         let chain = chain.clone();
-        Ok(Self { chain, clusters, counts, classes, powers, has_replicas: true, times, teams: Vec::new() })
+        Ok(Self { chain, clusters, counts, classes, powers, has_replicas: true, kinds, times, teams: Vec::new() })
     }
 
     /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on each other
@@ -99,7 +106,8 @@ impl Problem {
         let mut problem = Self::new(graph, chain, board, table)?;
         let subgraphs = subgraphs(graph);
         let memory = MemoryLimits::of(board);
-        let ground = Ground { graph, chain, table, subgraphs: &subgraphs, memory: &memory };
+        let kinds = problem.kinds.clone();
+        let ground = Ground { graph, chain, table, subgraphs: &subgraphs, memory: &memory, kinds: &kinds };
         for classes in teams {
             let Some(size) = problem.size_of(classes) else { continue };
             if let Some(team) = Team::new(&ground, classes.clone())? {
@@ -173,13 +181,59 @@ impl Problem {
         *offset..offset + count
     }
 
-    /// Time of the stage of blocks `start..end` on a class; at least [`UNSUPPORTED`] if it can't run there.
+    /// Time of the stage of blocks `start..end` on a class or a team, which takes its frames over from these senders; at least
+    /// [`UNSUPPORTED`] if it can't run there.
     #[inline]
-    pub(crate) fn time(&self, class: usize, start: usize, end: usize) -> u64 {
-        match self.times.get(class) {
-            Some(times) => times[(end - 1) * end / 2 + start],
-            None => self.teams[class - self.times.len()].1.time(start, end),
+    pub(crate) fn time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
+        match class.checked_sub(self.times.classes()) {
+            None => self.times.time(class, senders, start, end),
+            Some(team) => self.teams[team].1.time(senders, start, end),
         }
+    }
+
+    /// What that stage occupies of the link to its cluster; 0 for nothing.
+    #[inline]
+    pub(crate) fn link_time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
+        if class < self.times.classes() { self.times.link_time(class, senders, start, end) } else { 0 }
+    }
+
+    /// Whether stages occupy links.
+    pub(crate) fn has_links(&self) -> bool {
+        self.times.have_links()
+    }
+
+    /// What replicas of a stage occupy of links, one by one.
+    pub(crate) fn links(&self, classes: &[usize], senders: Senders, blocks: &Range<usize>) -> Vec<Option<LinkUse>> {
+        if !self.times.have_links() {
+            return vec![None; classes.len()];
+        }
+        let link = |&class: &usize| {
+            let time = Nanoseconds(self.link_time(class, senders, blocks.start, blocks.end));
+            let receiver = &self.classes.get(class)?.cluster;
+            (time > Nanoseconds::ZERO).then(|| LinkUse { receiver: receiver.clone(), time })
+        };
+        classes.iter().map(link).collect()
+    }
+
+    /// All sets of clusters that a stage may take its frames over from, as far as they differ.
+    pub(crate) fn all_senders(&self) -> impl Iterator<Item = Senders> + use<> {
+        self.kinds.all()
+    }
+
+    /// What a stage on these encoded numbers of cores is to the stage after it.
+    pub(crate) fn senders_of_size(&self, size: usize) -> Senders {
+        let used = self.counts.decode(size);
+        self.kinds.of((0..used.len()).filter(|&cluster| used[cluster] > 0))
+    }
+
+    /// What a stage on these classes or this team is to the stage after it.
+    pub(crate) fn senders(&self, classes: &[usize]) -> Senders {
+        let of_class = |&class: &usize| match self.team(class) {
+            Some(team) => team.classes.iter().collect::<Vec<_>>(),
+            None => self.classes.get(class).into_iter().collect(),
+        };
+        let labels = classes.iter().flat_map(of_class).map(|class| &class.cluster);
+        self.kinds.of(labels.filter_map(|label| self.clusters.iter().position(|cluster| cluster.label == *label)))
     }
 
     /// The team of this number, counted after the classes.
@@ -195,11 +249,13 @@ impl Problem {
     /// A plan of these stages, with its period and latency.
     pub(crate) fn plan(&self, mut stages: Vec<(Range<usize>, Vec<usize>)>) -> Plan {
         let mut plan = Plan { stages: Vec::new(), period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, energy: None };
+        let mut senders = Senders::NETWORK;
         for (blocks, classes) in &mut stages {
             classes.sort_unstable();
-            let times: Vec<Nanoseconds> =
-                classes.iter().map(|&class| Nanoseconds(self.time(class, blocks.start, blocks.end))).collect();
-            plan.period = plan.period.max(replicated_period(&times));
+            let time = |&class: &usize| Nanoseconds(self.time(class, senders, blocks.start, blocks.end));
+            let times: Vec<Nanoseconds> = classes.iter().map(time).collect();
+            plan.period = plan.period.max(shared_period(&times, &self.links(classes, senders, blocks)));
+            senders = self.senders(classes);
             plan.latency += times.iter().copied().max().unwrap_or_default();
             let team = classes.first().and_then(|&class| self.team(class));
             let replicas = match team {
@@ -262,55 +318,4 @@ impl Problem {
         });
         Schedule { stages: stages.collect() }
     }
-}
-
-/// Per class, the triangle of stage times, row `end` (from 1) of `end` starts.
-fn stage_times(
-    graph: &Graph,
-    chain: &Chain,
-    table: &CostTable,
-    processors: &[ProcessorIndex],
-    memory: &MemoryLimits,
-) -> Vec<Vec<u64>> {
-    let blocks = chain.blocks();
-    let bytes = chain.input_bytes(graph);
-    let mut held_until = vec![0_u64];
-    for block in blocks {
-        let own: u64 = block.operators.iter().map(|&id| held(graph, id)).sum();
-        held_until.push(held_until[held_until.len() - 1] + own);
-    }
-    let of_processor = |&processor: &ProcessorIndex| {
-        let block_time = |operators: &[millstream_graph::OperatorId]| {
-            let times = operators.iter().map(|id| table.time(processor, id.index()));
-            times.map(|time| time.map_or(UNSUPPORTED, |time| time.0)).fold(0_u64, u64::saturating_add)
-        };
-        let mut sums = vec![0_u64];
-        let mut gaps = vec![0_usize];
-        for block in blocks {
-            let time = block_time(&block.operators);
-            let supported = time < UNSUPPORTED;
-            sums.push(sums[sums.len() - 1] + if supported { time } else { 0 });
-            gaps.push(gaps[gaps.len() - 1] + usize::from(!supported));
-        }
-        let limit = memory.of_label(&table.classes()[processor.index()].cluster).unwrap_or(u64::MAX);
-        let mut times = Vec::with_capacity(blocks.len() * (blocks.len() + 1) / 2);
-        for end in 1..=blocks.len() {
-            for start in 0..end {
-                let hand_over = match (table.access(processor), start) {
-                    (None, 0) => 0,
-                    (None, _) => table.hand_over(processor, bytes.of(start..end)).0,
-                    (Some(_), _) => {
-                        let cluster = table.classes()[processor.index()].cluster.clone();
-                        let replica = Replica::single(Processor::accelerator(cluster), chain.operators(start..end));
-                        replica.hand_over(Entry::of_stage(start), graph, table).0
-                    }
-                };
-                let time = sums[end] - sums[start] + hand_over;
-                let fits = held_until[end] - held_until[start] + bytes.of(start..end) <= limit;
-                times.push(if gaps[end] > gaps[start] || !fits { UNSUPPORTED } else { time.max(1) });
-            }
-        }
-        times
-    };
-    processors.iter().map(of_processor).collect()
 }

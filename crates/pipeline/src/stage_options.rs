@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::replicated_period;
+use millstream_schedule::{replicated_period, shared_period};
 
 use crate::Problem;
 use crate::problem::UNSUPPORTED;
+use crate::senders::Senders;
+use crate::stage_times::place;
 use crate::undominated::keep_undominated;
 
 /// A way to run a stage: replicas, what they need and what they give.
@@ -18,14 +20,17 @@ pub(crate) struct StageOption {
     pub(crate) configuration: usize,
 }
 
-/// For every range of blocks and every number of cores, the options that no other option beats, be it one with fewer cores.
+/// For all senders, every range of blocks and every number of cores, the options that no other option beats, be it one with fewer cores:
+/// that one is no worse a sender either, as the stage after it counts with the worst of its senders.
 pub(crate) struct StageOptions {
     /// Multisets of classes.
     pub(crate) configurations: Vec<Vec<usize>>,
-    /// Options by rising latency and falling period: first those of the first range and size.
+    /// Options by rising latency and falling period: first those of the first senders, range and size.
     pub(crate) options: Vec<StageOption>,
-    /// Where the options of each range (`(end - 1) * end / 2 + start`) and size begin, and the end of all.
+    /// Where the options of each of the senders, range and size begin, and the end of all.
     begins: Vec<usize>,
+    ranges: usize,
+    sizes: usize,
 }
 
 impl StageOptions {
@@ -41,9 +46,14 @@ impl StageOptions {
         let mut times: Vec<Nanoseconds> = Vec::new();
         // What some cores or fewer can do, as pairs of latency and period.
         let mut reach: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sizes];
-        for end in 1..=problem.blocks() {
-            for start in 0..end {
+        let ranges = || (1..=problem.blocks()).flat_map(|end| (0..end).map(move |start| (start, end)));
+        for senders in problem.all_senders() {
+            for (start, end) in ranges() {
                 for (size, (fewer, ways)) in fewer.iter().zip(&by_size).enumerate() {
+                    if start == 0 && senders != Senders::NETWORK {
+                        begins.push(options.len());
+                        continue;
+                    }
                     begins.push(options.len());
                     let (below, from_here) = reach.split_at_mut(size);
                     let reached = &mut from_here[0];
@@ -54,7 +64,7 @@ impl StageOptions {
                     }
                     own.clear();
                     own.extend(ways.iter().filter_map(|&way| {
-                        option(problem, &configurations[way].1, start..end, &mut times)
+                        option(problem, (&configurations[way].1, senders), start..end, &mut times)
                             .map(|(latency, period)| StageOption { period, latency, configuration: way })
                     }));
                     if own.len() > 1 {
@@ -78,7 +88,13 @@ impl StageOptions {
         }
         begins.push(options.len());
         let configurations = configurations.into_iter().map(|(_, classes)| classes).collect();
-        Self { configurations, options, begins }
+        Self { configurations, options, begins, ranges: ranges().count(), sizes }
+    }
+
+    /// The place of the first size of a range.
+    #[inline]
+    pub(crate) fn row(&self, senders: Senders, start: usize, end: usize) -> usize {
+        (senders.index() * self.ranges + place(start, end)) * self.sizes
     }
 
     /// All of them, without a bound on the period.
@@ -98,22 +114,26 @@ impl StageOptions {
 /// Latency and period of a stage of these blocks on replicas of these classes; `None` if one can't run it.
 fn option(
     problem: &Problem,
-    classes: &[usize],
+    (classes, senders): (&[usize], Senders),
     blocks: Range<usize>,
     times: &mut Vec<Nanoseconds>,
 ) -> Option<(u64, u64)> {
     let Range { start, end } = blocks;
     if let [class] = classes {
-        let time = problem.time(*class, start, end);
+        let time = problem.time(*class, senders, start, end);
         return (time < UNSUPPORTED).then_some((time, time));
     }
     times.clear();
-    times.extend(classes.iter().map(|&class| Nanoseconds(problem.time(class, start, end))));
+    times.extend(classes.iter().map(|&class| Nanoseconds(problem.time(class, senders, start, end))));
     let latency = times.iter().map(|time| time.0).max().filter(|&latency| latency < UNSUPPORTED)?;
-    Some((latency, replicated_period(times).0))
+    let period = match problem.has_links() {
+        true => shared_period(times, &problem.links(classes, senders, &blocks)),
+        false => replicated_period(times),
+    };
+    Some((latency, period.0))
 }
 
-/// For every range and number of cores the option with the lowest latency whose period is within a bound.
+/// For all senders, every range and number of cores the option with the lowest latency whose period is within a bound.
 pub(crate) struct BoundedOptions<'a> {
     pub(crate) options: &'a StageOptions,
     /// Its index.

@@ -16,6 +16,8 @@ use millstream_schedule::{Assignment, ChannelSplit, Entry, Replica, ReplicaTasks
 use crate::energy::{ClassPower, StagePower};
 use crate::memory::MemoryLimits;
 use crate::problem::UNSUPPORTED;
+use crate::senders::{SenderKinds, Senders};
+use crate::stage_times::{Triangle, place};
 
 /// How long and how far mapping a subgraph may go on; stages consist of many.
 const MAPPING_TIME: Duration = Duration::from_millis(300);
@@ -33,10 +35,10 @@ const LEAST_MAPPING_TIME: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone)]
 pub(crate) struct Team {
     pub(crate) classes: Vec<ProcessorClass>,
-    /// Per end (from 1), per start, as for single processors.
-    times: Vec<u64>,
+    /// Per senders, as for single processors.
+    times: Vec<Triangle<u64>>,
     /// As `times`: energy and power of the processors that are used; missing where these are not known or nothing runs.
-    powers: Vec<Option<StagePower>>,
+    powers: Vec<Triangle<Option<StagePower>>>,
     /// Places where both a block and a subgraph end: the number of blocks and of subgraphs before.
     cuts: Vec<(usize, usize)>,
     solutions: HashMap<Passage, Solution>,
@@ -78,6 +80,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) table: &'a CostTable,
     pub(crate) subgraphs: &'a [Subgraph],
     pub(crate) memory: &'a MemoryLimits,
+    pub(crate) kinds: &'a SenderKinds,
 }
 
 impl Team {
@@ -86,10 +89,11 @@ impl Team {
         let processors: Option<Vec<ProcessorIndex>> = classes.iter().map(|class| ground.table.find(class)).collect();
         let Some(processors) = processors else { return Ok(None) };
         let blocks = ground.chain.blocks().len();
+        let ranges = blocks * (blocks + 1) / 2;
         let mut team = Self {
             classes,
-            times: vec![UNSUPPORTED; blocks * (blocks + 1) / 2],
-            powers: vec![None; blocks * (blocks + 1) / 2],
+            times: ground.kinds.all().map(|_| vec![UNSUPPORTED; ranges]).collect(),
+            powers: ground.kinds.all().map(|_| vec![None; ranges]).collect(),
             cuts: common_cuts(ground),
             solutions: HashMap::new(),
         };
@@ -110,19 +114,19 @@ impl Team {
                 }
             }
         }
-        for (position, &(start, first)) in team.cuts.iter().enumerate() {
+        let cuts = team.cuts.clone();
+        for (position, &(start, first)) in cuts.iter().enumerate() {
             // Time until the subgraphs so far are done, per processor where they end.
             let mut arrived: Option<Vec<u64>> = None;
             let mut next = first;
-            for &(end, past) in &team.cuts[position + 1..] {
+            for &(end, past) in &cuts[position + 1..] {
                 for subgraph in next..past {
                     arrived = Some(team.advance(subgraph, arrived.as_deref()));
                 }
                 next = past;
                 let shortest = arrived.iter().flatten().copied().min().unwrap_or(UNSUPPORTED);
                 if shortest < UNSUPPORTED {
-                    let place = (end - 1) * end / 2 + start;
-                    (team.times[place], team.powers[place]) = team.evaluated(ground, &(start..end));
+                    team.evaluate(ground, &(start..end));
                 }
             }
         }
@@ -157,20 +161,21 @@ impl Team {
         places.into_iter().enumerate().map(|(place, to)| to.unwrap_or(place)).collect()
     }
 
-    /// Time of the stage of blocks `start..end`; at least [`UNSUPPORTED`] if the team can't run it.
+    /// Time of the stage of blocks `start..end` that takes its frames over from these senders; at least [`UNSUPPORTED`] if the team
+    /// can't run it.
     #[inline]
-    pub(crate) fn time(&self, start: usize, end: usize) -> u64 {
-        self.times[(end - 1) * end / 2 + start]
+    pub(crate) fn time(&self, senders: Senders, start: usize, end: usize) -> u64 {
+        self.times[senders.index()][place(start, end)]
     }
 
     /// Energy and power of that stage; `None` if the power of one of its processors is not known.
-    pub(crate) fn power(&self, start: usize, end: usize) -> Option<StagePower> {
-        self.powers[(end - 1) * end / 2 + start]
+    pub(crate) fn power(&self, senders: Senders, start: usize, end: usize) -> Option<StagePower> {
+        self.powers[senders.index()][place(start, end)]
     }
 
     /// Multiplies all times.
     pub(crate) fn scale(&mut self, factor: f64) {
-        for time in self.times.iter_mut().filter(|time| **time < UNSUPPORTED) {
+        for time in self.times.iter_mut().flatten().filter(|time| **time < UNSUPPORTED) {
             *time = (*time as f64 * factor.max(0.0)).round() as u64;
         }
     }
@@ -231,19 +236,26 @@ impl Team {
         Some(Replica { assignments: assignments.map(assignment).collect(), splits })
     }
 
-    /// What the schedule of these blocks takes, and what it draws: processors that are free early may begin the next subgraph, so this can be less
-    /// than the subgraphs one after the other.
-    fn evaluated(&self, ground: &Ground<'_>, blocks: &Range<usize>) -> (u64, Option<StagePower>) {
-        let Some(replica) = self.replica(blocks, self.classes.iter().map(stand_in).collect()) else {
-            return (UNSUPPORTED, None);
-        };
+    /// Notes what the schedule of these blocks takes, and what it draws: processors that are free early may begin the next subgraph, so this
+    /// can be less than the subgraphs one after the other.
+    fn evaluate(&mut self, ground: &Ground<'_>, blocks: &Range<usize>) {
+        let Some(replica) = self.replica(blocks, self.classes.iter().map(stand_in).collect()) else { return };
         if !ground.memory.allow(&replica, ground.graph) {
-            return (UNSUPPORTED, None);
+            return;
         }
-        let Ok(execution) = replica.execute(ground.graph, ground.table) else { return (UNSUPPORTED, None) };
-        let hand_over = replica.hand_over(Entry::of_stage(blocks.start), ground.graph, ground.table);
-        let time = (hand_over + execution.makespan()).0;
-        (time, drawn(&replica, &execution, hand_over, ground))
+        let Ok(execution) = replica.execute(ground.graph, ground.table) else { return };
+        let receivers: Vec<&str> = self.classes.iter().map(|class| class.cluster.as_str()).collect();
+        let entries: Vec<(Senders, Entry)> = ground
+            .kinds
+            .all()
+            .map(|senders| (senders, ground.kinds.entry(senders, blocks.start, &receivers)))
+            .collect();
+        for (senders, entry) in entries {
+            let hand_over = replica.hand_over(&entry, ground.graph, ground.table);
+            let place = place(blocks.start, blocks.end);
+            self.times[senders.index()][place] = (hand_over + execution.makespan()).0;
+            self.powers[senders.index()][place] = drawn(&replica, &execution, hand_over, ground);
+        }
     }
 
     /// The best way found through a subgraph: an exact mapping, then channel splits where they help.

@@ -8,7 +8,7 @@ use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_partition::Chain;
 use millstream_pipeline::{Constraints, Nanojoules, Objective, PipelineError, Plan, Problem, choose, energy_front};
 use proptest::prelude::*;
-use random_cases::{Case, cases, plans};
+use random_cases::{Case, cases, linked_cases, plans};
 
 /// Energies are rounded to whole nanojoules.
 const ROUNDING: u64 = 2;
@@ -44,7 +44,7 @@ proptest! {
 
     #[test]
     fn the_front_is_what_enumeration_leaves(
-        case in cases(),
+        case in prop_oneof![cases().boxed(), linked_cases().boxed()],
         power in prop::collection::vec((0.0..1.0, 0.1..5.0), 4),
         share in 0.0..1.0,
     ) {

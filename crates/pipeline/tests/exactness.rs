@@ -15,7 +15,7 @@ use millstream_pipeline::{
     pareto_front,
 };
 use proptest::prelude::*;
-use random_cases::{Case, cases, plans};
+use random_cases::{Case, cases, linked_cases, plans};
 
 /// Period and latency.
 type Point = (Nanoseconds, Nanoseconds);
@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn exact_equals_exhaustive(case in cases()) {
+    fn exact_equals_exhaustive(case in prop_oneof![cases().boxed(), linked_cases().boxed()]) {
         let (graph, board, table) = case.build();
         let chain = Chain::of(&graph);
         let problem = match Problem::new(&graph, &chain, &board, &table) {

@@ -2,10 +2,11 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_graph::Graph;
 use millstream_partition::{Block, Chain};
 
+use crate::board_costs::add_board_costs;
 use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
 use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
-use crate::models::{add_board_costs, predict_block};
+use crate::models::predict_block;
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;

@@ -20,6 +20,7 @@
 //!
 //! Invariants: this crate does no I/O and measures nothing; the same profile gives the same table, bit for bit.
 
+mod board_costs;
 pub mod calibration;
 mod comparison;
 mod context;

@@ -4,6 +4,7 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
 use crate::fit::{BlockTime, fill};
@@ -15,9 +16,7 @@ use crate::samples::OperatorRecord;
 use crate::transfer::fit_transfers;
 use crate::{ClusterPower, ClusterTransfer, FamilyModel, PredictError, Profile};
 use millstream_board::Provenance;
-use millstream_cost::{
-    BlockedEnd, CostTable, Entry, HandOver, MemoryAccess, Nanoseconds, Origin, ProcessorIndex, TransferModel,
-};
+use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 
 /// The `format` of files of fitted models.
 pub const COST_FORMAT: &str = "millstream-cost";
@@ -190,105 +189,6 @@ impl CostModels {
             table.set_entry(processor, id.index(), Entry { time, low: time, high: time, origin: Origin::Model });
         }
     }
-}
-
-/// Adds transfers and power to a table.
-pub(crate) fn add_board_costs(
-    table: &mut CostTable,
-    board: &Board,
-    transfers: &[ClusterTransfer],
-    power: &[ClusterPower],
-) {
-    for from in table.processors() {
-        if let Some(access) = memory_access(board, transfers, &table.classes()[from.index()].cluster) {
-            table.set_access(from, access);
-        }
-        for to in table.processors() {
-            let taken_over = table.hand_over_model(to);
-            let [sender, receiver] = [from, to].map(|processor| table.classes()[processor.index()].cluster.as_str());
-            let model = transfer_model(board, transfers, (sender, receiver), taken_over);
-            table.set_transfer(from, to, model);
-        }
-        let class = table.classes()[from.index()].clone();
-        if let Some(watts) = class_power(board, power, &class) {
-            table.set_power(from, watts);
-        }
-    }
-}
-
-/// What it takes until a value is there on another processor of a team. `taken_over` is what the receiver pays for values from
-/// elsewhere.
-fn transfer_model(
-    board: &Board,
-    transfers: &[ClusterTransfer],
-    (sender, receiver): (&str, &str),
-    taken_over: HandOver,
-) -> TransferModel {
-    let measured = transfers.iter().find(|pair| pair.from == sender && pair.to == receiver).map(|pair| pair.model);
-    if let Some(link) = board.links().iter().find(|link| link.from == sender && link.to == receiver) {
-        return measured.unwrap_or(TransferModel {
-            latency_seconds: link.latency_seconds,
-            seconds_per_byte: 1.0 / link.bytes_per_second,
-            conversion_seconds_per_byte: 0.0,
-            blocks: link.blocks,
-        });
-    }
-    let is_core = |label: &str| board.cluster(label).is_ok();
-    let mut pairs = transfers.iter();
-    match (is_core(sender), is_core(receiver)) {
-        // Cores share memory. What a value from elsewhere costs is the reader's time: another segment begins there, and brings the
-        // value into its own layout. That is what taking over a frame's values costs between stages.
-        (true, true) => {
-            let HandOver { seconds, seconds_per_byte } = taken_over;
-            let mut model = measured.unwrap_or_default();
-            model.latency_seconds += seconds;
-            model.conversion_seconds_per_byte += seconds_per_byte;
-            TransferModel { blocks: Some(BlockedEnd::Receiver), ..model }
-        }
-        // Whoever drives an accelerator waits for its memory to be written or read.
-        (_, false) => {
-            let upload = pairs.find(|pair| pair.to == receiver && is_core(&pair.from)).map(|pair| pair.model);
-            TransferModel { blocks: Some(BlockedEnd::Receiver), ..upload.or(measured).unwrap_or_default() }
-        }
-        (false, true) => {
-            let download = pairs.find(|pair| pair.from == sender && is_core(&pair.to)).map(|pair| pair.model);
-            TransferModel { blocks: Some(BlockedEnd::Sender), ..download.or(measured).unwrap_or_default() }
-        }
-    }
-}
-
-/// What moving values into and out of an accelerator's memory takes, if that was measured.
-fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> Option<MemoryAccess> {
-    board.accelerator(label)?;
-    let hand_over = |model: &TransferModel| HandOver {
-        seconds: model.latency_seconds,
-        seconds_per_byte: model.seconds_per_byte + model.conversion_seconds_per_byte,
-    };
-    let upload = transfers.iter().find(|pair| pair.to == label)?;
-    let download = transfers.iter().find(|pair| pair.from == label)?;
-    Some(MemoryAccess { upload: hand_over(&upload.model), download: hand_over(&download.model) })
-}
-
-/// Power of a class when it works and when it is idle, at its cluster's highest operating point with a known voltage, or at an
-/// accelerator's clock.
-fn class_power(
-    board: &Board,
-    power: &[ClusterPower],
-    class: &ProcessorClass,
-) -> Option<millstream_cost::ProcessorPower> {
-    let known = power.iter().find(|known| known.cluster == class.cluster)?;
-    let (volts, hertz, share) = match board.accelerator(&class.cluster) {
-        Some(accelerator) => (accelerator.volts?, accelerator.hertz?, 1.0),
-        None => {
-            let cluster = board.cluster(&class.cluster).ok()?;
-            let point = cluster.operating_points.iter().rev().find(|point| point.volts.is_some())?;
-            // The model is of the whole cluster: a part of its cores is a part of its utilisation and of its leakage.
-            (point.volts?, point.hertz, class.count as f64 / cluster.cores.len().max(1) as f64)
-        }
-    };
-    let idle_watts = share * known.model.watts(volts, hertz as f64, 0.0);
-    let active_watts = share * known.model.watts(volts, hertz as f64, 1.0);
-    Some(millstream_cost::ProcessorPower { active_watts, idle_watts, origin: known.origin })
 }
 
 /// Times of a block's operators: those that run as one have theirs at the first of them.

@@ -78,7 +78,7 @@ fn in_context_times_reproduce_the_samples() {
         let processor = table.find(&ProcessorClass { cluster: label.into(), count: 1 }).unwrap();
         let entries = (0..table.operators()).map(|operator| table.entry(processor, operator).unwrap());
         assert!(entries.into_iter().all(|entry| entry.origin == Origin::Measured && entry.low <= entry.high));
-        let hand_over = table.hand_over(processor, 0).seconds();
+        let hand_over = table.hand_over(processor, processor, 0).seconds();
         assert!((hand_over / (HAND_OVER * slowness) - 1.0).abs() < 0.2, "{label}: hand-over {hand_over}");
         // Ranges that were never measured as such.
         for range in [0..chain.blocks().len(), 3..11, 5..30, 17..19] {

@@ -1,7 +1,7 @@
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::CostTable;
 use millstream_graph::Graph;
 
-use crate::{Entry, Schedule, ScheduleError};
+use crate::{Schedule, ScheduleError};
 
 /// What frames cost in energy while they flow without pause.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,14 +31,9 @@ impl Schedule {
         let period = evaluation.period.seconds();
         let mut joules = 0.0;
         for (index, (stage, evaluated)) in self.stages.iter().zip(&evaluation.stages).enumerate() {
-            let rate = |time: &Nanoseconds| 1.0 / time.seconds().max(1e-9);
-            let rates: f64 = evaluated.replica_times.iter().map(rate).sum();
-            for (replica, time) in stage.replicas.iter().zip(&evaluated.replica_times) {
-                // Replicas take frames in proportion to their speed.
-                let share = rate(time) / rates;
-                for (assignment, busy) in
-                    replica.assignments.iter().zip(replica.busy(Entry::of_stage(index), graph, table)?)
-                {
+            let entry = self.entry(index);
+            for (replica, share) in stage.replicas.iter().zip(evaluated.shares()) {
+                for (assignment, busy) in replica.assignments.iter().zip(replica.busy(&entry, graph, table)?) {
                     let power = table.find(&assignment.processor.class()).and_then(|processor| table.power(processor));
                     let Some(power) = power else { return Ok(None) };
                     let dynamic = power.active_watts - power.idle_watts;

@@ -1,9 +1,11 @@
 use std::collections::HashSet;
 
+use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::execution::Execution;
+use crate::paces::{LinkUse, replica_rates, shared_period};
 use crate::replica_tasks::ReplicaTasks;
 use crate::{Assignment, Replica, Schedule, ScheduleError, Task};
 
@@ -23,23 +25,33 @@ pub struct Evaluation {
 pub struct StageEvaluation {
     /// Time that each replica needs for a frame, hand-over included.
     pub replica_times: Vec<Nanoseconds>,
+    /// What each replica occupies of a link for a frame.
+    pub links: Vec<Option<LinkUse>>,
     /// Time between two frames with all replicas at work.
     pub period: Nanoseconds,
 }
 
 /// Where a stage's inputs come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// From outside: it is the first stage, and the frame is in the memory that all share.
     Network,
-    /// From the stage before it.
-    Stage,
+    /// From the stage before it, which hands over all of the frame that is still needed.
+    Stage {
+        /// The processors of that stage. Any of them may have what is handed over, so the receiver counts with the one from which
+        /// it takes longest.
+        senders: Vec<ProcessorClass>,
+    },
 }
 
-impl Entry {
-    /// That of the stage of this number, counted from 0.
-    pub fn of_stage(stage: usize) -> Self {
-        if stage == 0 { Self::Network } else { Self::Stage }
+impl Schedule {
+    /// Where the inputs of the stage of this number come from, counted from 0.
+    pub fn entry(&self, stage: usize) -> Entry {
+        let before = stage.checked_sub(1).and_then(|before| self.stages.get(before));
+        before.map_or(Entry::Network, |before| {
+            let assignments = before.replicas.iter().flat_map(|replica| &replica.assignments);
+            Entry::Stage { senders: assignments.map(|assignment| assignment.processor.class()).collect() }
+        })
     }
 }
 
@@ -60,21 +72,19 @@ impl StageEvaluation {
     pub fn latency(&self) -> Nanoseconds {
         self.replica_times.iter().copied().max().unwrap_or_default()
     }
-}
 
-/// Period of replicas that take frames in turn, each when it is free: `1 / (1/t1 + 1/t2 + ...)`.
-pub fn replicated_period(times: &[Nanoseconds]) -> Nanoseconds {
-    if let [time] = times {
-        return *time;
+    /// Which part of the frames each replica takes.
+    pub fn shares(&self) -> Vec<f64> {
+        let rates = replica_rates(&self.replica_times, &self.links);
+        let all: f64 = rates.iter().sum();
+        rates.into_iter().map(|rate| rate / all).collect()
     }
-    let rate: f64 = times.iter().map(|time| 1.0 / time.0.max(1) as f64).sum();
-    // However many share the frames, there is some time between two of them.
-    Nanoseconds(((1.0 / rate).round() as u64).max(1))
 }
 
 impl Schedule {
     /// Period and latency under the execution semantics: self-timed processors, transfers beside computation, and a stage
-    /// that takes over its inputs before it starts.
+    /// that takes over its inputs from the processors of the stage before it, before it starts. Replicas that take frames over the same
+    /// link take no more than it carries.
     ///
     /// # Errors
     /// [`ScheduleError::Unsupported`] if the table lacks a needed time, [`ScheduleError::Order`] if an operator waits for
@@ -82,10 +92,12 @@ impl Schedule {
     pub fn evaluate(&self, graph: &Graph, table: &CostTable) -> Result<Evaluation, ScheduleError> {
         let mut stages = Vec::with_capacity(self.stages.len());
         for (index, stage) in self.stages.iter().enumerate() {
-            let times = stage.replicas.iter().map(|replica| replica.time(Entry::of_stage(index), graph, table));
+            let entry = self.entry(index);
+            let times = stage.replicas.iter().map(|replica| replica.time(&entry, graph, table));
             let replica_times = times.collect::<Result<Vec<_>, _>>().map_err(|error| error.in_stage(index + 1))?;
-            let period = replicated_period(&replica_times);
-            stages.push(StageEvaluation { replica_times, period });
+            let links: Vec<_> = stage.replicas.iter().map(|replica| replica.link_use(&entry, graph, table)).collect();
+            let period = shared_period(&replica_times, &links);
+            stages.push(StageEvaluation { replica_times, links, period });
         }
         let period = stages.iter().map(|stage| stage.period).max().unwrap_or_default();
         let latency = stages.iter().map(StageEvaluation::latency).sum();
@@ -97,28 +109,41 @@ impl Replica {
     /// What a frame's way into and out of this replica costs: the longest of what its processors pay to take over values from
     /// outside the stage and to give back values to the outside. The first stage pays only where its processors have memory of
     /// their own.
-    pub fn hand_over(&self, entry: Entry, graph: &Graph, table: &CostTable) -> Nanoseconds {
+    pub fn hand_over(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Nanoseconds {
         let inside: HashSet<OperatorId> = self.operators().collect();
         let of_assignment = |assignment: &Assignment| {
             let processor = table.find(&assignment.processor.class())?;
             let (made, given) = received_bytes(&assignment.operators, &inside, graph);
-            let hand_over = match entry {
-                Entry::Network => Nanoseconds::ZERO,
-                Entry::Stage => table.hand_over(processor, made),
+            let access = table.access(processor);
+            // What the network is given is in the memory that all share.
+            let needed = if access.is_some() { made + given } else { made };
+            let taken_over = match entry {
+                Entry::Network => access.map_or(Nanoseconds::ZERO, |access| access.upload(needed)),
+                Entry::Stage { senders } => longest(senders, table, |from| table.hand_over(from, processor, needed)),
             };
-            let access = table.access(processor).map_or(Nanoseconds::ZERO, |access| {
-                access.upload(made + given) + access.download(sent_bytes(&assignment.operators, &inside, graph))
-            });
-            Some(hand_over + access)
+            let given_back = access
+                .map_or(Nanoseconds::ZERO, |access| access.download(sent_bytes(&assignment.operators, &inside, graph)));
+            Some(taken_over + given_back)
         };
         self.assignments.iter().filter_map(of_assignment).max().unwrap_or_default()
+    }
+
+    /// What taking a frame over occupies of the link to this replica's cluster or accelerator. `None` where nothing is occupied, and for
+    /// replicas of several processors, which share their link with no other replica.
+    pub fn link_use(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Option<LinkUse> {
+        let ([assignment], Entry::Stage { senders }) = (self.assignments.as_slice(), entry) else { return None };
+        let processor = table.find(&assignment.processor.class())?;
+        let (made, given) = received_bytes(&assignment.operators, &self.operators().collect(), graph);
+        let bytes = if table.access(processor).is_some() { made + given } else { made };
+        let time = longest(senders, table, |from| table.link_time(from, processor, bytes));
+        (time > Nanoseconds::ZERO).then(|| LinkUse { receiver: assignment.processor.cluster.clone(), time })
     }
 
     /// Time for a frame: hand-over into the stage, and the makespan of its operators.
     ///
     /// # Errors
     /// As [`Schedule::evaluate`].
-    pub fn time(&self, entry: Entry, graph: &Graph, table: &CostTable) -> Result<Nanoseconds, ScheduleError> {
+    pub fn time(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Result<Nanoseconds, ScheduleError> {
         Ok(self.hand_over(entry, graph, table) + self.execute(graph, table)?.makespan())
     }
 
@@ -136,11 +161,16 @@ impl Replica {
     ///
     /// # Errors
     /// As [`Schedule::evaluate`].
-    pub fn busy(&self, entry: Entry, graph: &Graph, table: &CostTable) -> Result<Vec<Nanoseconds>, ScheduleError> {
+    pub fn busy(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Result<Vec<Nanoseconds>, ScheduleError> {
         let hand_over = self.hand_over(entry, graph, table);
         let execution = self.execute(graph, table)?;
         Ok(execution.busy().iter().map(|&busy| busy + hand_over).collect())
     }
+}
+
+/// The longest time from any of the senders that the table knows.
+fn longest(senders: &[ProcessorClass], table: &CostTable, time: impl Fn(ProcessorIndex) -> Nanoseconds) -> Nanoseconds {
+    senders.iter().filter_map(|sender| table.find(sender)).map(time).max().unwrap_or_default()
 }
 
 /// Bytes of distinct values that operators outside the stage made, and of those that the network is given.

@@ -44,6 +44,7 @@ mod evaluate;
 pub mod execution;
 mod notation;
 mod objective;
+mod paces;
 mod replica_tasks;
 mod schedule;
 mod set;
@@ -59,8 +60,9 @@ pub use document::{
 };
 pub use energy::Energy;
 pub use error::ScheduleError;
-pub use evaluate::{Entry, Evaluation, StageEvaluation, replicated_period, task_time};
+pub use evaluate::{Entry, Evaluation, StageEvaluation, task_time};
 pub use objective::Objective;
+pub use paces::{LinkUse, replica_rates, replicated_period, shared_period};
 pub use replica_tasks::ReplicaTasks;
 pub use schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 pub use set::{SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};

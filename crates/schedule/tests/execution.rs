@@ -55,8 +55,8 @@ fn timeline(blocks: Option<BlockedEnd>) -> (Vec<(u64, u64)>, Vec<u64>) {
     let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
     let execution = replica.execute(&graph, &table).unwrap();
     let span = |task: usize| (execution.span(task).start.0, execution.span(task).end.0);
-    let busy = replica.busy(Entry::Network, &graph, &table).unwrap();
-    assert_eq!(execution.makespan(), replica.time(Entry::Network, &graph, &table).unwrap());
+    let busy = replica.busy(&Entry::Network, &graph, &table).unwrap();
+    assert_eq!(execution.makespan(), replica.time(&Entry::Network, &graph, &table).unwrap());
     ((0..5).map(span).collect(), busy.into_iter().map(|busy| busy.0).collect())
 }
 

@@ -1,7 +1,7 @@
 //! Which frames start when.
 
 use crate::simulation::Simulator;
-use crate::state::{Event, Flow};
+use crate::state::{Event, Flow, Slot};
 
 /// Rounds that a stream may be ahead of the others that take turns with it, as in a run.
 const MOST_AHEAD: f64 = 1.0;
@@ -106,6 +106,18 @@ impl Simulator<'_> {
         own.begin(frame, self.now);
         let (first, processors, hand_over) = (own.first, own.plan.tracks.len(), own.plan.hand_over);
         (first..first + processors).for_each(|track| self.has_worked(track, hand_over));
-        self.schedule(hand_over, slot, Event::TakenOver);
+        let wait = self.wait_for_link(slot);
+        self.schedule(wait + hand_over, slot, Event::TakenOver);
+    }
+
+    /// How long a replica waits until the link to its cluster is free, which it then occupies.
+    fn wait_for_link(&mut self, slot: usize) -> u64 {
+        let Slot { stream, stage, plan, .. } = &self.slots[slot];
+        let Some(link) = &plan.link else { return 0 };
+        let key = (*stream, *stage, link.receiver.clone());
+        let free = self.links.entry(key).or_default();
+        let begin = self.now.max(*free);
+        *free = begin + link.time.0;
+        begin - self.now
     }
 }

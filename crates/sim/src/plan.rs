@@ -6,12 +6,14 @@ use millstream_board::Processor;
 use millstream_cost::{BlockedEnd, CostTable};
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::execution::{Execution, TaskGraph};
-use millstream_schedule::{Entry, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task};
+use millstream_schedule::{Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task};
 
 /// What one replica does for a frame.
 pub(crate) struct ReplicaPlan {
     pub(crate) processors: Vec<Processor>,
     pub(crate) hand_over: u64,
+    /// What of it occupies the link to the replica's cluster or accelerator.
+    pub(crate) link: Option<LinkUse>,
     /// Per processor, the places of its operators in `operators`, in order.
     pub(crate) tracks: Vec<Vec<usize>>,
     pub(crate) operators: Vec<OperatorPlan>,
@@ -64,7 +66,8 @@ pub(crate) fn plan(
     table: &CostTable,
 ) -> Result<Vec<Vec<ReplicaPlan>>, ScheduleError> {
     let of_stage = |(index, stage): (usize, &Stage)| {
-        let plans = stage.replicas.iter().map(|replica| replica_plan(replica, Entry::of_stage(index), graph, table));
+        let entry = schedule.entry(index);
+        let plans = stage.replicas.iter().map(|replica| replica_plan(replica, &entry, graph, table));
         plans.collect::<Result<_, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))
     };
     schedule.stages.iter().enumerate().map(of_stage).collect()
@@ -72,7 +75,7 @@ pub(crate) fn plan(
 
 fn replica_plan(
     replica: &Replica,
-    entry: Entry,
+    entry: &Entry,
     graph: &Graph,
     table: &CostTable,
 ) -> Result<ReplicaPlan, ScheduleError> {
@@ -98,7 +101,8 @@ fn replica_plan(
     }
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
     let hand_over = replica.hand_over(entry, graph, table).0;
-    Ok(ReplicaPlan { processors, hand_over, tracks: tasks.tracks().to_vec(), operators, fetches })
+    let link = replica.link_use(entry, graph, table);
+    Ok(ReplicaPlan { processors, hand_over, link, tracks: tasks.tracks().to_vec(), operators, fetches })
 }
 
 /// How a value gets to a processor by a transfer that occupies one of the two.

@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
@@ -87,6 +87,8 @@ pub(crate) struct Simulator<'a> {
     pub(crate) is_changed: bool,
     /// Processors that run an operator, if speeds can change.
     pub(crate) running: Vec<usize>,
+    /// Until when the link to a stage's replicas on a cluster is occupied, by stream, stage and cluster.
+    pub(crate) links: HashMap<(usize, usize, String), u64>,
     /// What has been taken away from the board.
     pub(crate) lost: Vec<Unit>,
     pub(crate) history: Vec<(Nanoseconds, String, f64)>,
@@ -141,6 +143,7 @@ impl<'a> Simulator<'a> {
                 || conditions.disturbances.iter().any(|disturbance| changes_speed(&disturbance.kind)),
             is_changed: false,
             running: Vec::new(),
+            links: HashMap::new(),
             lost: Vec::new(),
             history: Vec::new(),
             count: 0,

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, PowerOrigin, ProcessorPower, TransferModel};
+use millstream_cost::{
+    BlockedEnd, CostTable, HandOver, LinkCost, Nanoseconds, PowerOrigin, ProcessorPower, TransferModel,
+};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
-use millstream_schedule::{Assignment, Entry, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
 use proptest::prelude::*;
 
@@ -52,6 +54,15 @@ fn table(times: &[u64], transfers: &[u64], ends: &[Option<BlockedEnd>]) -> CostT
     table
 }
 
+/// A link that takes so many nanoseconds, and five for each byte, in which it carries nothing else.
+fn set_link(table: &mut CostTable, pair: usize, nanoseconds: Option<u64>) {
+    let [from, to] = [pair / 3, pair % 3].map(|index| table.processors().nth(index).unwrap());
+    let hand_over = |nanoseconds| HandOver { seconds: nanoseconds as f64 * 1e-9, seconds_per_byte: 5e-9 };
+    if let Some(nanoseconds) = nanoseconds {
+        table.set_link(from, to, LinkCost { hand_over: hand_over(nanoseconds), occupied_seconds_per_byte: 5e-9 });
+    }
+}
+
 /// Contiguous stages, each on one to three processors of the given clusters, operators placed as `places` says.
 fn schedule(graph: &Graph, cuts: [usize; 2], places: &[usize]) -> Schedule {
     let mut bounds = [0, cuts[0].min(cuts[1]), cuts[0].max(cuts[1]), OPERATORS].to_vec();
@@ -80,10 +91,12 @@ proptest! {
         ends in prop::collection::vec(prop::sample::select(vec![None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)]), 9),
         places in prop::collection::vec(0_usize..3, OPERATORS),
         cuts in prop::array::uniform2(1..OPERATORS),
+        ways in prop::collection::vec(prop::option::of(0_u64..300), 9),
         queue in 1_usize..4,
     ) {
         let graph = graph(&edges);
-        let table = table(&times, &transfers, &ends);
+        let mut table = table(&times, &transfers, &ends);
+        ways.iter().enumerate().for_each(|(pair, way)| set_link(&mut table, pair, *way));
         let schedule = schedule(&graph, cuts, &places);
         let expected = schedule.evaluate(&graph, &table).unwrap();
         let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, queue, ..Settings::default() }).unwrap();
@@ -93,7 +106,7 @@ proptest! {
         prop_assert!((many.period_seconds() - expected.period.seconds()).abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
         // Processors work as long as evaluation says, and so cost as much energy.
         for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
-            let per_frame = stage.replicas[0].busy(Entry::of_stage(index), &graph, &table).unwrap();
+            let per_frame = stage.replicas[0].busy(&schedule.entry(index), &graph, &table).unwrap();
             let expected: Vec<Nanoseconds> = per_frame.into_iter().map(|time| Nanoseconds(41 * time.0)).collect();
             prop_assert_eq!(&busy[0], &expected);
         }
@@ -141,6 +154,39 @@ fn uneven_replicas_reach_the_sum_of_their_rates() {
     let found = simulate(&schedule, &graph, &table, &Settings { frames: 2000, ..Settings::default() }).unwrap();
     assert!((found.period_seconds() / expected.period.seconds() - 1.0).abs() < 0.01, "{}", found.period_seconds());
     assert_eq!(found.worst_latency(), expected.latency);
+}
+
+/// A stage of four equal replicas behind a link takes frames as often as the link carries them, and others beside it are not held up.
+#[test]
+fn replicas_behind_a_link_share_it() {
+    let graph = graph(&(1..OPERATORS).map(|index| (index - 1, index)).collect::<Vec<_>>());
+    let mut table = table(&[4; 3 * OPERATORS], &[0; 9], &[]);
+    set_link(&mut table, 2, Some(10));
+    let (first, rest) = graph.order().split_at(1);
+    let replica = |cluster: &str, core: u32| Replica::single(Processor::new(cluster, [core]), rest.to_vec());
+    let schedule = |replicas: Vec<Replica>| Schedule {
+        stages: vec![
+            Stage { replicas: vec![Replica::single(Processor::new("B", [0]), first.to_vec())] },
+            Stage { replicas },
+        ],
+    };
+    let check = |schedule: &Schedule, period: f64, latency: u64| {
+        let expected = schedule.evaluate(&graph, &table).unwrap();
+        let rounded = Nanoseconds(period.round() as u64);
+        assert_eq!((expected.stages[1].period, expected.latency), (rounded, Nanoseconds(latency)));
+        let settings = Settings { frames: 4000, ..Settings::default() };
+        let found = simulate(schedule, &graph, &table, &settings).unwrap().period_seconds() * 1e9;
+        assert!((found / period - 1.0).abs() < 0.005, "{found} {period}");
+    };
+    // The value of 4 bytes occupies the link for 20 ns. A replica takes 7 + 4 for taking over, 10 + 20 for the way and 44 for its
+    // operators: two of them take a frame every 42.5 ns, five every 17 ns, of which the link carries one every 20 ns.
+    let many = |count: u32| (1..=count).map(|core| replica("s", core)).collect::<Vec<_>>();
+    check(&schedule(many(2)), 42.5, 4 + 85);
+    check(&schedule(many(5)), 20.0, 4 + 85);
+    // One on m, which has no link before it, takes 55 ns beside them: 1 / (1 / 20 + 1 / 55).
+    let mut mixed = many(5);
+    mixed.push(replica("m", 9));
+    check(&schedule(mixed), 1.0 / (1.0 / 20.0 + 1.0 / 55.0), 4 + 85);
 }
 
 #[test]

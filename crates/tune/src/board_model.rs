@@ -163,7 +163,7 @@ impl BoardModel {
     }
 
     /// Seconds that the profile expects of each block of a stage, hand-over with the first.
-    fn expected(&self, replica: &Replica, stage: usize, processor: ProcessorIndex) -> Option<Vec<(usize, f64)>> {
+    fn expected(&self, replica: &Replica, entry: &Entry, processor: ProcessorIndex) -> Option<Vec<(usize, f64)>> {
         let operators: Vec<_> = replica.operators().collect();
         let blocks = self.chain.find(&operators)?;
         let mut terms = Vec::with_capacity(blocks.len());
@@ -172,15 +172,15 @@ impl BoardModel {
             terms.push((block, times.sum::<Option<Nanoseconds>>()?.seconds()));
         }
         if let Some((_, first)) = terms.first_mut() {
-            *first += replica.hand_over(Entry::of_stage(stage), &self.graph, &self.table).seconds();
+            *first += replica.hand_over(entry, &self.graph, &self.table).seconds();
         }
         Some(terms)
     }
 
-    fn learn_stage(&mut self, replica: &Replica, stage: usize, time: Nanoseconds) {
+    fn learn_stage(&mut self, replica: &Replica, entry: &Entry, time: Nanoseconds) {
         let [assignment] = replica.assignments.as_slice() else { return };
         let Some(processor) = self.table.find(&assignment.processor.class()) else { return };
-        let Some(terms) = self.expected(replica, stage, processor) else { return };
+        let Some(terms) = self.expected(replica, entry, processor) else { return };
         let shared = self.timed_factor(&assignment.processor).unwrap_or_else(|| {
             let added = self.factors.add(PROCESSOR);
             self.timed.push((assignment.processor.clone(), added));
@@ -262,7 +262,7 @@ impl Model for BoardModel {
         let replicas = schedule.stages.iter().enumerate();
         let replicas = replicas.flat_map(|(index, stage)| stage.replicas.iter().map(move |replica| (index, replica)));
         for ((stage, replica), &time) in replicas.zip(&trial.stage_times) {
-            self.learn_stage(replica, stage, time);
+            self.learn_stage(replica, &schedule.entry(stage), time);
         }
         self.factors.update();
         self.update_cores(&trial.available);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, HandOver, Nanoseconds};
+use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_pipeline::{Plan, PlannedStage, Problem};
 use proptest::prelude::*;
@@ -44,11 +44,13 @@ fn board(cores: &[usize]) -> Board {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
-    sizes: Vec<usize>,
+    pub(crate) sizes: Vec<usize>,
     pub(crate) cores: Vec<usize>,
     /// Per class and operator; `None` is unsupported.
     pub(crate) times: Vec<Vec<Option<u64>>>,
     pub(crate) hand_over: Vec<(f64, f64)>,
+    /// Latency and seconds per byte from cluster to cluster, row per sender.
+    pub(crate) links: Vec<Option<(f64, f64)>>,
 }
 
 impl Case {
@@ -57,7 +59,7 @@ impl Case {
     pub(crate) fn with_cores(cores: Vec<usize>, operators: usize) -> Self {
         let classes: usize = cores.iter().sum();
         let times = vec![vec![None; operators]; classes];
-        Self { sizes: vec![1; operators], cores, times, hand_over: vec![(0.0, 0.0); classes] }
+        Self { sizes: vec![1; operators], cores, times, hand_over: vec![(0.0, 0.0); classes], links: Vec::new() }
     }
 
     pub(crate) fn build(&self) -> (Graph, Board, CostTable) {
@@ -72,6 +74,14 @@ impl Case {
             let (seconds, seconds_per_byte) = self.hand_over[processor.index()];
             table.set_hand_over(processor, HandOver { seconds, seconds_per_byte });
         }
+        let first = |cluster: usize| table.processors().nth(self.cores[..cluster].iter().sum()).unwrap();
+        let ends: Vec<_> = (0..self.cores.len()).map(first).collect();
+        for (pair, link) in self.links.iter().enumerate() {
+            let Some((seconds, seconds_per_byte)) = *link else { continue };
+            let hand_over = HandOver { seconds, seconds_per_byte };
+            let link = LinkCost { hand_over, occupied_seconds_per_byte: seconds_per_byte };
+            table.set_link(ends[pair / ends.len()], ends[pair % ends.len()], link);
+        }
         (graph, board, table)
     }
 }
@@ -80,7 +90,12 @@ impl Case {
 pub(crate) fn cases() -> impl Strategy<Value = Case> {
     let few = (prop::collection::vec(1_usize..3, 1..3), 1_usize..6);
     let many = (prop::collection::vec(Just(1_usize), 3..5), 1_usize..5);
-    prop_oneof![3 => few, 1 => many].prop_flat_map(|(cores, operators)| {
+    of_shapes(prop_oneof![3 => few, 1 => many])
+}
+
+/// Networks of so many operators on boards with so many cores in their clusters.
+fn of_shapes(shapes: impl Strategy<Value = (Vec<usize>, usize)>) -> impl Strategy<Value = Case> {
+    shapes.prop_flat_map(|(cores, operators)| {
         let classes: usize = cores.iter().sum();
         let time = prop_oneof![1 => Just(None), 12 => (1_u64..2000).prop_map(Some)];
         (
@@ -89,7 +104,28 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
             prop::collection::vec(prop::collection::vec(time, operators), classes),
             prop::collection::vec((0.0..2e-7, 0.0..1e-9), classes),
         )
-            .prop_map(|(sizes, cores, times, hand_over)| Case { sizes, cores, times, hand_over })
+            .prop_map(|(sizes, cores, times, hand_over)| Case {
+                sizes,
+                cores,
+                times,
+                hand_over,
+                links: Vec::new(),
+            })
+    })
+}
+
+/// The same with links between some clusters, from hardly noticeable to slower than everything else; cores of a cluster may have one
+/// between them as well.
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) fn linked_cases() -> impl Strategy<Value = Case> {
+    let wide = of_shapes((prop::sample::select(vec![vec![1, 3], vec![3, 1], vec![2, 3]]), 2_usize..4));
+    prop_oneof![2 => cases().boxed(), 1 => wide.boxed()].prop_flat_map(|case| {
+        let link = prop_oneof![
+            2 => Just(None),
+            1 => (0.0..1e-6, prop_oneof![Just(1e-10), Just(1e-9), Just(1e-8)]).prop_map(Some),
+        ];
+        let pairs = case.cores.len() * case.cores.len();
+        (Just(case), prop::collection::vec(link, pairs)).prop_map(|(case, links)| Case { links, ..case })
     })
 }
 

@@ -1,0 +1,107 @@
+//! Links change schedules as they should, held to every schedule that there is.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod random_cases;
+
+use millstream_cost::{HandOver, LinkCost, MemoryAccess, Nanoseconds};
+use millstream_partition::Chain;
+use millstream_pipeline::{Plan, Problem, best_period, pareto_front};
+use random_cases::{Case, plans};
+
+/// The plan with the shortest period, which no other of all plans beats, and which evaluation agrees with.
+fn best(case: &Case) -> Plan {
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    let all: Vec<Plan> = plans(&problem, &board);
+    let periods = all.iter().filter_map(|plan| Some(problem.schedule(plan).evaluate(&graph, &table).ok()?.period));
+    let best = best_period(&problem).unwrap();
+    assert_eq!(Some(best.period), periods.min());
+    assert_eq!(pareto_front(&problem).unwrap().last().unwrap().period, best.period);
+    assert_eq!(problem.schedule(&best).evaluate(&graph, &table).unwrap().period, best.period);
+    best
+}
+
+/// Four operators that each take 100 ns, on clusters of so many cores, with values of 40 bytes between them.
+fn case(cores: Vec<usize>) -> Case {
+    let mut case = Case::with_cores(cores, 4);
+    case.sizes = vec![10; 4];
+    for (class, count) in case.cores.clone().into_iter().flat_map(|count| 1..=count).enumerate() {
+        // More cores are hardly faster, so that pipelines pay.
+        case.times[class] = vec![Some(100 - count as u64); 4];
+    }
+    case
+}
+
+const SLOW: Option<(f64, f64)> = Some((10.0, 1e-3));
+
+#[test]
+fn no_frame_goes_over_a_link_that_is_too_slow() {
+    // Two clusters of one core: a stage on each, or replicas where the link between the two is of no use.
+    let mut case = case(vec![1, 1]);
+    case.times[1] = vec![None, None, Some(50), Some(50)];
+    let one_way = best(&case);
+    assert_eq!(one_way.configuration(), "c01-c11");
+    case.links = vec![None, SLOW, None, None];
+    let alone = best(&case);
+    assert_eq!(alone.configuration(), "c01");
+    // Only the other way round: nothing changes.
+    case.links = vec![None, None, SLOW, None];
+    assert_eq!(best(&case), one_way);
+}
+
+#[test]
+fn a_stage_is_put_where_its_sender_reaches_it() {
+    // The first operator runs on c0 only, the others on c1 and c2, of which c2 is a little faster but far from c0.
+    let mut case = case(vec![1, 1, 1]);
+    case.times = vec![
+        vec![Some(100), None, None, None],
+        vec![None, Some(100), Some(100), Some(100)],
+        vec![None, Some(90), Some(90), Some(90)],
+    ];
+    assert_eq!(best(&case).configuration(), "c01-(c11|c21)");
+    let far = Some((1e-6, 0.0));
+    case.links = vec![None, None, far, None, None, None, None, None, None];
+    // Whoever takes over from c0 on c2 waits for a microsecond: c1 takes over and hands on.
+    assert_eq!(best(&case).configuration(), "c01-c11-c21");
+    case.links = vec![None, far, None, None, None, None, None, None, None];
+    assert_eq!(best(&case).configuration(), "c01-c21-c11");
+}
+
+#[test]
+fn replicas_take_no_more_frames_than_their_link_carries() {
+    // A stage on c0, and then three replicas on c1: 297 ns each without the way, together a frame every 99 ns.
+    let mut case = Case::with_cores(vec![1, 3], 2);
+    case.sizes = vec![10; 2];
+    case.times = [vec![Some(90), None]].into_iter().chain(vec![vec![None, Some(297)]; 3]).collect();
+    let free = best(&case);
+    assert_eq!((free.configuration().as_str(), free.period), ("c01-(c11|c11|c11)", Nanoseconds(99)));
+    // 40 bytes in 120 ns: the replicas wait for them, but the link is free most of the time.
+    case.links = vec![None, Some((0.0, 3e-9)), None, None];
+    assert_eq!(best(&case).period.0, (297 + 120) / 3);
+    // In 240 ns: three replicas could take a frame every 179 ns, and the link passes one every 240 ns.
+    case.links = vec![None, Some((0.0, 6e-9)), None, None];
+    assert_eq!(best(&case).period.0, 240);
+    // Then c0 had better do all of it in 200 ns, which the replicas would beat without the link.
+    case.times[0][1] = Some(110);
+    assert_eq!(best(&case).configuration(), "c01");
+}
+
+/// An accelerator that is fed over a link takes what the link takes, and not what its memory takes from elsewhere.
+#[test]
+fn a_link_to_an_accelerator_stands_for_its_upload() {
+    let (graph, board, mut table) = case(vec![1, 1]).build();
+    let [from, to] = [0, 1].map(|index| table.processors().nth(index).unwrap());
+    let hand_over = |nanoseconds: f64| HandOver { seconds: nanoseconds * 1e-9, seconds_per_byte: 0.0 };
+    table.set_access(to, MemoryAccess { upload: hand_over(500.0), download: hand_over(7.0) });
+    let period = |table: &_| {
+        let problem = Problem::new(&graph, &Chain::of(&graph), &board, table).unwrap().without_replicas();
+        let plan = best_period(&problem).unwrap();
+        assert_eq!(problem.schedule(&plan).evaluate(&graph, table).unwrap().period, plan.period);
+        plan.period.0
+    };
+    // Alone, each takes four times 99; half the operators there cost 500 for the way, and 7 for the way back.
+    assert_eq!(period(&table), 396);
+    table.set_link(from, to, LinkCost { hand_over: hand_over(30.0), occupied_seconds_per_byte: 0.0 });
+    assert_eq!(period(&table), 2 * 99 + 30 + 7);
+}
