@@ -33,6 +33,9 @@ pub struct Board {
 pub struct Memory {
     /// What all processors together can move to and from it.
     pub bytes_per_second: f64,
+    /// Its size, where it is known: what networks and their values may take up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// Cores of one kind that share a clock or at least a speed.
@@ -192,6 +195,11 @@ impl Board {
     /// What all processors together can move to and from memory, where that is known.
     pub fn memory_bytes_per_second(&self) -> Option<f64> {
         self.memory.map(|memory| memory.bytes_per_second)
+    }
+
+    /// The size of the memory that clusters share, where it is known.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.memory.and_then(|memory| memory.bytes)
     }
 
     /// All cores of all clusters.

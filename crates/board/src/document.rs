@@ -147,6 +147,9 @@ impl TryFrom<BoardDocument> for Board {
         if document.memory.is_some_and(|memory| !is_positive(memory.bytes_per_second)) {
             return invalid("memory.bytes_per_second".into(), "must be a positive number".into());
         }
+        if document.memory.is_some_and(|memory| memory.bytes == Some(0)) {
+            return invalid("memory.bytes".into(), "is 0, must be positive".into());
+        }
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
         let BoardDocument { name, accelerators, links, memory, .. } = document;

@@ -73,6 +73,10 @@ fn links_memory_and_accelerators_are_checked_as_well() {
     let link = |more: &str| format!(r#""links": [{{"from": "B", "to": "G", {more}}}]"#);
     let message = with(&link(r#""bytes_per_second": 1e9, "latency_seconds": 0.0"#));
     assert!(message.contains("links[0].to: is 'G', which is neither a cluster nor an accelerator"), "{message}");
+    let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
+    assert!(with(own).contains("links[0].bytes_per_second: must be a positive number"), "{}", with(own));
+    let message = with(r#""memory": {"bytes_per_second": 1e9, "bytes": 0}"#);
+    assert!(message.contains("memory.bytes: is 0, must be positive"), "{message}");
     let message = with(r#""memory": {"bytes_per_second": 0}"#);
     assert!(message.contains("memory.bytes_per_second: must be a positive number"), "{message}");
     let message = with(r#""accelerators": [{"label": "G", "kind": "gpu", "volts": -1.0}]"#);

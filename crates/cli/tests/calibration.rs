@@ -6,7 +6,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::Workplace;
 
 fn fixture(folder: &str, name: &str) -> PathBuf {
@@ -84,6 +84,35 @@ fn networks_that_were_measured_take_what_was_measured() {
     let latency = report["schedule"]["predicted"]["latency_seconds"].as_f64().unwrap();
     assert!(latency < 1.0 / 17.4 && latency > 0.4 / 17.4, "{latency}");
     assert!(report["schedule"]["predicted"]["joules_per_frame"].as_f64().unwrap() > 0.0);
+}
+
+/// What a board says of its links reaches the search, whatever a file of costs says of them.
+#[test]
+fn no_frame_goes_over_a_link_that_is_too_slow() {
+    let workplace = Workplace::new();
+    let schedule = |name: &str, model: &str, ends: [(&str, &str); 2]| -> Value {
+        let mut board = read(&fixture("boards", name));
+        let link = |(from, to): (&str, &str)| json!({"from": from, "to": to, "bytes_per_second": 1e3, "latency_seconds": 10.0});
+        board["links"] = Value::Array(ends.into_iter().map(link).collect());
+        std::fs::write(workplace.path("board.json"), board.to_string()).unwrap();
+        let costs = fixture("costs", name).display().to_string();
+        let command = ["schedule", "--json", "--board", "board.json", "--cost", &costs, "--model", model];
+        serde_json::from_str(&workplace.succeed(&command)).unwrap()
+    };
+    let clusters = |stage: &Value| -> Vec<String> {
+        let replicas = stage["replicas"].as_array().unwrap().iter();
+        let processors = replicas.flat_map(|replica| replica["assignments"].as_array().unwrap());
+        processors.map(|own| own["processor"]["cluster"].as_str().unwrap().to_owned()).collect()
+    };
+    let report = schedule("hikey-970", "zoo:alexnet", [("B", "s"), ("s", "B")]);
+    for pair in report["schedule"]["stages"].as_array().unwrap().windows(2) {
+        let (before, after) = (clusters(&pair[0]), clusters(&pair[1]));
+        assert!(before.iter().all(|from| after.iter().all(|to| from == to)), "{before:?} {after:?}");
+    }
+    assert!(report["schedule"]["predicted"]["period_seconds"].as_f64().unwrap() < 0.2);
+    let report = schedule("khadas-vim3", "zoo:squeezenet", [("B", "G"), ("s", "G")]);
+    let stages = report["schedule"]["stages"].as_array().unwrap();
+    assert!(stages.iter().all(|stage| !clusters(stage).contains(&"G".to_owned())), "{stages:?}");
 }
 
 #[test]
