@@ -135,16 +135,16 @@ fn energy_is_an_objective_with_clocks_and_limits() {
     assert!(message.contains("no pipeline draws 0.01 W or less: the least that can be reached is"), "{message}");
     let message = workplace.fail(&with_board(&["schedule", "--objective", "energy"], &board("rk3588")));
     assert!(message.contains("the power of B1 is not known"), "{message}");
-    // What is planned without memory bandwidth misses its limits with it, and the simulation says so.
-    workplace.succeed(&with_board(&["schedule", "--min-throughput", "62", "--margin", "10%"], &vim));
-    let kept = workplace.succeed(&with_board(&["simulate", "--frames", "200"], &vim));
-    let missed = workplace.succeed(&with_board(&["simulate", "--memory", "--frames", "200"], &vim));
+    // What is planned keeps its limits with the memory's bandwidth; with slower cores it does not, and the simulation says so.
+    workplace.succeed(&with_board(&["schedule", "--min-throughput", "58", "--margin", "10%"], &vim));
+    let kept = workplace.succeed(&with_board(&["simulate", "--memory"], &vim));
+    let missed = workplace.succeed(&with_board(&["simulate", "--speed", "1ms:B:0.8"], &vim));
     assert!(
-        !kept.contains("Missed:") && missed.contains("% under the 62.00 frames/s that it was planned for"),
+        !kept.contains("Missed:") && missed.contains("% under the 58.00 frames/s that it was planned for"),
         "{missed}"
     );
-    let message = workplace.fail(&with_board(&["schedule", "--min-throughput", "68", "--margin", "10%"], &vim));
-    assert!(message.contains("with a margin of 10.0 %: no pipeline has a period of 13.369 ms or less"), "{message}");
+    let message = workplace.fail(&with_board(&["schedule", "--min-throughput", "64", "--margin", "10%"], &vim));
+    assert!(message.contains("with a margin of 10.0 %: no pipeline has a period of 14.205 ms or less"), "{message}");
     // A schedule with clocks is simulated at these clocks.
     workplace.succeed(&with_board(&["schedule", "--objective", "energy", "--min-throughput", "20", "--clocks"], &vim));
     let simulated: Value =
@@ -204,14 +204,15 @@ fn what_happens_to_a_board_is_simulated() {
     };
     let period = |report: &Value| report["simulated_period_seconds"].as_f64().unwrap();
     let plain = simulate(&[]);
-    assert!(period(&simulate(&["--memory"])) > 1.02 * period(&plain), "processors compete for memory");
+    assert!(period(&simulate(&["--no-memory"])) < period(&plain) / 1.02, "processors compete for memory");
+    assert_eq!(simulate(&["--memory"]), plain);
     assert!(period(&simulate(&["--speed", "1ms:B:0.5"])) > 1.2 * period(&plain));
     let camera = simulate(&["--frame-rate", "5"]);
     assert!((period(&camera) - 0.2).abs() < 1e-3, "{}", period(&camera));
     let lost = simulate(&["--lose", "300ms:G"]);
     assert!(lost["unfinished"].as_u64().unwrap() > 0);
     let saved = simulate(&["--lose", "300ms:G", "--fallback", "fallback.json"]);
-    assert_eq!((&saved["unfinished"], &saved["frames"]), (&Value::from(0), &Value::from(100)));
+    assert_eq!((&saved["unfinished"], &saved["frames"]), (&Value::from(0), &Value::from(1000)));
     let hot = simulate(&["--heat", "--frames", "6000"]);
     assert!(period(&hot) > 1.01 * period(&plain), "{} {}", period(&hot), period(&plain));
     let fail = |more: &[&str]| workplace.fail(&with_board(&[&["simulate"], more].concat(), &vim));

@@ -22,6 +22,7 @@
 //! in any order.
 
 mod clocks;
+mod memory;
 mod nanoseconds;
 mod power;
 mod table;

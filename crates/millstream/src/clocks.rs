@@ -1,11 +1,14 @@
 //! Clocks that a schedule wants clusters to have.
 
+use std::collections::HashSet;
+
 use millstream_board::Board;
 use millstream_cost::{Clocks, CostTable, clock_combinations};
 use millstream_machine::{clock_limit, clock_limit_file};
-use millstream_pipeline::{ClockedPlan, Plan, choose, clocked_front};
+use millstream_pipeline::{ClockedPlan, Plan, Problem, choose, clocked_front};
 
 use crate::plans::ENERGY_TOLERANCE;
+use crate::shared_memory::SharedMemory;
 use crate::{Aim, Error, Network};
 
 /// Operating points of a cluster that are looked at.
@@ -24,9 +27,40 @@ pub fn choose_clocks(
     let combinations = clock_combinations(board, MOST_POINTS);
     let ground = (&**network.graph(), network.chain(), board, table);
     let front = clocked_front(ground, &combinations, &aim.limits(), ENERGY_TOLERANCE)?;
-    let plans: Vec<&Plan> = front.iter().map(|own| &own.plan).collect();
-    let best = choose(&plans, aim.objective).and_then(|index| front.get(index));
-    Ok((best.map(|own| own.clocks.clone()).unwrap_or_default(), front))
+    let mut front = front;
+    let best = best_with_memory(network, board, table, aim, &mut front)?;
+    let clocks = front.get(best).map(|own| own.clocks.clone()).unwrap_or_default();
+    Ok((clocks, front))
+}
+
+/// The place of the plan that serves the aim best. Where processors compete for memory, plans get the numbers that simulations show until
+/// one that has them is the best.
+fn best_with_memory(
+    network: &Network,
+    board: &Board,
+    table: &CostTable,
+    aim: &Aim,
+    front: &mut [ClockedPlan],
+) -> Result<usize, Error> {
+    let limits = aim.limits();
+    let problem = Problem::new(network.graph(), network.chain(), board, table)?;
+    let mut simulated = HashSet::new();
+    loop {
+        let allowed: Vec<usize> = (0..front.len()).filter(|&place| limits.allow(&front[place].plan)).collect();
+        let plans: Vec<&Plan> = allowed.iter().map(|&place| &front[place].plan).collect();
+        let Some(&best) = choose(&plans, aim.objective).and_then(|index| allowed.get(index)) else {
+            let plans: Vec<Plan> = front.iter().map(|own| own.plan.clone()).collect();
+            limits.among(&plans)?;
+            return Ok(0);
+        };
+        let ClockedPlan { clocks, plan } = &mut front[best];
+        let table = table.at_clocks(board, clocks);
+        let Some(memory) = SharedMemory::new(network, board, &table) else { return Ok(best) };
+        if !simulated.insert(best) {
+            return Ok(best);
+        }
+        *plan = memory.simulated(&problem, plan)?;
+    }
 }
 
 /// Clocks for people, such as `B 1.40 GHz, s 1.80 GHz`.

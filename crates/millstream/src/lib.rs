@@ -54,6 +54,7 @@ mod profiling;
 mod run;
 mod scheduled;
 mod set_on_drop;
+mod shared_memory;
 mod sharing;
 mod simulating;
 mod sizes;
@@ -96,6 +97,6 @@ pub use run::{
 pub use scheduled::{Scheduled, read_schedules};
 pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
-pub use simulating::{Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
+pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

@@ -8,6 +8,7 @@ use millstream_pipeline::{
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
 use crate::document::document;
+use crate::shared_memory::SharedMemory;
 use crate::{Aim, Error, Network};
 
 /// How much more energy than necessary a plan may cost.
@@ -24,9 +25,11 @@ pub struct Plans {
     pub table: CostTable,
     /// What no schedule on the board goes below under these costs.
     pub bound: ThroughputBound,
-    /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact.
-    /// `None` if some stage needs several.
+    /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact where
+    /// processors do not compete for memory, and not above it where they do. `None` if some stage needs several.
     pub best_on_single_processors: Option<Nanoseconds>,
+    /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
+    pub competes_for_memory: bool,
     /// What was asked for.
     pub aim: Aim,
     pub(crate) lessons: Lessons,
@@ -75,7 +78,9 @@ impl Plans {
         aim: Aim,
         mut lessons: Lessons,
     ) -> Result<Self, Error> {
-        let mut problem = Problem::with_teams(network.graph(), network.chain(), board, table, &teams_of(board))?;
+        let memory = SharedMemory::new(network, board, table);
+        let searched = memory.as_ref().map_or_else(|| table.clone(), SharedMemory::table);
+        let mut problem = Problem::with_teams(network.graph(), network.chain(), board, &searched, &teams_of(board))?;
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let bound = ThroughputBound::of(network.graph(), board, table);
         let best_on_single_processors = best_period(&problem.clone().without_teams()).ok().map(|plan| plan.period);
@@ -86,12 +91,25 @@ impl Plans {
                 .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
             false => pareto_front(&problem)?,
         };
+        let competes_for_memory = memory.is_some();
+        if let Some(memory) = memory {
+            plans = memory.simulated_front(&problem, plans, &aim)?;
+        }
         plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
         // What was measured of a plan changes its energy as well.
         lessons.tried.iter_mut().for_each(|plan| plan.energy = problem.energy(plan));
         plans.extend_from_slice(&lessons.tried);
         let front = if aim.wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
-        Ok(Self { front, lessons, problem, table: table.clone(), bound, best_on_single_processors, aim })
+        Ok(Self {
+            front,
+            lessons,
+            problem,
+            table: table.clone(),
+            bound,
+            best_on_single_processors,
+            competes_for_memory,
+            aim,
+        })
     }
 
     /// The plan for an objective: among those that were tried, if any were.

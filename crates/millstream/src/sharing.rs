@@ -5,11 +5,14 @@ use std::time::Duration;
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{Objective, Problem, Sharing, Tenant, ThroughputBound, divide_processors, share, take_turns};
-use millstream_schedule::{Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
-use millstream_sim::{Conditions, Stream, simulate_streams};
+use millstream_schedule::{
+    Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleDocument, ScheduleSetDocument, SharedSchedule,
+};
+use millstream_sim::{Conditions, Simulation, SteadyState, Stream, simulate_streams};
 
 use crate::document::document;
 use crate::planning::{PlanOn, measured_costs};
+use crate::shared_memory::SharedMemory;
 use crate::simulating::rounds_hertz;
 use crate::{Control, Error, Machine, Network};
 
@@ -71,10 +74,11 @@ pub fn plan_shared(
         PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
-    let problems = networks.iter().zip(&tables);
-    let problems: Vec<Problem> = problems
-        .map(|(network, table)| Problem::new(network.graph(), network.chain(), board, table))
-        .collect::<Result<_, _>>()?;
+    let problem = |(network, table): (&Network, &CostTable)| {
+        let searched = SharedMemory::new(network, board, table).map_or_else(|| table.clone(), |memory| memory.table());
+        Problem::new(network.graph(), network.chain(), board, &searched)
+    };
+    let problems: Vec<Problem> = networks.iter().zip(&tables).map(problem).collect::<Result<_, _>>()?;
     let tenants: Vec<Tenant<'_>> = networks
         .iter()
         .zip(&problems)
@@ -87,48 +91,110 @@ pub fn plan_shared(
         })
         .collect();
 
-    let simulated = |sharing: &Sharing| simulate_turns(sharing, networks, &tables, shares);
-    let sharing = share(&tenants, |turns| {
-        let turns = simulated(turns).ok()?;
-        let mut in_time = turns.latencies.iter().zip(shares).map(|(&latency, share)| share.is_met_by(latency));
-        in_time.all(|is_met| is_met).then_some(turns.rounds_per_second)
+    let ground = Ground { networks, tables: &tables, shares, board };
+    let rounds = |sharing: &Sharing| {
+        let together = ground.simulate(sharing).ok()?;
+        Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
+    };
+    let sharing = share(&tenants, |sharing| {
+        let Some(together) = ground.simulate(sharing).ok()? else { return Some(sharing.rounds_per_second) };
+        let mut in_time = together.latencies.iter().zip(shares).map(|(&latency, share)| share.is_met_by(latency));
+        in_time.all(|is_met| is_met).then_some(together.rounds_per_second)
     })?;
     let other_rounds_per_second = match sharing.takes_turns {
-        true => divide_processors(&tenants).ok().map(|divided| divided.rounds_per_second),
-        false => take_turns(&tenants).ok().and_then(|turns| Some(simulated(&turns).ok()?.rounds_per_second)),
+        true => divide_processors(&tenants).ok().and_then(|divided| rounds(&divided)),
+        false => take_turns(&tenants).ok().and_then(|turns| rounds(&turns)),
     };
-    let latencies = sharing.takes_turns.then(|| simulated(&sharing)).transpose()?.map(|turns| turns.latencies);
-    let document = set_document(&sharing, networks, shares, &tables, board)?;
-    Ok(Shared { document, other_rounds_per_second, simulated_latencies: latencies })
+    let together = ground.simulate(&sharing)?;
+    let document = ground.document(&sharing, together.as_ref())?;
+    let simulated_latencies = together.filter(|_| sharing.takes_turns).map(|turns| turns.latencies);
+    Ok(Shared { document, other_rounds_per_second, simulated_latencies })
 }
 
-/// The file of the schedules, with what is predicted of each by itself.
-fn set_document(
-    sharing: &Sharing,
-    networks: &[Network],
-    shares: &[Share],
-    tables: &[CostTable],
-    board: &Board,
-) -> Result<ScheduleSetDocument, Error> {
-    let mut shared = Vec::with_capacity(networks.len());
-    for (index, (network, share)) in networks.iter().zip(shares).enumerate() {
-        let (schedule, table) = (&sharing.schedules[index], &tables[index]);
-        let lower_bound = ThroughputBound::of(network.graph(), board, table).period.seconds();
-        let predicted = Prediction::new(&schedule.evaluate(network.graph(), table)?, lower_bound)
-            .with_energy(schedule.energy(network.graph(), table)?);
-        shared.push(SharedSchedule {
+/// Networks that share a board, with what each costs.
+struct Ground<'a> {
+    networks: &'a [Network],
+    tables: &'a [CostTable],
+    shares: &'a [Share],
+    board: &'a Board,
+}
+
+/// What networks do beside each other, in a simulation.
+struct Together {
+    rounds_per_second: f64,
+    periods_seconds: Vec<f64>,
+    /// The longest that a frame of each took: with its waiting for others where networks take turns, without queues where they do not.
+    latencies: Vec<Duration>,
+}
+
+impl Ground<'_> {
+    /// Simulates networks that take turns or compete for memory. `None` if nobody waits for anybody, so that each does what it does alone.
+    fn simulate(&self, sharing: &Sharing) -> Result<Option<Together>, Error> {
+        let memory_bytes_per_second = self.board.memory_bytes_per_second();
+        if !sharing.takes_turns && memory_bytes_per_second.is_none() {
+            return Ok(None);
+        }
+        let least = self.shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
+        let stream = |(index, share): (usize, &Share)| Stream {
             weight: share.weight,
-            deadline_seconds: share.deadline.map(|deadline| deadline.as_secs_f64()),
-            schedule: document(schedule, predicted, "exact", Objective::Throughput, network, board),
-        });
+            takes_turns: sharing.takes_turns,
+            ..Stream::new(
+                &sharing.schedules[index],
+                self.networks[index].graph(),
+                &self.tables[index],
+                (share.weight / least * SIMULATED_ROUNDS).ceil() as usize,
+            )
+        };
+        let streams: Vec<Stream<'_>> = self.shares.iter().enumerate().map(stream).collect();
+        let conditions = Conditions { keeps_all_busy: true, memory_bytes_per_second, ..Conditions::default() };
+        let simulations = simulate_streams(&streams, &conditions)?;
+        let periods_seconds: Vec<f64> = simulations.iter().map(Simulation::period_seconds).collect();
+        let latency = |own: &Simulation| match sharing.takes_turns {
+            true => own.worst_latency(),
+            false => own.worst_time_in_stages(),
+        };
+        let weights = self.shares.iter().map(|share| share.weight);
+        Ok(Some(Together {
+            rounds_per_second: rounds_hertz(periods_seconds.iter().copied().zip(weights)),
+            periods_seconds,
+            latencies: simulations.iter().map(|own| Duration::from_nanos(latency(own).0)).collect(),
+        }))
     }
-    Ok(ScheduleSetDocument {
-        format: SCHEDULE_SET_FORMAT.to_owned(),
-        version: SCHEDULE_SET_VERSION,
-        rounds_per_second: sharing.rounds_per_second,
-        takes_turns: sharing.takes_turns,
-        networks: shared,
-    })
+
+    /// The file of the schedules. Of each network it says what it does by itself where it takes turns, and beside the others where it has
+    /// processors of its own.
+    fn document(&self, sharing: &Sharing, together: Option<&Together>) -> Result<ScheduleSetDocument, Error> {
+        let mut shared = Vec::with_capacity(self.networks.len());
+        for (index, (network, share)) in self.networks.iter().zip(self.shares).enumerate() {
+            let deadline_seconds = share.deadline.map(|deadline| deadline.as_secs_f64());
+            let schedule = self.network_document(sharing, together, (index, network))?;
+            shared.push(SharedSchedule { weight: share.weight, deadline_seconds, schedule });
+        }
+        Ok(ScheduleSetDocument {
+            format: SCHEDULE_SET_FORMAT.to_owned(),
+            version: SCHEDULE_SET_VERSION,
+            rounds_per_second: sharing.rounds_per_second,
+            takes_turns: sharing.takes_turns,
+            networks: shared,
+        })
+    }
+
+    fn network_document(
+        &self,
+        sharing: &Sharing,
+        together: Option<&Together>,
+        (index, network): (usize, &Network),
+    ) -> Result<ScheduleDocument, Error> {
+        let (schedule, table, board) = (&sharing.schedules[index], &self.tables[index], self.board);
+        let lower_bound = ThroughputBound::of(network.graph(), board, table).period.seconds();
+        let alone = SteadyState::of(schedule, network.graph(), table, board.memory_bytes_per_second())?;
+        let mut predicted = Prediction::new(&alone.evaluation, lower_bound).with_energy(alone.energy);
+        if let Some(together) = together.filter(|_| !sharing.takes_turns) {
+            predicted.period_seconds = together.periods_seconds[index];
+            predicted.latency_seconds = together.latencies[index].as_secs_f64();
+        }
+        Ok(document(schedule, predicted, "exact", Objective::Throughput, network, board))
+    }
 }
 
 /// Whether there is a share for each network, with a weight that is a number above 0 and not far from the others'.
@@ -146,36 +212,4 @@ fn check(networks: &[Network], shares: &[Share]) -> Result<(), Error> {
         return Err(Error::Unfit(format!("the weights differ by {uneven:.0} times, where {MOST_UNEVEN} is the most")));
     }
     Ok(())
-}
-
-/// What networks do that take turns, in a simulation.
-struct Turns {
-    rounds_per_second: f64,
-    /// The longest that a frame of each took.
-    latencies: Vec<Duration>,
-}
-
-fn simulate_turns(
-    sharing: &Sharing,
-    networks: &[Network],
-    tables: &[CostTable],
-    shares: &[Share],
-) -> Result<Turns, Error> {
-    let least = shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
-    let stream = |(index, share): (usize, &Share)| Stream {
-        weight: share.weight,
-        takes_turns: true,
-        ..Stream::new(
-            &sharing.schedules[index],
-            networks[index].graph(),
-            &tables[index],
-            (share.weight / least * SIMULATED_ROUNDS).ceil() as usize,
-        )
-    };
-    let streams: Vec<Stream<'_>> = shares.iter().enumerate().map(stream).collect();
-    let conditions = Conditions { keeps_all_busy: true, ..Conditions::default() };
-    let simulations = simulate_streams(&streams, &conditions)?;
-    let periods = simulations.iter().zip(shares).map(|(own, share)| (own.period_seconds(), share.weight));
-    let latencies = simulations.iter().map(|own| Duration::from_nanos(own.worst_latency().0)).collect();
-    Ok(Turns { rounds_per_second: rounds_hertz(periods), latencies })
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{Schedule, ScheduleDocument};
-use millstream_sim::{Conditions, Disturbance, DisturbanceKind, Simulation, Stream, Unit, simulate_streams};
+use millstream_sim::{
+    Conditions, Disturbance, DisturbanceKind, Simulation, SteadyState, Stream, Unit, simulate_streams,
+};
 
 use crate::error::InFile;
 use crate::{CostSource, Error, Machine, Scheduled, files};
@@ -28,8 +30,8 @@ pub struct SimulateOptions<'a> {
     pub noise: f64,
     /// Of the noise.
     pub seed: u64,
-    /// Whether processors compete for the memory bandwidth that the board states.
-    pub has_memory: bool,
+    /// Whether processors compete for the memory's bandwidth.
+    pub memory: MemoryCompetition,
     /// Whether clusters heat up as the board states.
     pub has_heat: bool,
     /// What changes over time.
@@ -40,10 +42,24 @@ pub struct SimulateOptions<'a> {
     pub keeps_spans: bool,
 }
 
+/// Whether processors compete for the memory's bandwidth in a simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MemoryCompetition {
+    /// If the board states a bandwidth, as in predictions.
+    #[default]
+    IfStated,
+    /// In any case: a board that states none is an error.
+    Always,
+    /// Memory holds nobody up.
+    Never,
+}
+
 /// A network in simulation.
 pub struct Simulated {
     /// What happened.
     pub simulation: Simulation,
+    /// What was to be expected of the network alone, without noise, heat or disturbances.
+    pub expected: SteadyState,
     /// The costs that it happened with.
     pub table: CostTable,
 }
@@ -108,8 +124,14 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
             fallback: fallback.as_ref(),
         })
         .collect();
-    let simulations = simulate_streams(&streams, &conditions(board, set, options)?)?;
-    Ok(simulations.into_iter().zip(tables).map(|(simulation, table)| Simulated { simulation, table }).collect())
+    let conditions = conditions(board, set, options)?;
+    let simulations = simulate_streams(&streams, &conditions)?;
+    let expected = |own: &Scheduled, table: &CostTable| {
+        SteadyState::of(&own.schedule, own.network.graph(), table, conditions.memory_bytes_per_second)
+    };
+    let expected = set.iter().zip(&tables).map(|(own, table)| expected(own, table)).collect::<Result<Vec<_>, _>>()?;
+    let all = simulations.into_iter().zip(expected).zip(tables);
+    Ok(all.map(|((simulation, expected), table)| Simulated { simulation, expected, table }).collect())
 }
 
 fn read_fallback(path: &Path, set: &[Scheduled], board: &Board) -> Result<Schedule, Error> {
@@ -129,7 +151,7 @@ fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -
         }
     }
     let name = board.name();
-    if options.has_memory && known.memory_bytes_per_second.is_none() {
+    if options.memory == MemoryCompetition::Always && known.memory_bytes_per_second.is_none() {
         let remedy = "give its file a 'memory' with 'bytes_per_second'";
         return Err(Error::Unfit(format!("board '{name}' does not say what its memory moves: {remedy}")));
     }
@@ -145,7 +167,7 @@ fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -
         noise: options.noise,
         seed: options.seed,
         keeps_spans: options.keeps_spans,
-        memory_bytes_per_second: known.memory_bytes_per_second.filter(|_| options.has_memory),
+        memory_bytes_per_second: known.memory_bytes_per_second.filter(|_| options.memory != MemoryCompetition::Never),
         thermals: if options.has_heat { known.thermals } else { Vec::new() },
         disturbances: options.disturbances.clone(),
     })

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream::{
-    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Network, Objective, PlanOn,
-    ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, MemoryCompetition, Network,
+    Objective, PlanOn, ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared,
+    plan_with_clocks, simulate,
 };
 use millstream_cost::Nanoseconds;
 
@@ -107,7 +108,7 @@ fn undisturbed(costs: &Path, frames: u32) -> SimulateOptions<'_> {
         frame_rate_hertz: None,
         noise: 0.0,
         seed: 0,
-        has_memory: false,
+        memory: MemoryCompetition::IfStated,
         has_heat: false,
         disturbances: Vec::new(),
         fallback: None,

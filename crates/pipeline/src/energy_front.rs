@@ -22,6 +22,7 @@ pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64
     check_power(problem)?;
     let mut plans = pareto_front(problem)?;
     plans.extend(beyond(problem, constraints, tolerance, &plans));
+    let plans = problem.fitting(plans, pareto_front)?;
     let plans = if *constraints == Constraints::default() { plans } else { constraints.among(&plans)? };
     Ok(Plan::undominated_with_energy(plans))
 }

@@ -42,6 +42,16 @@ pub enum PipelineError {
         /// What can be reached, the other constraints being met if that is possible.
         least_watts: f64,
     },
+    /// No pipeline that was found fits into the board's memory.
+    #[error(
+        "no pipeline fits into the board's memory of {most_bytes} bytes: weights and values of the smallest take {least_bytes} bytes"
+    )]
+    Memory {
+        /// What the smallest holds at once.
+        least_bytes: u64,
+        /// What the board has.
+        most_bytes: u64,
+    },
     /// Energy can't be counted.
     #[error(
         "the power of {class} is not known; let the board file say it, with the voltages of the operating points, or profile on a machine with power sensors"

@@ -9,9 +9,18 @@ use crate::{PipelineError, Plan, Problem};
 /// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used); starting
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point.
 ///
+/// Where some of these do not fit into the board's memory, they are left out, and plans of the front of pipelines without replicas take
+/// their place: the front is then one of those that were found, not of all.
+///
 /// # Errors
-/// [`PipelineError::Infeasible`] if no division into stages can run every operator.
+/// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
+/// memory.
 pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
+    problem.fitting(whole_front(problem)?, whole_front).map(Plan::undominated)
+}
+
+/// The front without regard to memory.
+fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let options = StageOptions::new(problem);
     let mut search = FrontSearch::new(problem);
     let mut bounded = options.bounded();

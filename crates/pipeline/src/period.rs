@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::problem::UNSUPPORTED;
 use crate::senders::Senders;
-use crate::{PipelineError, Plan, Problem};
+use crate::{PipelineError, Plan, Problem, pareto_front};
 
 /// The pipeline with the highest throughput.
 ///
@@ -13,9 +13,22 @@ use crate::{PipelineError, Plan, Problem};
 /// replicas for given numbers of cores are found cluster by cluster, which keeps the number of stage choices small. Where links make a
 /// difference, prefixes are told apart by what their last stage is to the next one.
 ///
+/// If it does not fit into the board's memory, the best that does of [`pareto_front`](crate::pareto_front) takes its place.
+///
 /// # Errors
-/// [`PipelineError::Infeasible`] if no division into stages can run every operator.
+/// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
+/// memory.
 pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
+    let best = shortest_period(problem)?;
+    if problem.capacity.as_ref().is_none_or(|capacity| capacity.has_room_for(&best)) {
+        return Ok(best);
+    }
+    let fitting = pareto_front(problem)?;
+    fitting.into_iter().min_by_key(|plan| plan.period).ok_or(PipelineError::Infeasible)
+}
+
+/// The same without regard to memory.
+fn shortest_period(problem: &Problem) -> Result<Plan, PipelineError> {
     let blocks = problem.blocks();
     let states = problem.counts.len();
     let room: Vec<Vec<usize>> = (0..states).map(|size| problem.counts.with_room_for(size)).collect();

@@ -10,7 +10,7 @@ use millstream_schedule::{LinkUse, Replica, Schedule, Stage, shared_period};
 
 use crate::cores::CoreCounts;
 use crate::energy::ClassPower;
-use crate::memory::MemoryLimits;
+use crate::memory::{MemoryLimits, SharedCapacity};
 use crate::senders::{SenderKinds, Senders};
 use crate::stage_times::StageTimes;
 use crate::team::{Ground, Team};
@@ -31,6 +31,8 @@ pub struct Problem {
     pub(crate) powers: Vec<Option<ClassPower>>,
     /// Whether a stage may have several replicas.
     pub(crate) has_replicas: bool,
+    /// What the memory that all share has room for, where that is known.
+    pub(crate) capacity: Option<SharedCapacity>,
     /// Which clusters hand over alike.
     kinds: SenderKinds,
     /// Times of stages on one class.
@@ -84,8 +86,20 @@ impl Problem {
         let times = StageTimes::new((graph, chain, table), &processors, &kinds, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         let powers = processors.iter().map(|&processor| ClassPower::of(table, processor)).collect();
+        let capacity = SharedCapacity::of(graph, chain, board);
         let chain = chain.clone();
-        Ok(Self { chain, clusters, counts, classes, powers, has_replicas: true, kinds, times, teams: Vec::new() })
+        Ok(Self {
+            chain,
+            clusters,
+            counts,
+            classes,
+            powers,
+            has_replicas: true,
+            capacity,
+            kinds,
+            times,
+            teams: Vec::new(),
+        })
     }
 
     /// As [`Problem::new`], with stages that several processors own together as well: operators that do not depend on each other
@@ -136,6 +150,29 @@ impl Problem {
         for (_, team) in self.teams.iter_mut().filter(|(_, team)| team.classes == classes) {
             Arc::make_mut(team).scale(factor);
         }
+    }
+
+    /// Of what a search found, what fits into the memory that all share. If something did not, what the search finds without replicas is
+    /// there as well: it needs the least memory.
+    ///
+    /// # Errors
+    /// [`PipelineError::Memory`] if nothing fits.
+    pub(crate) fn fitting(
+        &self,
+        found: Vec<Plan>,
+        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
+    ) -> Result<Vec<Plan>, PipelineError> {
+        let Some(capacity) = self.capacity.as_ref().filter(|own| !found.iter().all(|plan| own.has_room_for(plan)))
+        else {
+            return Ok(found);
+        };
+        let mut plans = found;
+        if self.has_replicas {
+            let unlimited = Self { capacity: None, ..self.clone().without_replicas() };
+            plans.extend(search(&unlimited).unwrap_or_default());
+        }
+        let fitting: Vec<Plan> = plans.iter().filter(|plan| capacity.has_room_for(plan)).cloned().collect();
+        if fitting.is_empty() { Err(capacity.exceeded_by(&plans)) } else { Ok(fitting) }
     }
 
     /// The number of a processor class, or of the team of several.

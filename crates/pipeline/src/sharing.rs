@@ -46,17 +46,18 @@ const PARTS_OF_LATENCY: [f64; 8] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1];
 /// The better of dividing the processors among the networks ([`divide_processors`]) and of taking turns on all of them, by how often
 /// rounds of frames pass.
 ///
-/// What networks that take turns wait for each other is not known here: `rounds_of_turns` says how often a second rounds pass by turns,
-/// or `None` if a deadline is missed. It is asked of a few choices of pipelines; the division is the best there is.
+/// What networks wait for each other is not known here: `rounds` says how often a second rounds pass, or `None` if a deadline is missed.
+/// It is asked of a few choices of pipelines that take turns, and of the division that is the best there is if nobody waits.
 ///
 /// # Errors
 /// As [`divide_processors`], if taking turns is not possible either.
-pub fn share(
-    tenants: &[Tenant<'_>],
-    rounds_of_turns: impl Fn(&Sharing) -> Option<f64>,
-) -> Result<Sharing, PipelineError> {
-    let best = best_turns(tenants, &rounds_of_turns);
-    match (divide_processors(tenants), best) {
+pub fn share(tenants: &[Tenant<'_>], rounds: impl Fn(&Sharing) -> Option<f64>) -> Result<Sharing, PipelineError> {
+    let turns = best_turns(tenants, &rounds);
+    let divided = divide_processors(tenants).and_then(|divided| match rounds(&divided) {
+        Some(rounds_per_second) => Ok(Sharing { rounds_per_second, ..divided }),
+        None => Err(obstacle(tenants)),
+    });
+    match (divided, turns) {
         (Ok(divided), Some(turns)) if turns.rounds_per_second > divided.rounds_per_second => Ok(turns),
         (Err(_), Some(turns)) => Ok(turns),
         (divided, _) => divided,

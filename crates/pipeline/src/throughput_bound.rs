@@ -20,6 +20,9 @@ const STEPS: usize = 60;
 /// channels in waves. With weights for the clusters' core-seconds, a frame takes at least the sum over the operators of their cheapest cluster, and
 /// no more than the weights of all cores together are there in a second: the linear program of spreading operators over clusters has this
 /// as its dual, and any weights give a bound. Transfers count as free.
+///
+/// Where the board says what its memory moves, no operator is faster than that, and no frame than all that its operators move; only
+/// operators that take time wherever they run count as moving anything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThroughputBound {
     /// No schedule passes frames more often.
@@ -34,6 +37,10 @@ impl ThroughputBound {
         let clusters = board.clusters().iter().map(|cluster| (cluster.label.clone(), cluster.cores.len()));
         let accelerators = board.accelerators().iter().map(|accelerator| (accelerator.label.clone(), 1));
         let units: Vec<(String, usize)> = clusters.chain(accelerators).collect();
+        let rate = board.memory_bytes_per_second();
+        let limited = rate.map(|rate| table.within_memory(graph, rate));
+        let moving_seconds = rate.map_or(0.0, |rate| moved_bytes(graph, table) / rate);
+        let table = limited.as_ref().unwrap_or(table);
         let divisions = divisions(graph);
         let demands = Demands {
             counts: units.iter().map(|(_, count)| *count as f64).collect(),
@@ -50,9 +57,21 @@ impl ThroughputBound {
         // lift the bound above the true one.
         let divided = divisions.iter().filter(|division| !division.is_empty()).count();
         let seconds = demands.bound(&weights) * (1.0 - 1e-9) - 0.5e-9 * divided as f64;
+        let seconds = seconds.max(moving_seconds * (1.0 - 1e-9));
         let labels = units.into_iter().map(|(label, _)| label);
         Self { period: Nanoseconds((seconds * 1e9).max(0.0) as u64), weights: labels.zip(weights).collect() }
     }
+}
+
+/// Bytes that a frame moves to and from memory at least. Parts of an operator that is divided are each rounded down to a byte.
+fn moved_bytes(graph: &Graph, table: &CostTable) -> f64 {
+    let takes_time = |operator: usize| {
+        let mut times = table.processors().filter_map(|processor| table.time(processor, operator));
+        times.all(|time| time > Nanoseconds::ZERO)
+    };
+    let parts = table.processors().len() as u64;
+    let moving = graph.operator_ids().filter(|id| takes_time(id.index()));
+    moving.map(|id| graph.operator(id).work.bytes().saturating_sub(parts)).sum::<u64>() as f64
 }
 
 /// For every operator, the numbers of channels that it may be divided by: its own, and those of operators that it follows.

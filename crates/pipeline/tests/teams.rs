@@ -10,7 +10,7 @@ use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, PowerOrigin, P
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    ParaPipe, Plan, Problem, Search, Strategy, ThroughputBound, best_period, pareto_front, teams_of,
+    ParaPipe, PipelineError, Plan, Problem, Search, Strategy, ThroughputBound, best_period, pareto_front, teams_of,
 };
 use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
@@ -239,6 +239,42 @@ fn memory_limits_what_an_accelerator_runs() {
             assert!(fastest > 1 << 20, "the GPU is used where it can be: {fastest}");
         }
     }
+}
+
+/// Replicas have weights of their own, so that there are no more of them than the board's memory has room for.
+#[test]
+fn memory_limits_how_often_weights_are_there() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let (chain, table) = (Chain::of(graph), table(graph, 5));
+    let weights: u64 = graph.operator_ids().map(|id| graph.operator(id).work.weight_bytes).sum();
+    let problem = |bytes: Option<u64>| {
+        let memory = bytes
+            .map_or(String::new(), |bytes| format!(r#", "memory": {{"bytes_per_second": 1e12, "bytes": {bytes}}}"#));
+        let board = BOARD.trim_end().strip_suffix('}').unwrap().to_owned() + &memory + "}";
+        Problem::new(graph, &chain, &Board::from_json(&board).unwrap(), &table).unwrap()
+    };
+    let held = |problem: &Problem, plan: &Plan| -> u64 {
+        let stages = problem.schedule(plan).stages;
+        let operators =
+            stages.iter().flat_map(|stage| &stage.replicas).flat_map(millstream_schedule::Replica::operators);
+        operators.map(|id| graph.operator(id).work.weight_bytes).sum()
+    };
+    let free = problem(None);
+    let fastest = best_period(&free).unwrap();
+    assert!(held(&free, &fastest) > 2 * weights, "replicas pay");
+    let limit = 2 * weights + (8 << 20);
+    let limited = problem(Some(limit));
+    let front = pareto_front(&limited).unwrap();
+    assert!(front.iter().all(|plan| held(&limited, plan) <= limit));
+    let best = best_period(&limited).unwrap();
+    assert!(best.period > fastest.period && front.iter().all(|plan| best.period <= plan.period));
+    let Err(PipelineError::Memory { least_bytes, most_bytes }) = pareto_front(&problem(Some(1 << 20))) else {
+        panic!()
+    };
+    assert!(least_bytes > weights && most_bytes == 1 << 20, "{least_bytes}");
+    // Enough for everything changes nothing.
+    assert_eq!(best_period(&problem(Some(1 << 40))).unwrap(), fastest);
 }
 
 /// Para-Pipe's pipelines are among those of the exact search, and each strategy is the best of its kind.

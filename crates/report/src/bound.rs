@@ -6,8 +6,9 @@ use crate::milliseconds;
 const NOISE: f64 = 0.01;
 
 /// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them, and those whose stages
-/// are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is `single`.
-pub fn bound_text(document: &ScheduleDocument, single: Option<f64>) -> String {
+/// are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is `single` if nobody waits for
+/// memory.
+pub fn bound_text(document: &ScheduleDocument, single: Option<f64>, competes_for_memory: bool) -> String {
     let (period, bound) = (document.predicted.period_seconds, document.predicted.lower_bound_period_seconds);
     let ratio = period / bound.max(1e-12) - 1.0;
     let gap = match ratio {
@@ -19,8 +20,9 @@ pub fn bound_text(document: &ScheduleDocument, single: Option<f64>) -> String {
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
     let single = single.map_or(String::new(), |best| {
         let best = milliseconds(best);
+        let memory = if competes_for_memory { ",\n           if nobody waited for memory" } else { "" };
         format!(
-            "\n           {best} ms is the least of contiguous stages on one processor each, or replicas of it (exact)."
+            "\n           {best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact)."
         )
     });
     format!("no schedule by these costs{clocks} has a period below {} ms; {gap}.{single}", milliseconds(bound))
@@ -45,14 +47,16 @@ mod tests {
 
     #[test]
     fn a_bound_names_what_it_is_of_and_is_not_what_was_measured() {
-        let said = bound_text(&document(0.0102), Some(0.0101));
+        let said = bound_text(&document(0.0102), Some(0.0101), false);
         assert!(said.contains("below 10.0 ms; its own is at most 2.0 % above the least."), "{said}");
         assert!(said.contains("10.1 ms is the least of contiguous stages on one processor each"), "{said}");
-        let said = bound_text(&document(0.0097), None);
+        let said = bound_text(&document(0.0097), None, false);
         assert!(said.contains("below 10.0 ms; its trial was 3.0 % below that: the profile is out of date."), "{said}");
         assert!(!said.contains("exact"), "{said}");
-        assert!(bound_text(&document(0.00995), None).contains("its own reaches that"));
+        let said = bound_text(&document(0.0102), Some(0.0101), true);
+        assert!(said.contains("or replicas of it,\n           if nobody waited for memory (exact)."), "{said}");
+        assert!(bound_text(&document(0.00995), None, false).contains("its own reaches that"));
         let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
-        assert!(bound_text(&clocked, None).contains("at these clocks"));
+        assert!(bound_text(&clocked, None, true).contains("at these clocks"));
     }
 }

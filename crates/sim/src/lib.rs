@@ -38,6 +38,7 @@ mod settings;
 mod simulation;
 mod speed;
 mod state;
+mod steady;
 mod stream;
 
 pub use conditions::{ClusterThermal, Conditions, Disturbance, DisturbanceKind, Unit};
@@ -45,4 +46,5 @@ pub use error::SimulationError;
 pub use result::{Simulation, Span};
 pub use settings::Settings;
 pub use simulation::{simulate, simulate_streams};
+pub use steady::SteadyState;
 pub use stream::Stream;

@@ -153,6 +153,7 @@ impl Simulator<'_> {
         let Some(frame) = own.frame.filter(|_| own.left == 0 && own.is_open) else { return };
         own.frame = None;
         let (stream, served) = (own.stream, self.now - own.begun);
+        own.served = (own.served.0 + served, own.served.1 + 1);
         self.flows[stream].served[frame] += served;
         if own.stage + 1 < self.flows[stream].stages.len() {
             own.blocked = Some(frame);

@@ -16,6 +16,8 @@ pub struct Simulation {
     pub fell_back: Option<Nanoseconds>,
     /// What processors did, if that was kept.
     pub spans: Vec<Span>,
+    /// Mean time of a frame in each replica, stage by stage; `None` for one that took none.
+    pub replica_times: Vec<Vec<Option<Nanoseconds>>>,
     /// Time that each processor worked, taking frames over included: stage by stage, replica by replica.
     pub busy: Vec<Vec<Vec<Nanoseconds>>>,
     /// Energy beyond idle power of what each of these processors did; nothing where power is not known.
@@ -46,17 +48,25 @@ pub struct Span {
 }
 
 impl Simulation {
-    /// Mean time between two frames' ends over the second half of the frames, when the pipeline is full; the time of the
-    /// only frame if there is one.
+    /// Mean time between two frames' ends while the pipeline is full: the slope of a line through the ends from the middle on, without the
+    /// last eighth, in which no new frames come and slow replicas end late. The time of the only frame if there is one.
     pub fn period_seconds(&self) -> f64 {
         let mut ends: Vec<u64> = self.frames.iter().map(|(_, end)| end.0).collect();
         ends.sort_unstable();
-        let (Some(&middle), Some(&last)) = (ends.get(ends.len().saturating_sub(1) / 2), ends.last()) else {
-            return 0.0;
-        };
-        // Replicas may end several frames at the same moment.
-        let later = ends.iter().filter(|&&end| end > middle).count();
-        if later == 0 { last as f64 * 1e-9 } else { (last - middle) as f64 * 1e-9 / later as f64 }
+        let count = ends.len();
+        let full = ends.get(count / 2..count - count / 8).unwrap_or_default();
+        let (Some(&first), Some(&last)) = (full.first(), full.last()) else { return 0.0 };
+        if full.len() < 2 {
+            return last as f64 * 1e-9 / count.max(1) as f64;
+        }
+        let middle = (full.len() - 1) as f64 / 2.0;
+        let (mut together, mut spread) = (0.0, 0.0);
+        for (place, &end) in full.iter().enumerate() {
+            let distance = place as f64 - middle;
+            together += distance * (end - first) as f64;
+            spread += distance * distance;
+        }
+        together / spread * 1e-9
     }
 
     /// Energy of a frame under the costs that were simulated, from what processors did: idle power all the time, and the difference to active power while they worked.

@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
@@ -51,6 +52,11 @@ pub fn simulate_streams(streams: &[Stream<'_>], conditions: &Conditions) -> Resu
     Ok(simulator.results())
 }
 
+/// How long replicas worked on a frame, as far as they took any.
+fn mean_times(slots: &[Slot]) -> Vec<Option<Nanoseconds>> {
+    slots.iter().map(|slot| slot.served.0.checked_div(slot.served.1).map(Nanoseconds)).collect()
+}
+
 fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), SimulationError> {
     let positive = |what: &str, value: f64| match value.is_finite() && value > 0.0 {
         true => Ok(()),
@@ -96,7 +102,7 @@ pub(crate) struct Simulator<'a> {
     /// When the last stream was through with its frames.
     pub(crate) through: u64,
     /// The stages that each stream started with.
-    first_stages: Vec<Vec<std::ops::Range<usize>>>,
+    first_stages: Vec<Vec<Range<usize>>>,
 }
 
 /// What part of its full speed a cluster has, and of its full power.
@@ -264,7 +270,7 @@ impl<'a> Simulator<'a> {
 
     fn results(&mut self) -> Vec<Simulation> {
         let Self { flows, slots, tracks, .. } = self;
-        let result = |(flow, stages): (&mut Flow<'_>, &Vec<_>)| {
+        let result = |(flow, stages): (&mut Flow<'_>, &Vec<Range<usize>>)| {
             let pairs = flow.starts.iter().zip(&flow.ends);
             // What began for the others' sake and ended after them was no longer among them.
             let pairs = pairs
@@ -279,6 +285,7 @@ impl<'a> Simulator<'a> {
                 unfinished: flow.left,
                 fell_back: flow.fell_back.map(Nanoseconds),
                 spans: std::mem::take(&mut flow.spans),
+                replica_times: stages.iter().map(|range| mean_times(&slots[range.clone()])).collect(),
                 busy: shaped(stages, slots, tracks, |track| Nanoseconds(track.busy)),
                 active_joules: shaped(stages, slots, tracks, |track| track.joules),
                 events: self.count,

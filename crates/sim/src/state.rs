@@ -54,6 +54,8 @@ pub(crate) struct Slot {
     pub(crate) frame: Option<usize>,
     /// When it took the frame.
     pub(crate) begun: u64,
+    /// How long it has worked on frames, and on how many.
+    pub(crate) served: (u64, u64),
     /// A frame that is done but can't go on yet.
     pub(crate) blocked: Option<usize>,
     pub(crate) epoch: u32,
@@ -79,6 +81,7 @@ impl Slot {
             first,
             frame: None,
             begun: 0,
+            served: (0, 0),
             blocked: None,
             epoch: 0,
             is_lost: false,

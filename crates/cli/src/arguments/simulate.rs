@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use millstream::{CostSource, SimulateOptions};
+use millstream::{CostSource, MemoryCompetition, SimulateOptions};
 use millstream_sim::Disturbance;
 
 use super::values::{parse_loss, parse_noise, parse_rate, parse_restoration, parse_speed};
@@ -18,7 +18,7 @@ pub(crate) struct SimulateCommand {
     #[arg(long, value_name = "FILE", conflicts_with = "profile")]
     pub(crate) cost: Option<PathBuf>,
     /// Frames to simulate
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) frames: u32,
     /// Frames that fit into the queue before each stage
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -32,9 +32,12 @@ pub(crate) struct SimulateCommand {
     /// Frames per second that arrive, as from a camera, instead of always another one
     #[arg(long, value_name = "FRAMES/S", value_parser = parse_rate)]
     pub(crate) frame_rate: Option<f64>,
-    /// Let processors compete for the memory bandwidth that the board file states
-    #[arg(long)]
+    /// Let processors compete for the memory bandwidth that the board file states; an error if it states none [default: if it does]
+    #[arg(long, conflicts_with = "no_memory")]
     pub(crate) memory: bool,
+    /// Let memory hold nobody up
+    #[arg(long)]
+    pub(crate) no_memory: bool,
     /// Let clusters heat up as the board file states, and lower their clocks
     #[arg(long)]
     pub(crate) heat: bool,
@@ -69,7 +72,11 @@ impl SimulateCommand {
             frame_rate_hertz: self.frame_rate,
             noise: self.noise / 100.0,
             seed: self.seed,
-            has_memory: self.memory,
+            memory: match (self.memory, self.no_memory) {
+                (true, _) => MemoryCompetition::Always,
+                (_, true) => MemoryCompetition::Never,
+                _ => MemoryCompetition::IfStated,
+            },
             has_heat: self.heat,
             disturbances: disturbances.cloned().collect(),
             fallback: self.fallback.as_deref(),

@@ -2,8 +2,8 @@ use anyhow::{Context, Result};
 use millstream::{Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Table, milliseconds, percent, simulation_trace};
-use millstream_schedule::{Evaluation, MissedConstraint, Schedule};
-use millstream_sim::Simulation;
+use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule};
+use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
 
 use crate::arguments::SimulateCommand;
@@ -54,15 +54,15 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
         output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
     }
     let mut reports = Vec::new();
-    for (own, Simulated { simulation, table }) in loaded.iter().zip(&simulated) {
-        let evaluation = own.schedule.evaluate(own.network.graph(), table)?;
+    for (own, Simulated { simulation, expected, table }) in loaded.iter().zip(&simulated) {
+        let SteadyState { evaluation, energy } = expected;
         let missed_constraints = own.missed(simulation, table, &options);
         if !command.json {
             if !reports.is_empty() {
                 output::line("");
             }
-            print(&own.network, &own.schedule, &evaluation, simulation, loaded.len() > 1);
-            print_energy(own, table, simulation)?;
+            print(&own.network, &own.schedule, evaluation, simulation, loaded.len() > 1);
+            print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(format!("Missed:     {missed}")));
         }
         reports.push(Report {
@@ -109,12 +109,11 @@ fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: boo
     }
 }
 
-fn print_energy(own: &Scheduled, table: &CostTable, simulation: &Simulation) -> Result<()> {
-    if let Some(joules) = simulation.joules_per_frame(&own.schedule, table) {
-        let predicted = own.schedule.energy(own.network.graph(), table)?;
-        let predicted = predicted.map_or(f64::NAN, |energy| energy.joules_per_frame);
+fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable), simulation: &Simulation) {
+    if let (Some(joules), Some(expected)) = (simulation.joules_per_frame(&own.schedule, table), expected) {
         output::line(format!(
-            "Energy:     {joules:.3} J per frame simulated, {predicted:.3} by the analytic evaluation ({:.2} frames/J)",
+            "Energy:     {joules:.3} J per frame simulated, {:.3} predicted ({:.2} frames/J)",
+            expected.joules_per_frame,
             1.0 / joules
         ));
     }
@@ -127,7 +126,6 @@ fn print_energy(own: &Scheduled, table: &CostTable, simulation: &Simulation) -> 
             simulation.unfinished
         ));
     }
-    Ok(())
 }
 
 fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simulation: &Simulation, is_of_set: bool) {
@@ -157,14 +155,14 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
     output::line(table);
     let period = simulation.period_seconds();
     output::line(format!(
-        "\nThroughput: {:.1} frames/s simulated, {:.1} by the analytic evaluation{} ({} period)",
+        "\nThroughput: {:.1} frames/s simulated, {:.1} predicted{} ({} period)",
         1.0 / period,
         evaluation.throughput_hertz(),
         if is_of_set { " of it alone" } else { "" },
         percent(period / evaluation.period.seconds() - 1.0)
     ));
     output::line(format!(
-        "Latency:    {} ms at most with queues, {} ms by the analytic evaluation without",
+        "Latency:    {} ms at most with queues, {} ms predicted without",
         milliseconds(simulation.worst_latency().seconds()),
         milliseconds(evaluation.latency.seconds())
     ));

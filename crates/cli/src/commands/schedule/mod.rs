@@ -174,7 +174,7 @@ fn print(
         milliseconds(predicted.latency_seconds),
     ));
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    output::line(format!("Bound:     {}", bound_text(document, single)));
+    output::line(format!("Bound:     {}", bound_text(document, single, plans.competes_for_memory)));
     if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         output::line(format!(
             "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",

@@ -1,0 +1,98 @@
+//! Plans on boards whose processors compete for the bandwidth of their memory.
+
+use std::collections::HashSet;
+
+use millstream_board::Board;
+use millstream_cost::CostTable;
+use millstream_pipeline::{Nanojoules, Objective, Plan, Problem, choose, pareto_front};
+use millstream_sim::SteadyState;
+
+use crate::{Aim, Error, Network};
+
+/// Parts of the bandwidth that each processor is thought to get, one after the other: what is best for many that want much at once is
+/// not what is best for few.
+const PARTS: [f64; 2] = [0.5, 0.25];
+/// Frames of a simulation that shows about what a plan is good for.
+const FEW_FRAMES: usize = 300;
+/// Of long fronts so many plans are simulated, evenly chosen, beside those that are chosen for some objective.
+const MOST_SIMULATED: usize = 80;
+
+/// What plans of a network take where all processors share a memory of limited bandwidth.
+pub(crate) struct SharedMemory<'a> {
+    network: &'a Network,
+    board: &'a Board,
+    table: &'a CostTable,
+    bytes_per_second: f64,
+}
+
+impl<'a> SharedMemory<'a> {
+    /// `None` if the board does not say what its memory moves.
+    pub(crate) fn new(network: &'a Network, board: &'a Board, table: &'a CostTable) -> Option<Self> {
+        Some(Self { network, board, table, bytes_per_second: board.memory_bytes_per_second()? })
+    }
+
+    /// The costs for a search, in which nobody is faster than the memory.
+    pub(crate) fn table(&self) -> CostTable {
+        self.table.within_memory(self.network.graph(), self.bytes_per_second)
+    }
+
+    /// The plan with the numbers that a simulation shows.
+    pub(crate) fn simulated(&self, problem: &Problem, plan: &Plan) -> Result<Plan, Error> {
+        let (graph, rate) = (self.network.graph(), Some(self.bytes_per_second));
+        Ok(with_numbers(plan, SteadyState::of(&problem.schedule(plan), graph, self.table, rate)?))
+    }
+
+    /// The same from a short simulation.
+    fn glimpsed(&self, problem: &Problem, plan: &Plan) -> Result<Plan, Error> {
+        let (graph, rate) = (self.network.graph(), Some(self.bytes_per_second));
+        Ok(with_numbers(plan, SteadyState::over(FEW_FRAMES, &problem.schedule(plan), graph, self.table, rate)?))
+    }
+
+    /// Of plans that a search on [`SharedMemory::table`] found, and of others that are good where everybody gets less of the memory,
+    /// those that have been simulated: all of a short front; of a long one some, and for longer whatever is best for an objective.
+    pub(crate) fn simulated_front(&self, problem: &Problem, plans: Vec<Plan>, aim: &Aim) -> Result<Vec<Plan>, Error> {
+        let mut plans = plans;
+        for part in PARTS {
+            let table = self.table.within_memory(self.network.graph(), part * self.bytes_per_second);
+            let starved = Problem::new(self.network.graph(), self.network.chain(), self.board, &table)?;
+            let others = pareto_front(&starved)?;
+            plans.extend(
+                others
+                    .into_iter()
+                    .filter(|other| !plans.iter().any(|plan| plan.is_same_pipeline(other)))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
+        for place in (0..plans.len()).step_by(step) {
+            plans[place] = self.glimpsed(problem, &plans[place])?;
+        }
+        let mut simulated: HashSet<usize> = HashSet::new();
+        // Simulated numbers are hardly ever better than the others: what is best with them is best.
+        let limits = aim.limits();
+        for objective in Objective::ALL {
+            loop {
+                let allowed: Vec<usize> = (0..plans.len()).filter(|&place| limits.allow(&plans[place])).collect();
+                let among: Vec<&Plan> = allowed.iter().map(|&place| &plans[place]).collect();
+                let Some(&best) = choose(&among, objective).and_then(|index| allowed.get(index)) else { break };
+                if !simulated.insert(best) {
+                    break;
+                }
+                plans[best] = self.simulated(problem, &plans[best])?;
+            }
+        }
+        let is_known = |place: usize| place % step == 0 || simulated.contains(&place);
+        let places = plans.into_iter().enumerate().filter(|(place, _)| is_known(*place));
+        Ok(places.map(|(_, plan)| plan).collect())
+    }
+}
+
+fn with_numbers(plan: &Plan, seen: SteadyState) -> Plan {
+    let SteadyState { evaluation, energy } = seen;
+    let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
+    Plan {
+        latency: evaluation.latency,
+        energy: energy.map(|energy| Nanojoules::from_joules(energy.joules_per_frame)),
+        ..plan.clone().with_measured(times, evaluation.period)
+    }
+}

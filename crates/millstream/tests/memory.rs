@@ -1,0 +1,87 @@
+//! Boards whose processors compete for memory: what is predicted is what a simulation shows.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::PathBuf;
+
+use millstream::{Aim, Constraints, Control, CostSource, Machine, Network, Objective, PlanOn, ReadOptions, plan};
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::{Problem, ThroughputBound, best_period, pareto_front};
+use millstream_sim::{Conditions, SteadyState, Stream, simulate_streams};
+
+fn fixture(kind: &str, board: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{kind}/{board}.json"))
+}
+
+fn boards() -> Vec<String> {
+    let files = std::fs::read_dir(fixture("boards", "x").parent().unwrap()).unwrap();
+    let names = files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|own| own == "json"));
+    let mut names: Vec<String> = names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn network(name: &str) -> Network {
+    Network::open(&format!("zoo:{name}"), ReadOptions::default()).unwrap()
+}
+
+/// The fastest pipelines of every network on every board that says what its memory moves.
+#[test]
+fn periods_are_those_of_a_longer_simulation() {
+    let machines: Vec<(String, Machine)> = boards()
+        .into_iter()
+        .map(|name| (name.clone(), Machine::read(&fixture("boards", &name)).unwrap()))
+        .filter(|(_, machine)| machine.board().memory_bytes_per_second().is_some())
+        .collect();
+    assert!(machines.len() >= 24, "{}", machines.len());
+    let mut slowed = 0;
+    for name in millstream_zoo::names() {
+        let network = network(name);
+        let graph = network.graph();
+        for (board, machine) in &machines {
+            let rate = machine.board().memory_bytes_per_second();
+            let costs = fixture("costs", board);
+            let table = CostSource::Models(&costs).table(&network, machine).unwrap();
+            let searched = table.within_memory(graph, rate.unwrap());
+            let problem = Problem::new(graph, network.chain(), machine.board(), &searched).unwrap();
+            let plan = best_period(&problem).unwrap();
+            let schedule = problem.schedule(&plan);
+            let predicted = SteadyState::of(&schedule, graph, &table, rate).unwrap().evaluation;
+            let conditions = Conditions { memory_bytes_per_second: rate, ..Conditions::default() };
+            let stream = Stream::new(&schedule, graph, &table, 1000);
+            let simulated = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap().period_seconds();
+            let ratio = simulated / predicted.period.seconds();
+            assert!((ratio - 1.0).abs() < 0.02, "{name} on {board}: {schedule} {ratio}");
+            // A period that was simulated is the slope of a line.
+            let bound = ThroughputBound::of(graph, machine.board(), &table).period.seconds();
+            assert!(bound <= predicted.period.seconds() * (1.0 + 1e-3), "{name} on {board}: {schedule} {bound}");
+            slowed += usize::from(predicted.period.seconds() > 1.02 * plan.period.seconds());
+        }
+    }
+    assert!(slowed > 50, "memory should hold up many of these pipelines, not {slowed}");
+}
+
+/// What is chosen keeps its limit with the memory's bandwidth, and is at least as good as what a search finds that knows nothing of it.
+#[test]
+fn a_search_that_knows_of_memory_finds_better_pipelines() {
+    let machine = Machine::read(&fixture("boards", "khadas-vim3")).unwrap();
+    let network = network("squeezenet");
+    let (graph, costs) = (network.graph(), fixture("costs", "khadas-vim3"));
+    let on = PlanOn::Costs(CostSource::Models(&costs));
+    let rate = machine.board().memory_bytes_per_second();
+    let best = plan(&machine, &network, &Aim::default(), on, &Control::new()).unwrap();
+    let table = &best.plans.table;
+    let period = |schedule: &_| SteadyState::of(schedule, graph, table, rate).unwrap().evaluation.period;
+    assert_eq!(period(&best.plans.problem.schedule(&best.plan)), best.plan.period);
+    let problem = Problem::new(graph, network.chain(), machine.board(), table).unwrap();
+    let unaware = pareto_front(&problem).unwrap().pop().unwrap();
+    let found = period(&problem.schedule(&unaware));
+    assert!(found.seconds() > 1.05 * unaware.period.seconds(), "memory holds it up");
+    assert!(best.plan.period.seconds() < 1.03 * found.seconds(), "{} {found}", best.plan.period);
+
+    let most = Nanoseconds::from_seconds(1.2 * best.plan.period.seconds());
+    let limits = Constraints { max_period: Some(most), ..Constraints::default() };
+    let frugal = plan(&machine, &network, &Aim::best(Objective::Energy).within(limits), on, &Control::new()).unwrap();
+    assert!(period(&frugal.plans.problem.schedule(&frugal.plan)) <= most);
+    assert!(frugal.plan.energy < best.plan.energy);
+}

@@ -1,0 +1,99 @@
+//! What a schedule achieves where its processors compete for memory.
+
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::Graph;
+use millstream_schedule::{Assignment, Energy, Evaluation, Schedule, StageEvaluation, shared_period};
+
+use crate::{Conditions, SimulationError, Stream, simulate_streams};
+
+/// Frames after which periods hardly change any more.
+const FRAMES: usize = 1600;
+
+/// What frames without pause show of a schedule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SteadyState {
+    /// Times of replicas, period and latency.
+    pub evaluation: Evaluation,
+    /// Energy of a frame; `None` if the power of some processor is not known.
+    pub energy: Option<Energy>,
+}
+
+impl SteadyState {
+    /// Period, latency and energy of a schedule whose processors share a memory that moves so many bytes a second: as simulated, because who
+    /// competes with whom depends on when. Without such a limit, what [`Schedule::evaluate`] and [`Schedule::energy`] say.
+    ///
+    /// Times of replicas are means; the latency is the longest that stages worked on a frame. Where all processors together never want more
+    /// than the memory moves, nothing has to be simulated.
+    ///
+    /// # Errors
+    /// As [`simulate_streams`].
+    pub fn of(
+        schedule: &Schedule,
+        graph: &Graph,
+        table: &CostTable,
+        memory_bytes_per_second: Option<f64>,
+    ) -> Result<Self, SimulationError> {
+        Self::over(FRAMES, schedule, graph, table, memory_bytes_per_second)
+    }
+
+    /// The same as fewer frames show it, sooner and less exactly.
+    ///
+    /// # Errors
+    /// As [`simulate_streams`].
+    pub fn over(
+        frames: usize,
+        schedule: &Schedule,
+        graph: &Graph,
+        table: &CostTable,
+        memory_bytes_per_second: Option<f64>,
+    ) -> Result<Self, SimulationError> {
+        let alone = schedule.evaluate(graph, table)?;
+        let competes = |rate: f64| most_wanted(schedule, graph, table).is_none_or(|wanted| wanted > rate);
+        if !memory_bytes_per_second.is_some_and(competes) {
+            return Ok(Self { evaluation: alone, energy: schedule.energy(graph, table)? });
+        }
+        let conditions = Conditions { memory_bytes_per_second, ..Conditions::default() };
+        let simulation =
+            simulate_streams(&[Stream::new(schedule, graph, table, frames)], &conditions)?.pop().unwrap_or_default();
+
+        let of_stage = |(alone, times): (&StageEvaluation, &Vec<Option<Nanoseconds>>)| {
+            let pairs = alone.replica_times.iter().zip(times);
+            let replica_times: Vec<Nanoseconds> = pairs.map(|(alone, seen)| seen.unwrap_or(*alone)).collect();
+            let period = shared_period(&replica_times, &alone.links);
+            StageEvaluation { replica_times, links: alone.links.clone(), period }
+        };
+        let stages = alone.stages.iter().zip(&simulation.replica_times).map(of_stage).collect();
+        let period_seconds = simulation.period_seconds();
+        let evaluation = Evaluation {
+            stages,
+            period: Nanoseconds::from_seconds(period_seconds),
+            latency: simulation.worst_time_in_stages(),
+        };
+        let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));
+        let idle_watts: Option<f64> = idle.sum();
+        let active: f64 = simulation.active_joules.iter().flatten().flatten().sum();
+        let energy = idle_watts.map(|idle_watts| {
+            let joules_per_frame = active / frames.max(1) as f64 + idle_watts * period_seconds;
+            Energy { joules_per_frame, watts: joules_per_frame / period_seconds.max(1e-12) }
+        });
+        Ok(Self { evaluation, energy })
+    }
+}
+
+/// Bytes a second that all processors together want at most: each while it runs the operator that wants the most. `None` if it is not
+/// easily known, because parts of operators may want more than the whole does.
+fn most_wanted(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Option<f64> {
+    let replicas = || schedule.stages.iter().flat_map(|stage| &stage.replicas);
+    if replicas().any(|replica| !replica.splits.is_empty()) {
+        return None;
+    }
+    let of_assignment = |assignment: &Assignment| {
+        let processor = table.find(&assignment.processor.class())?;
+        let wanted = assignment.operators.iter().filter_map(|&id| {
+            let time = table.time(processor, id.index()).filter(|&time| time > Nanoseconds::ZERO)?;
+            Some(graph.operator(id).work.bytes() as f64 / time.seconds())
+        });
+        Some(wanted.fold(0.0, f64::max))
+    };
+    Some(replicas().flat_map(|replica| &replica.assignments).filter_map(of_assignment).sum())
+}
