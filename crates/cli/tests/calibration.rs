@@ -129,6 +129,8 @@ fn energy_is_an_objective_with_clocks_and_limits() {
     let slower = schedule(&["--objective", "energy", "--min-throughput", "20", "--clocks"]);
     assert!(slower["clocks"]["B"].as_u64().unwrap() < 2_208_000_000, "{}", slower["clocks"]);
     assert!(slower["predicted"]["period_seconds"].as_f64().unwrap() <= 0.05);
+    let shown = workplace.succeed(&with_board(&["schedule", "--model", "zoo:squeezenet"], &board("hikey-970")));
+    assert!(shown.contains("The idle power of B, s is not known: it counts as nothing."), "{shown}");
     let weak = schedule(&["--max-power", "2"]);
     assert!(weak["predicted"]["watts"].as_f64().unwrap() <= 2.0);
     let message = workplace.fail(&with_board(&["schedule", "--max-power", "0.01"], &vim));

@@ -9,8 +9,9 @@ pub enum PowerOrigin {
     Measured,
     /// As the board file says.
     BoardFile,
-    /// From what others measured on such a board.
-    Published,
+    /// From what others measured on such a board while it worked. What it draws when idle is not known and counts as nothing.
+    #[serde(alias = "published")]
+    PublishedAtWork,
 }
 
 /// Power of a processor.

@@ -1,7 +1,7 @@
 //! From costs to plans: the search, and what is chosen from its front.
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};
 use millstream_pipeline::{
     Nanojoules, Objective, Plan, Problem, ThroughputBound, best_period, choose, energy_front, pareto_front, teams_of,
 };
@@ -157,6 +157,19 @@ impl Plans {
     pub(crate) fn allowed<'a>(&self, plans: &'a [Plan]) -> Vec<&'a Plan> {
         let limits = self.aim.limits();
         plans.iter().filter(|plan| limits.allow(plan)).collect()
+    }
+
+    /// Clusters and accelerators of a schedule whose idle power is not known, so that energy counts it as nothing.
+    pub fn without_idle_power(&self, schedule: &Schedule) -> Vec<String> {
+        let is_unknown = |class: &ProcessorClass| {
+            let power = self.table.find(class).and_then(|processor| self.table.power(processor));
+            power.is_some_and(|power| power.origin == PowerOrigin::PublishedAtWork)
+        };
+        let classes = schedule.processors().map(|processor| processor.class()).filter(is_unknown);
+        let mut labels: Vec<String> = classes.map(|class| class.cluster).collect();
+        labels.sort();
+        labels.dedup();
+        labels
     }
 
     /// The schedule of a plan, and its file.

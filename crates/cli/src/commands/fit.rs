@@ -116,7 +116,7 @@ fn power_lines(models: &CostModels) -> String {
         let origin = match cluster.origin {
             PowerOrigin::Measured => "measured",
             PowerOrigin::BoardFile => "as the board file says",
-            PowerOrigin::Published => "as others measured it",
+            PowerOrigin::PublishedAtWork => "as others measured it at work; idle power is not known",
         };
         format!(
             "Power of {}: {:.3e} F x V^2 x utilisation x Hz + {:.3e} A x V ({origin})",

@@ -302,7 +302,7 @@ fn powers(board: &Board, measurements: &Measurements) -> Vec<ClusterPower> {
         let mean = watts.iter().sum::<f64>() / watts.len() as f64;
         let capacitance_farads = mean / (volts * volts * hertz as f64);
         let model = PowerModel { capacitance_farads, leakage_amperes: 0.0 };
-        known.push(ClusterPower { cluster: label.clone(), model, origin: PowerOrigin::Published });
+        known.push(ClusterPower { cluster: label.clone(), model, origin: PowerOrigin::PublishedAtWork });
     }
     known
 }

@@ -180,6 +180,11 @@ fn print(
             "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
             1.0 / joules
         ));
+        let unknown = plans.without_idle_power(schedule);
+        if !unknown.is_empty() {
+            let labels = unknown.join(", ");
+            output::line(format!("           The idle power of {labels} is not known: it counts as nothing."));
+        }
     }
 }
 
