@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Fit(command) => commands::fit::run(command),
         Command::Calibrate(command) => commands::calibrate::run(command),
         Command::Schedule(command) => commands::schedule::run(command),
+        Command::Certify(command) => commands::certify::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Tune(command) => commands::tune::run(command),
         Command::Simulate(command) => commands::simulate::run(command),

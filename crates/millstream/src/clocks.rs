@@ -33,6 +33,9 @@ pub fn choose_clocks(
     Ok((clocks, front))
 }
 
+/// Plans that are simulated before the best of them is taken.
+const MOST_SIMULATED: usize = 200;
+
 /// The place of the plan that serves the aim best. Where processors compete for memory, plans get the numbers that simulations show until
 /// one that has them is the best.
 fn best_with_memory(
@@ -46,7 +49,9 @@ fn best_with_memory(
     let problem = Problem::new(network.graph(), network.chain(), board, table)?;
     let mut simulated = HashSet::new();
     loop {
-        let allowed: Vec<usize> = (0..front.len()).filter(|&place| limits.allow(&front[place].plan)).collect();
+        let is_open = |place: &usize| simulated.len() < MOST_SIMULATED || simulated.contains(place);
+        let allowed = (0..front.len()).filter(|&place| limits.allow(&front[place].plan)).filter(is_open);
+        let allowed: Vec<usize> = allowed.collect();
         let plans: Vec<&Plan> = allowed.iter().map(|&place| &front[place].plan).collect();
         let Some(&best) = choose(&plans, aim.objective).and_then(|index| allowed.get(index)) else {
             let plans: Vec<Plan> = front.iter().map(|own| own.plan.clone()).collect();

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_backend::BackendError;
 use millstream_board::{Board, BoardError, CoreId, DocumentError};
+use millstream_certify::CertifyError;
 use millstream_frames::FramesError;
 use millstream_machine::MachineError;
 use millstream_onnx::OnnxError;
@@ -83,6 +84,9 @@ pub enum Error {
     /// Frames or results can't be used.
     #[error(transparent)]
     Frames(#[from] FramesError),
+    /// A certificate does not hold.
+    #[error(transparent)]
+    Certificate(#[from] CertifyError),
     /// Searching by trials failed.
     #[error(transparent)]
     Tune(#[from] TuneError),

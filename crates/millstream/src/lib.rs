@@ -34,6 +34,7 @@
 
 mod aim;
 mod backends;
+mod certifying;
 mod clocks;
 mod contest;
 mod control;
@@ -73,6 +74,7 @@ pub use {
 };
 
 pub use aim::Aim;
+pub use certifying::certify;
 pub use clocks::{choose_clocks, clocks_text};
 pub use contest::{BusyLoops, ContenderReport, NetworkContest, SlowCore, compare, with_slow_cores};
 pub use control::{Control, Event, Progress, ProgressUnit};

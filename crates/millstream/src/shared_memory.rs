@@ -1,7 +1,5 @@
 //! Plans on boards whose processors compete for the bandwidth of their memory.
 
-use std::collections::HashSet;
-
 use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_pipeline::{Nanojoules, Objective, Plan, Problem, choose, pareto_front};
@@ -14,6 +12,8 @@ use crate::{Aim, Error, Network};
 const PARTS: [f64; 2] = [0.5, 0.25];
 /// Frames of a simulation that shows about what a plan is good for.
 const FEW_FRAMES: usize = 300;
+/// Plans that an objective looks at before it takes one of those that it knows.
+const MOST_STEPS: usize = 60;
 /// Of long fronts so many plans are simulated, evenly chosen, beside those that are chosen for some objective.
 const MOST_SIMULATED: usize = 80;
 
@@ -64,27 +64,41 @@ impl<'a> SharedMemory<'a> {
             );
         }
         let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
+        let mut known: Vec<Known> = vec![Known::Searched; plans.len()];
         for place in (0..plans.len()).step_by(step) {
-            plans[place] = self.glimpsed(problem, &plans[place])?;
+            (plans[place], known[place]) = (self.glimpsed(problem, &plans[place])?, Known::Glimpsed);
         }
-        let mut simulated: HashSet<usize> = HashSet::new();
-        // Simulated numbers are hardly ever better than the others: what is best with them is best.
+        // Simulated numbers are hardly ever better than the others: what is best with them is best. Where too many look better than they
+        // are, the best of those is taken that have been looked at.
         let limits = aim.limits();
         for objective in Objective::ALL {
-            loop {
-                let allowed: Vec<usize> = (0..plans.len()).filter(|&place| limits.allow(&plans[place])).collect();
+            for steps in 0.. {
+                let is_open = |place: &usize| steps < MOST_STEPS || known[*place] != Known::Searched;
+                let allowed = (0..plans.len()).filter(|&place| limits.allow(&plans[place])).filter(is_open);
+                let allowed: Vec<usize> = allowed.collect();
                 let among: Vec<&Plan> = allowed.iter().map(|&place| &plans[place]).collect();
                 let Some(&best) = choose(&among, objective).and_then(|index| allowed.get(index)) else { break };
-                if !simulated.insert(best) {
-                    break;
-                }
-                plans[best] = self.simulated(problem, &plans[best])?;
+                (plans[best], known[best]) = match known[best] {
+                    Known::Searched => (self.glimpsed(problem, &plans[best])?, Known::Glimpsed),
+                    Known::Glimpsed => (self.simulated(problem, &plans[best])?, Known::Simulated),
+                    Known::Simulated => break,
+                };
             }
         }
-        let is_known = |place: usize| place % step == 0 || simulated.contains(&place);
-        let places = plans.into_iter().enumerate().filter(|(place, _)| is_known(*place));
-        Ok(places.map(|(_, plan)| plan).collect())
+        let looked_at = plans.into_iter().zip(known).filter(|(_, known)| *known != Known::Searched);
+        Ok(looked_at.map(|(plan, _)| plan).collect())
     }
+}
+
+/// Where a plan's numbers come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// From a search, as if nobody waited for memory.
+    Searched,
+    /// From a short simulation.
+    Glimpsed,
+    /// From a long one.
+    Simulated,
 }
 
 fn with_numbers(plan: &Plan, seen: SteadyState) -> Plan {

@@ -27,7 +27,16 @@ fn network(name: &str) -> Network {
 
 /// The fastest pipelines of every network on every board that says what its memory moves.
 #[test]
-fn periods_are_those_of_a_longer_simulation() {
+fn periods_are_those_of_another_simulation() {
+    periods_agree(|index| index % 2 == 0);
+}
+
+#[test]
+fn periods_of_the_other_networks_are_as_well() {
+    periods_agree(|index| index % 2 == 1);
+}
+
+fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
     let machines: Vec<(String, Machine)> = boards()
         .into_iter()
         .map(|name| (name.clone(), Machine::read(&fixture("boards", &name)).unwrap()))
@@ -35,7 +44,7 @@ fn periods_are_those_of_a_longer_simulation() {
         .collect();
     assert!(machines.len() >= 24, "{}", machines.len());
     let mut slowed = 0;
-    for name in millstream_zoo::names() {
+    for (_, name) in millstream_zoo::names().enumerate().filter(|(index, _)| is_wanted(*index)) {
         let network = network(name);
         let graph = network.graph();
         for (board, machine) in &machines {
@@ -58,7 +67,7 @@ fn periods_are_those_of_a_longer_simulation() {
             slowed += usize::from(predicted.period.seconds() > 1.02 * plan.period.seconds());
         }
     }
-    assert!(slowed > 50, "memory should hold up many of these pipelines, not {slowed}");
+    assert!(slowed > 20, "memory should hold up many of these pipelines, not {slowed}");
 }
 
 /// What is chosen keeps its limit with the memory's bandwidth, and is at least as good as what a search finds that knows nothing of it.

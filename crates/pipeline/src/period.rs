@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use millstream_cost::Nanoseconds;
+
 use crate::problem::UNSUPPORTED;
 use crate::senders::Senders;
 use crate::{PipelineError, Plan, Problem, pareto_front};
@@ -13,7 +15,7 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 /// replicas for given numbers of cores are found cluster by cluster, which keeps the number of stage choices small. Where links make a
 /// difference, prefixes are told apart by what their last stage is to the next one.
 ///
-/// If it does not fit into the board's memory, the best that does of [`pareto_front`](crate::pareto_front) takes its place.
+/// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place.
 ///
 /// # Errors
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
@@ -28,7 +30,7 @@ pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
 }
 
 /// The same without regard to memory.
-fn shortest_period(problem: &Problem) -> Result<Plan, PipelineError> {
+pub(crate) fn shortest_period(problem: &Problem) -> Result<Plan, PipelineError> {
     let blocks = problem.blocks();
     let states = problem.counts.len();
     let room: Vec<Vec<usize>> = (0..states).map(|size| problem.counts.with_room_for(size)).collect();
@@ -96,7 +98,7 @@ fn incumbent(problem: &Problem) -> f64 {
 }
 
 /// Best rates of one range of blocks for every number of cores.
-struct StageRates {
+pub(crate) struct StageRates {
     /// Per cluster, per number of cores.
     per_cluster: Vec<Vec<f64>>,
     /// Per encoded numbers of cores.
@@ -104,12 +106,21 @@ struct StageRates {
 }
 
 impl StageRates {
-    fn new(problem: &Problem) -> Self {
+    pub(crate) fn new(problem: &Problem) -> Self {
         let per_cluster = (0..problem.clusters()).map(|cluster| vec![0.0; problem.classes_of(cluster).len() + 1]);
         Self { per_cluster: per_cluster.collect(), of_size: vec![0.0; problem.counts.len()] }
     }
 
-    fn compute(&mut self, problem: &Problem, senders: Senders, start: usize, end: usize) {
+    /// Whether the period of the last computed range is rounded to less than a given one on these encoded cores, of which those of each
+    /// cluster take frames.
+    pub(crate) fn is_quicker(&self, problem: &Problem, size: usize, below: Nanoseconds) -> bool {
+        let used = problem.counts.decode(size);
+        let takes_frames = |cluster: usize| used[cluster] == 0 || self.per_cluster[cluster][used[cluster]] > 0.0;
+        let is_quick = 1.0 / self.of_size[size] < below.0 as f64 - 0.5 - 1e-6;
+        below > Nanoseconds(1) && is_quick && (0..used.len()).all(takes_frames)
+    }
+
+    pub(crate) fn compute(&mut self, problem: &Problem, senders: Senders, start: usize, end: usize) {
         let mut filled = 1;
         for (cluster, best) in self.per_cluster.iter_mut().enumerate() {
             best[0] = 0.0;

@@ -33,6 +33,8 @@ pub struct Problem {
     pub(crate) has_replicas: bool,
     /// What the memory that all share has room for, where that is known.
     pub(crate) capacity: Option<SharedCapacity>,
+    /// Whether anything is known of a way between clusters.
+    pub(crate) has_any_link: bool,
     /// Which clusters hand over alike.
     kinds: SenderKinds,
     /// Times of stages on one class.
@@ -87,6 +89,8 @@ impl Problem {
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         let powers = processors.iter().map(|&processor| ClassPower::of(table, processor)).collect();
         let capacity = SharedCapacity::of(graph, chain, board);
+        let ends = || first_classes.iter().map(|(processor, _)| *processor);
+        let has_any_link = ends().any(|from| ends().any(|to| table.link(from, to).is_some()));
         let chain = chain.clone();
         Ok(Self {
             chain,
@@ -96,6 +100,7 @@ impl Problem {
             powers,
             has_replicas: true,
             capacity,
+            has_any_link,
             kinds,
             times,
             teams: Vec::new(),
@@ -261,6 +266,11 @@ impl Problem {
     pub(crate) fn senders_of_size(&self, size: usize) -> Senders {
         let used = self.counts.decode(size);
         self.kinds.of((0..used.len()).filter(|&cluster| used[cluster] > 0))
+    }
+
+    /// What a stage on these clusters is to the stage after it: a bit for each.
+    pub(crate) fn senders_of_mask(&self, mask: usize) -> Senders {
+        self.kinds.of((0..self.clusters.len()).filter(|cluster| mask >> cluster & 1 == 1))
     }
 
     /// What a stage on these classes or this team is to the stage after it.

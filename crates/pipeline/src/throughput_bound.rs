@@ -23,12 +23,13 @@ const STEPS: usize = 60;
 ///
 /// Where the board says what its memory moves, no operator is faster than that, and no frame than all that its operators move; only
 /// operators that take time wherever they run count as moving anything.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThroughputBound {
     /// No schedule passes frames more often.
     pub period: Nanoseconds,
-    /// What a core-second of each cluster, or a second of each accelerator, is worth, by label; all cores together are worth 1.
-    pub weights: Vec<(String, f64)>,
+    /// What all cores of each cluster, or each accelerator, are worth for a second, by label: in parts of a billion, which is what all are
+    /// worth together. They are the proof.
+    pub shares: Vec<(String, u64)>,
 }
 
 impl ThroughputBound {
@@ -42,25 +43,53 @@ impl ThroughputBound {
         let moving_seconds = rate.map_or(0.0, |rate| moved_bytes(graph, table) / rate);
         let table = limited.as_ref().unwrap_or(table);
         let divisions = divisions(graph);
+        let work: Vec<Vec<Option<u64>>> = divisions
+            .iter()
+            .enumerate()
+            .map(|(operator, division)| {
+                units.iter().map(|unit| core_nanoseconds(unit, operator, division, table)).collect()
+            })
+            .collect();
+        let seconds = |own: &Option<u64>| own.map_or(f64::INFINITY, |own| own as f64 * 1e-9);
         let demands = Demands {
             counts: units.iter().map(|(_, count)| *count as f64).collect(),
-            operators: divisions
-                .iter()
-                .enumerate()
-                .map(|(operator, division)| {
-                    units.iter().map(|unit| core_seconds(unit, operator, division, table)).collect()
-                })
-                .collect(),
+            operators: work.iter().map(|own| own.iter().map(seconds).collect()).collect(),
         };
-        let weights = demands.best_weights();
-        // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together; and rounding here must not
-        // lift the bound above the true one.
+        let shares = shares(&demands.best_weights(), &units);
+        // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together.
         let divided = divisions.iter().filter(|division| !division.is_empty()).count();
-        let seconds = demands.bound(&weights) * (1.0 - 1e-9) - 0.5e-9 * divided as f64;
-        let seconds = seconds.max(moving_seconds * (1.0 - 1e-9));
+        let by_work = exact_bound(&work, &units, &shares).saturating_sub(divided.div_ceil(2) as u64);
+        let by_memory = (moving_seconds * (1.0 - 1e-9) * 1e9) as u64;
         let labels = units.into_iter().map(|(label, _)| label);
-        Self { period: Nanoseconds((seconds * 1e9).max(0.0) as u64), weights: labels.zip(weights).collect() }
+        Self { period: Nanoseconds(by_work.max(by_memory)), shares: labels.zip(shares).collect() }
     }
+}
+
+/// Parts of the board's worth, in whole billionths.
+const BILLION: u64 = 1_000_000_000;
+
+/// What all cores of each unit are worth, rounded so that they are worth a billion together.
+fn shares(weights: &[f64], units: &[(String, usize)]) -> Vec<u64> {
+    let worth = weights.iter().zip(units).map(|(weight, (_, count))| weight * *count as f64 * BILLION as f64);
+    let mut shares: Vec<u64> = worth.map(|worth| worth as u64).collect();
+    let mut left = BILLION.saturating_sub(shares.iter().sum());
+    if let Some(largest) = shares.iter_mut().max() {
+        *largest += std::mem::take(&mut left);
+    }
+    shares
+}
+
+/// What a frame is worth at least by these shares, in nanoseconds of the whole board, without any rounding on the way.
+fn exact_bound(work: &[Vec<Option<u64>>], units: &[(String, usize)], shares: &[u64]) -> u64 {
+    let product: u128 = units.iter().map(|(_, count)| *count as u128).product();
+    let of_operator = |own: &Vec<Option<u64>>| {
+        let prices = own.iter().zip(units).zip(shares).filter_map(|((own, (_, count)), share)| {
+            Some(u128::from((*own)?) * u128::from(*share) * (product / *count as u128))
+        });
+        prices.min().unwrap_or(0)
+    };
+    let worth: u128 = work.iter().map(of_operator).sum();
+    (worth / (product * u128::from(BILLION))) as u64
 }
 
 /// Bytes that a frame moves to and from memory at least. Parts of an operator that is divided are each rounded down to a byte.
@@ -86,17 +115,23 @@ fn divisions(graph: &Graph) -> Vec<Vec<usize>> {
     divisions
 }
 
-/// The least core-seconds of an operator on a cluster, whole or by the share of a part; infinite where it can't run.
-fn core_seconds((label, count): &(String, usize), operator: usize, divisions: &[usize], table: &CostTable) -> f64 {
+/// The least core-nanoseconds of an operator on a cluster, whole or by the share of a part; `None` where it can't run.
+fn core_nanoseconds(
+    (label, count): &(String, usize),
+    operator: usize,
+    divisions: &[usize],
+    table: &CostTable,
+) -> Option<u64> {
     let of_count = |count: usize| {
         let class = ProcessorClass { cluster: label.clone(), count };
         let processor = table.find(&class)?;
         let time = table.time(processor, operator)?;
         let part = table.part(processor, operator);
         let least = divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min);
-        Some(count as f64 * time.seconds() * least)
+        let whole = time.0.saturating_mul(count as u64);
+        Some(if least < 1.0 { (whole as f64 * least) as u64 } else { whole })
     };
-    (1..=*count).filter_map(of_count).fold(f64::INFINITY, f64::min)
+    (1..=*count).filter_map(of_count).min()
 }
 
 /// The least time of a part for its share of all channels, in terms of the time of the whole: below 1 where the last wave is not full.

@@ -18,7 +18,8 @@ pub fn bound_text(document: &ScheduleDocument, single: Option<f64>, competes_for
         below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
     };
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
-    let single = single.map_or(String::new(), |best| {
+    // What nobody reaches is no news.
+    let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |best| {
         let best = milliseconds(best);
         let memory = if competes_for_memory { ",\n           if nobody waited for memory" } else { "" };
         format!(

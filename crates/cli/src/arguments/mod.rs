@@ -60,6 +60,11 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json"
     )]
     Schedule(ScheduleCommand),
+    /// Check what is proven of a schedule, without searching
+    #[command(
+        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --certificate certificate.json\n  cargo xtask certify --certificate certificate.json"
+    )]
+    Certify(CertifyCommand),
     /// Stream frames through a schedule and check the results
     #[command(
         after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json\n  cargo xtask run --model my.onnx --input photo.jpg --output results\n  cargo xtask run --input frames --frame-rate 30 --when-late drop-oldest --deadline 50ms --csv frames.csv"
@@ -95,6 +100,24 @@ pub(crate) struct BoardArguments {
     /// A board file instead of what is detected
     #[arg(long, value_name = "FILE")]
     pub(crate) board: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CertifyCommand {
+    #[command(flatten)]
+    pub(crate) scheduled: ScheduledArguments,
+    /// The certificate
+    #[arg(long, value_name = "FILE", default_value = "certificate.json")]
+    pub(crate) certificate: PathBuf,
+    /// The profile that the schedule was made from; without it, the cached one is used
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// The cost models that it was made from, instead of a profile
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    pub(crate) cost: Option<PathBuf>,
+    /// Print the certificate as JSON if it holds
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which network, and what its open dimensions are.

@@ -55,6 +55,9 @@ pub(crate) struct ScheduleCommand {
     /// Where to write the schedule
     #[arg(short, long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) output: PathBuf,
+    /// Write what is proven of the schedule, for `certify`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: Option<PathBuf>,
     /// Print the front and the schedule as JSON
     #[arg(long)]
     pub(crate) json: bool,

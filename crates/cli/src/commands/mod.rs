@@ -2,6 +2,7 @@
 
 pub(crate) mod board;
 pub(crate) mod calibrate;
+pub(crate) mod certify;
 pub(crate) mod compare;
 pub(crate) mod fit;
 pub(crate) mod profile;

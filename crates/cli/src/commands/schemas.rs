@@ -1,6 +1,7 @@
 use anyhow::{Context, Result};
 use millstream::{RunReport, files};
 use millstream_board::BoardDocument;
+use millstream_certify::Certificate;
 use millstream_predict::calibration::Measurements;
 use millstream_predict::{CostModels, Profile};
 use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
@@ -10,6 +11,7 @@ use crate::arguments::SchemasCommand;
 pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
     std::fs::create_dir_all(&command.folder).with_context(|| format!("cannot make {}", command.folder.display()))?;
     let schemas = [
+        ("certificate", schemars::schema_for!(Certificate)),
         ("board", schemars::schema_for!(BoardDocument)),
         ("cost", schemars::schema_for!(CostModels)),
         ("measurements", schemars::schema_for!(Measurements)),

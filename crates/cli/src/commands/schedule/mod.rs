@@ -40,6 +40,9 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let machine = command.board.machine()?;
     if command.models.len() > 1 {
         command.inputs.check_only_network(command.models.len())?;
+        if command.certificate.is_some() {
+            bail!("a certificate is of one network: leave --certificate out");
+        }
         return shared::schedule(command, &machine);
     }
     let model = command.models.first().map_or(DEFAULT_MODEL, String::as_str);
@@ -48,6 +51,12 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         options.into_iter().map(|options| Network::open(model, options)).collect::<Result<_, _>>()?;
     command.inputs.check_only_network(networks.len())?;
     let has_sizes = networks.len() > 1;
+    if let Some(certificate) = &command.certificate {
+        if has_sizes {
+            bail!("a certificate is of one schedule: give --dim one size each, or leave --certificate out");
+        }
+        files::check_writable(certificate)?;
+    }
     let mut documents = Vec::new();
     let mut fronts = Vec::new();
     for network in networks {
@@ -91,6 +100,10 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         margin => planned.with_context(|| format!("with a margin of {:.1} %", 100.0 * margin))?,
     };
     let Planned { plans, plan: chosen, document, clocked_front } = planned;
+    if let Some(path) = &command.certificate {
+        files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
+        output::remark(format!("wrote {}; check it with: cargo xtask certify --certificate {0}", path.display()));
+    }
     let front = front_rows(&plans, &chosen, command.objective);
     if !command.json {
         if let Some(front) = &clocked_front {

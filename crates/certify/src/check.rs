@@ -1,0 +1,61 @@
+use std::fmt::Debug;
+
+use millstream_board::Board;
+use millstream_cost::CostTable;
+use millstream_graph::Graph;
+use millstream_partition::Chain;
+use millstream_schedule::ScheduleDocument;
+
+use crate::{Certificate, CertifyError, check_single_processors, check_throughput};
+
+/// Checks everything that a certificate says of a schedule, on the costs at the schedule's clocks.
+///
+/// # Errors
+/// The first thing that is not so.
+pub fn check(
+    certificate: &Certificate,
+    schedule: &ScheduleDocument,
+    (graph, chain): (&Graph, &Chain),
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), CertifyError> {
+    same("model", &certificate.model, &schedule.model)?;
+    same("board", &certificate.board, &schedule.board)?;
+    same("clocks", &certificate.clocks, &schedule.clocks)?;
+    same("configuration", &certificate.configuration, &schedule.configuration)?;
+    let predicted = schedule.predicted.period_seconds;
+    same("period", &certificate.predicted_period_seconds, &predicted)?;
+
+    let own = schedule.resolve(graph, &certificate.model.digest, board)?;
+    let evaluated = own.evaluate(graph, table)?.period.0;
+    number("the schedule's period [ns]", certificate.evaluated_period_nanoseconds as f64, evaluated as f64)?;
+
+    check_throughput(&certificate.throughput, graph, board, table)?;
+    let bound = certificate.throughput.period_nanoseconds as f64 * 1e-9;
+    number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
+    let promised = schedule.predicted.lower_bound_period_seconds;
+    number("the schedule's lower bound [s]", bound, promised)?;
+    match &certificate.single_processors {
+        Some(proof) => {
+            // Nobody is faster than the memory.
+            let slowed = board.memory_bytes_per_second().map(|rate| table.within_memory(graph, rate));
+            check_single_processors(proof, (graph, chain), board, slowed.as_ref().unwrap_or(table))
+        }
+        None => Ok(()),
+    }
+}
+
+fn same<T: PartialEq + Debug>(what: &'static str, certified: &T, own: &T) -> Result<(), CertifyError> {
+    if certified == own {
+        return Ok(());
+    }
+    Err(CertifyError::OtherSchedule { what, certified: format!("{certified:?}"), own: format!("{own:?}") })
+}
+
+/// Equal but for the last digits of printing.
+pub(crate) fn number(what: &'static str, certified: f64, found: f64) -> Result<(), CertifyError> {
+    match (certified - found).abs() <= 1e-12 * found.abs() {
+        true => Ok(()),
+        false => Err(CertifyError::Number { what, certified, found }),
+    }
+}

@@ -1,0 +1,185 @@
+//! How often stages on single processors and replicas of them pass frames.
+
+use std::collections::HashSet;
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_partition::Chain;
+
+/// A cluster, or an accelerator as a cluster of one core.
+pub(crate) struct Unit {
+    pub(crate) cores: usize,
+    /// Its classes, by their numbers of cores from 1.
+    classes: Vec<ProcessorIndex>,
+    /// Of an accelerator with memory of its own: what fits there.
+    memory_bytes: Option<u64>,
+}
+
+/// What is needed to time every stage of a network.
+pub(crate) struct StageRates<'a> {
+    table: &'a CostTable,
+    pub(crate) units: Vec<Unit>,
+    /// Per class: times of the first so many blocks, and how many of them can't run there.
+    sums: Vec<Vec<(u64, usize)>>,
+    /// Bytes that weights and values of the first so many blocks take up.
+    held: Vec<u64>,
+    /// Per start and end: bytes from earlier blocks, and from outside.
+    received: Vec<Vec<(u64, u64)>>,
+    /// Per end and start: bytes that later blocks or the outside read.
+    sent: Vec<Vec<u64>>,
+    pub(crate) blocks: usize,
+}
+
+impl<'a> StageRates<'a> {
+    /// `None` if the table lacks a processor of the board.
+    pub(crate) fn new(graph: &Graph, chain: &Chain, board: &Board, table: &'a CostTable) -> Option<Self> {
+        let class = |cluster: &str, count| table.find(&ProcessorClass { cluster: cluster.to_owned(), count });
+        let mut units = Vec::new();
+        for cluster in board.clusters() {
+            let classes = (1..=cluster.cores.len()).map(|count| class(&cluster.label, count)).collect::<Option<_>>()?;
+            units.push(Unit { cores: cluster.cores.len(), classes, memory_bytes: None });
+        }
+        for own in board.accelerators() {
+            units.push(Unit { cores: 1, classes: vec![class(&own.label, 1)?], memory_bytes: own.memory_bytes });
+        }
+        let blocks: Vec<&[OperatorId]> = chain.blocks().iter().map(|block| block.operators.as_slice()).collect();
+        let sums = table.processors().map(|processor| running_sums(&blocks, table, processor)).collect();
+        let mut held = vec![0_u64];
+        for own in &blocks {
+            let work = own.iter().map(|&id| graph.operator(id).work);
+            held.push(held[held.len() - 1] + work.map(|work| work.weight_bytes + work.output_bytes).sum::<u64>());
+        }
+        let received = (0..blocks.len()).map(|start| received_from(graph, &blocks, start)).collect();
+        Some(Self { table, units, sums, held, received, sent: sent(graph, &blocks), blocks: blocks.len() })
+    }
+
+    /// Whether it matters to a stage which cluster sends.
+    pub(crate) fn senders_matter(&self) -> bool {
+        let ends = || self.units.iter().map(|unit| unit.classes[0]);
+        ends().any(|from| ends().any(|to| self.table.link(from, to).is_some()))
+    }
+
+    /// Frames per nanosecond of the best replicas on at most so many cores of a unit, by the number of cores.
+    pub(crate) fn rates(&self, unit: usize, senders: &[usize], start: usize, end: usize) -> Vec<f64> {
+        let own = &self.units[unit];
+        let single = |count: usize| {
+            let time = self.time(unit, own.classes[count - 1], senders, start, end)?;
+            Some(1.0 / time as f64)
+        };
+        let alone: Vec<f64> = (1..=own.cores).map(|count| single(count).unwrap_or(0.0)).collect();
+        let mut best = vec![0.0_f64; own.cores + 1];
+        for cores in 1..=own.cores {
+            best[cores] =
+                (1..=cores).map(|count| alone[count - 1] + best[cores - count]).fold(best[cores - 1], f64::max);
+        }
+        let link =
+            self.longest(unit, senders, |from, bytes| self.table.link_time(from, own.classes[0], bytes), start, end);
+        match link {
+            Nanoseconds::ZERO => best,
+            link => best.into_iter().map(|rate| rate.min(1.0 / link.0 as f64)).collect(),
+        }
+    }
+
+    /// Time of a stage on one processor; `None` if it can't run there.
+    fn time(&self, unit: usize, processor: ProcessorIndex, senders: &[usize], start: usize, end: usize) -> Option<u64> {
+        let sums = &self.sums[processor.index()];
+        if sums[end].1 > sums[start].1 {
+            return None;
+        }
+        let made = self.received[start][end].0;
+        if self.units[unit].memory_bytes.is_some_and(|most| self.held[end] - self.held[start] + made > most) {
+            return None;
+        }
+        let access = self.table.access(processor);
+        let taken_over = match (start, access) {
+            (0, None) => Nanoseconds::ZERO,
+            (0, Some(access)) => access.upload(self.bytes(unit, start, end)),
+            _ => self.longest(unit, senders, |from, bytes| self.table.hand_over(from, processor, bytes), start, end),
+        };
+        let given_back = access.map_or(Nanoseconds::ZERO, |access| access.download(self.sent[end][start]));
+        Some((sums[end].0 - sums[start].0 + (taken_over + given_back).0).max(1))
+    }
+
+    /// What is brought to a unit: what is given from outside is there already, but for memories of their own.
+    fn bytes(&self, unit: usize, start: usize, end: usize) -> u64 {
+        let (made, given) = self.received[start][end];
+        if self.table.access(self.units[unit].classes[0]).is_some() { made + given } else { made }
+    }
+
+    /// The longest of what something takes from each of the senders; nothing at the start of the network.
+    fn longest(
+        &self,
+        unit: usize,
+        senders: &[usize],
+        time: impl Fn(ProcessorIndex, u64) -> Nanoseconds,
+        start: usize,
+        end: usize,
+    ) -> Nanoseconds {
+        if start == 0 {
+            return Nanoseconds::ZERO;
+        }
+        let bytes = self.bytes(unit, start, end);
+        senders.iter().map(|&from| time(self.units[from].classes[0], bytes)).max().unwrap_or_default()
+    }
+}
+
+fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, processor: ProcessorIndex) -> Vec<(u64, usize)> {
+    let mut sums = vec![(0, 0)];
+    for own in blocks {
+        let (sum, gaps) = sums[sums.len() - 1];
+        let times: Option<u64> = own.iter().map(|id| table.time(processor, id.index()).map(|time| time.0)).sum();
+        sums.push(match times {
+            Some(time) => (sum + time, gaps),
+            None => (sum, gaps + 1),
+        });
+    }
+    sums
+}
+
+/// Bytes that blocks from `start` on read and did not make, by where they end: made by others, and given to the network.
+fn received_from(graph: &Graph, blocks: &[&[OperatorId]], start: usize) -> Vec<(u64, u64)> {
+    let mut own: HashSet<ValueId> = HashSet::new();
+    let mut bytes = vec![(0, 0); blocks.len() + 1];
+    for end in start + 1..=blocks.len() {
+        let (mut made, mut given) = bytes[end - 1];
+        for &id in blocks[end - 1] {
+            for &value in &graph.operator(id).inputs {
+                // What the stage made itself is its own as well.
+                if own.insert(value) {
+                    let size = graph.value(value).bytes().unwrap_or(0);
+                    let from_others = graph.producer(value).is_some();
+                    *(if from_others { &mut made } else { &mut given }) += size;
+                }
+            }
+            own.extend(&graph.operator(id).outputs);
+        }
+        bytes[end] = (made, given);
+    }
+    bytes
+}
+
+/// Bytes of what a range makes and somebody else reads, per end and start.
+fn sent(graph: &Graph, blocks: &[&[OperatorId]]) -> Vec<Vec<u64>> {
+    let count = blocks.len();
+    let mut block_of = vec![0; graph.operators().len()];
+    for (block, own) in blocks.iter().enumerate() {
+        own.iter().for_each(|id| block_of[id.index()] = block);
+    }
+    let mut sent = vec![vec![0; count + 1]; count + 1];
+    for (made, own) in blocks.iter().enumerate() {
+        for &value in own.iter().flat_map(|&id| &graph.operator(id).outputs) {
+            let readers = graph.readers(value).iter().map(|reader| block_of[reader.index()]);
+            let is_returned = graph.outputs().contains(&value);
+            let last = if is_returned { count } else { readers.max().unwrap_or(0) };
+            // A stage that ends before the last reader sends it, wherever it started at or before the maker.
+            for own in sent.iter_mut().take(last + 1).skip(made + 1) {
+                own[made] += graph.value(value).bytes().unwrap_or(0);
+            }
+        }
+    }
+    for own in &mut sent {
+        (0..count).rev().for_each(|start| own[start] += own[start + 1]);
+    }
+    sent
+}

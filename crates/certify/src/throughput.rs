@@ -1,0 +1,111 @@
+//! The bound on all schedules.
+
+use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds, PartCost};
+use millstream_graph::Graph;
+
+use crate::check::number;
+use crate::{CertifyError, ThroughputProof};
+
+const BILLION: u128 = 1_000_000_000;
+
+/// Works out the bound that the shares prove.
+///
+/// An operator on `n` cores of a cluster takes `n` times its time; by the part of its channels that any part of it makes, at most so much
+/// less as waves of channels allow. Its cheapest cluster counts. Where the board says what its memory moves, no operator is faster than that,
+/// and no frame than what all its operators move.
+///
+/// # Errors
+/// [`CertifyError::Shares`] if the shares are not a division of the board, [`CertifyError::Number`] if the bound is another one.
+pub fn check_throughput(
+    proof: &ThroughputProof,
+    graph: &Graph,
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), CertifyError> {
+    let shares = shares(proof, board)?;
+    let rate = board.memory_bytes_per_second();
+    let slowed = rate.map(|rate| table.within_memory(graph, rate));
+    let costs = slowed.as_ref().unwrap_or(table);
+
+    // Channels that each operator may be divided by, with others or alone.
+    let mut channels: Vec<Vec<usize>> = vec![Vec::new(); graph.operators().len()];
+    for head in graph.operator_ids() {
+        if let Some(units) = graph.channel_units(head) {
+            channels[head.index()].push(units.channels);
+            graph.channel_followers(head).iter().for_each(|id| channels[id.index()].push(units.channels));
+        }
+    }
+    // In parts of a billionth of a nanosecond, divided by the product of all numbers of cores.
+    let product: u128 = shares.iter().map(|(_, cores, _)| *cores as u128).product();
+    let mut worth = 0_u128;
+    for (operator, channels) in channels.iter().enumerate() {
+        let prices = shares.iter().filter_map(|(label, cores, parts)| {
+            let core_nanoseconds = least_work(costs, label, *cores, operator, channels)?;
+            Some(u128::from(core_nanoseconds) * u128::from(*parts) * (product / *cores as u128))
+        });
+        worth += prices.min().unwrap_or(0);
+    }
+    // Parts of an operator are rounded to nanoseconds, half of one at most for all of them, on cores that are worth 1 together.
+    let divided = channels.iter().filter(|own| !own.is_empty()).count().div_ceil(2) as u64;
+    let by_work = ((worth / (BILLION * product)) as u64).saturating_sub(divided);
+    let bound = by_work.max(rate.map_or(0, |rate| memory_nanoseconds(graph, table, rate)));
+    number("the bound on all schedules [ns]", proof.period_nanoseconds as f64, bound as f64)
+}
+
+/// Label, number of cores and worth of each cluster and accelerator of the board.
+fn shares<'a>(proof: &ThroughputProof, board: &'a Board) -> Result<Vec<(&'a str, usize, u64)>, CertifyError> {
+    let clusters = board.clusters().iter().map(|cluster| (cluster.label.as_str(), cluster.cores.len()));
+    let units: Vec<(&str, usize)> =
+        clusters.chain(board.accelerators().iter().map(|own| (own.label.as_str(), 1))).collect();
+    let wrong = |detail: String| Err(CertifyError::Shares { detail });
+    let named: Vec<&str> = proof.shares.iter().map(|share| share.label.as_str()).collect();
+    let expected: Vec<&str> = units.iter().map(|(label, _)| *label).collect();
+    if named != expected {
+        return wrong(format!("they are of {}, the board has {}", named.join(", "), expected.join(", ")));
+    }
+    let sum: u128 = proof.shares.iter().map(|share| u128::from(share.parts)).sum();
+    if sum != BILLION {
+        return wrong(format!("they sum up to {sum} parts, not to a billion"));
+    }
+    Ok(units.into_iter().zip(&proof.shares).map(|((label, cores), share)| (label, cores, share.parts)).collect())
+}
+
+/// The least core-nanoseconds of an operator on some cores of a cluster, by the share of its channels that is made.
+fn least_work(table: &CostTable, label: &str, cores: usize, operator: usize, channels: &[usize]) -> Option<u64> {
+    let on = |count: usize| {
+        let processor = table.find(&ProcessorClass { cluster: label.to_owned(), count })?;
+        let whole = table.time(processor, operator)?.0.saturating_mul(count as u64);
+        let part = table.part(processor, operator);
+        let least = channels.iter().map(|&of| least_by_share(part, of)).fold(1.0, f64::min);
+        Some(if least < 1.0 { (whole as f64 * least) as u64 } else { whole })
+    };
+    (1..=cores).filter_map(on).min()
+}
+
+/// What a part takes at least for its share, in terms of the whole: full waves make the most of their time.
+fn least_by_share(part: PartCost, of: usize) -> f64 {
+    let mut least = 1.0_f64;
+    let wave = part.wave.max(1);
+    let mut made = wave;
+    while wave > 1 && made < of + wave {
+        let channels = made.min(of);
+        least = least.min(part.fraction(channels, of) * of as f64 / channels as f64);
+        made += wave;
+    }
+    least
+}
+
+/// What moving a frame's values and weights takes; parts of an operator may be rounded down to a byte each.
+fn memory_nanoseconds(graph: &Graph, table: &CostTable, rate: f64) -> u64 {
+    let classes = table.classes().len() as u64;
+    let moves = |operator: usize| {
+        table.processors().all(|processor| table.time(processor, operator) != Some(Nanoseconds::ZERO))
+    };
+    let bytes: u64 = graph
+        .operator_ids()
+        .filter(|id| moves(id.index()))
+        .map(|id| graph.operator(id).work.bytes().saturating_sub(classes))
+        .sum();
+    (bytes as f64 / rate * (1.0 - 1e-9) * 1e9) as u64
+}

@@ -1,0 +1,41 @@
+use anyhow::{Result, bail};
+use millstream::{CostSource, certify, read_schedules};
+use millstream_cost::Nanoseconds;
+use millstream_report::{milliseconds, percent};
+
+use crate::arguments::{CertifyCommand, cost_source};
+use crate::output;
+
+pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
+    let machine = command.scheduled.board.machine()?;
+    let model = &command.scheduled.model;
+    let options = model.dimensions.read_options()?;
+    let set = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &options)?;
+    let [scheduled] = set.as_slice() else { bail!("certificates are of one network; the schedule file has several") };
+    let costs = cost_source(command.cost.as_deref(), command.profile.as_deref()).unwrap_or(CostSource::Cached);
+    let certificate = certify(&command.certificate, scheduled, &machine, costs)?;
+    if command.json {
+        return output::json(&certificate);
+    }
+    let bound = Nanoseconds(certificate.throughput.period_nanoseconds);
+    output::line(format!(
+        "The certificate holds: no schedule of {} on {} by these costs has a period below {} ms.",
+        certificate.model.name,
+        certificate.board.name,
+        milliseconds(bound.seconds())
+    ));
+    output::line(format!(
+        "{} promises {} ms: {} from that.",
+        certificate.configuration,
+        milliseconds(certificate.predicted_period_seconds),
+        percent(certificate.gap)
+    ));
+    if let Some(proof) = &certificate.single_processors {
+        let shortest = milliseconds(Nanoseconds(proof.period_nanoseconds).seconds());
+        let states = proof.reached.len();
+        output::line(format!(
+            "Contiguous stages on one processor each, or replicas of it, take {shortest} ms at least: checked over {states} states."
+        ));
+    }
+    Ok(())
+}
