@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{Exact, FineIlp, Limits, Mapper, Mapping, Problem};
+use millstream_mapping::{ExactMapper, FineIlp, Limits, Mapper, Mapping, MappingProblem};
 use millstream_partition::subgraphs;
 
 /// Time for either on one subgraph.
@@ -30,12 +30,13 @@ fn main() {
         let table = table(graph);
         let classes: Vec<ProcessorIndex> = table.processors().collect();
         let processors = [classes[0], classes[1], classes[1]];
-        let problems = subgraphs(graph).into_iter().map(|part| Problem::of_subgraph(graph, &part, &table, &processors));
+        let problems =
+            subgraphs(graph).into_iter().map(|part| MappingProblem::of_subgraph(graph, &part, &table, &processors));
         // The largest subgraph of each network.
-        let problem = problems.map(Result::unwrap).max_by_key(Problem::len).unwrap();
+        let problem = problems.map(Result::unwrap).max_by_key(MappingProblem::len).unwrap();
         let (published, published_seconds) = timed(&FineIlp, &problem, 0.0);
-        let (ours, our_seconds) = timed(&Exact, &problem, 0.0);
-        let (_, same_gap_seconds) = timed(&Exact, &problem, published.gap());
+        let (ours, our_seconds) = timed(&ExactMapper, &problem, 0.0);
+        let (_, same_gap_seconds) = timed(&ExactMapper, &problem, published.gap());
         println!(
             "| {name} | {} | {:.2} % | {published_seconds:.2} | {:.2} % | {our_seconds:.2} | {same_gap_seconds:.3} | {:.0} |",
             problem.len(),
@@ -46,7 +47,7 @@ fn main() {
     }
 }
 
-fn timed(mapper: &dyn Mapper, problem: &Problem, gap: f64) -> (Mapping, f64) {
+fn timed(mapper: &dyn Mapper, problem: &MappingProblem, gap: f64) -> (Mapping, f64) {
     let start = Instant::now();
     let mapping = mapper.map(problem, &Limits { time: TIME, gap, ..Limits::default() }).unwrap();
     (mapping, start.elapsed().as_secs_f64())

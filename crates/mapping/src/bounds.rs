@@ -1,6 +1,6 @@
 //! What no mapping can beat.
 
-use crate::Problem;
+use crate::MappingProblem;
 
 /// Earliest ends and shortest remaining times of nodes, as if every processor could do everything at once.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(crate) struct PathBounds {
 }
 
 impl PathBounds {
-    pub(crate) fn new(problem: &Problem) -> Self {
+    pub(crate) fn new(problem: &MappingProblem) -> Self {
         let (count, processors) = (problem.len(), problem.processors());
         let mut bounds = Self {
             processors,
@@ -80,7 +80,7 @@ impl PathBounds {
 }
 
 /// A quick bound: the longest path, or all work at its fastest, spread evenly.
-pub(crate) fn quick(problem: &Problem) -> u64 {
+pub(crate) fn quick(problem: &MappingProblem) -> u64 {
     let work: u64 = (0..problem.len()).map(|node| problem.least_time(node)).sum();
     let spread = work.div_ceil(problem.processors().max(1) as u64);
     PathBounds::new(problem).critical.max(spread)

@@ -8,7 +8,7 @@ use millstream_schedule::execution::{Execution, Recipient, recipients};
 use crate::bounds::PathBounds;
 use crate::local_search::Found;
 use crate::mapping::Clock;
-use crate::{Edge, Problem};
+use crate::{Edge, MappingProblem};
 
 /// Sets of nodes are bits of a word.
 pub(crate) const MOST_NODES: usize = 128;
@@ -26,12 +26,18 @@ const MOST_STATES: usize = 2_000_000;
 /// a value occupies the processor that made it, every set of processors that it may be sent to is tried. A state is left if
 /// it can't lead to anything shorter, or if one with the same nodes done was at least as good in all that matters for the
 /// rest: whatever follows the one can then follow the other, no later.
-pub(crate) fn search(problem: &Problem, found: &mut Found, most_steps: u64, clock: &Clock<'_>) -> bool {
+pub(crate) fn search(problem: &MappingProblem, found: &mut Found, most_steps: u64, clock: &Clock<'_>) -> bool {
     search_with(problem, found, most_steps, MOST_STATES, clock)
 }
 
 /// The same with so many states in memory.
-fn search_with(problem: &Problem, found: &mut Found, most_steps: u64, most_states: usize, clock: &Clock<'_>) -> bool {
+fn search_with(
+    problem: &MappingProblem,
+    found: &mut Found,
+    most_steps: u64,
+    most_states: usize,
+    clock: &Clock<'_>,
+) -> bool {
     // Values and processors are named by bytes where states are remembered.
     let is_small = |number: usize| number <= usize::from(u8::MAX);
     let has_few_values = problem.edges().iter().all(|edge| is_small((edge.value() + 1) * problem.processors()));
@@ -75,7 +81,7 @@ fn search_with(problem: &Problem, found: &mut Found, most_steps: u64, most_state
     search.visit(0, 0)
 }
 
-fn slowest_transfer(problem: &Problem, node: usize) -> u64 {
+fn slowest_transfer(problem: &MappingProblem, node: usize) -> u64 {
     let processors = 0..problem.processors();
     let of_edge = |edge: &Edge| {
         let pairs = processors.clone().flat_map(|from| processors.clone().map(move |to| (from, to)));
@@ -88,7 +94,7 @@ fn slowest_transfer(problem: &Problem, node: usize) -> u64 {
 type Key = (u128, Vec<u8>);
 
 struct Search<'a> {
-    problem: &'a Problem,
+    problem: &'a MappingProblem,
     bounds: PathBounds,
     twins: Vec<usize>,
     /// Per node and processor.
@@ -308,7 +314,7 @@ mod tests {
     use crate::{Limits, bounds};
 
     /// What the search finds by itself, and whether it looked at everything.
-    fn from_nothing(problem: &Problem, most_steps: u64) -> (Found, bool) {
+    fn from_nothing(problem: &MappingProblem, most_steps: u64) -> (Found, bool) {
         let mut found = Found { order: Vec::new(), makespan: u64::MAX };
         let is_complete = search(problem, &mut found, most_steps, &Clock::start(&Limits::default()));
         (found, is_complete)

@@ -5,7 +5,7 @@ use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 use crate::local_search::{Found, improve};
 use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome, placement_of};
-use crate::{MappingError, Problem, programs};
+use crate::{MappingError, MappingProblem, programs};
 
 /// Moves of the first local search for each node, and of the later ones.
 const FIRST_MOVES_PER_NODE: usize = 400;
@@ -23,9 +23,9 @@ const MORE_STEPS: u64 = 20_000_000;
 /// Without the feature `highs` there is neither the coarse program nor the relaxation. Searches are the same, but on large problems
 /// that they don't finish the bound is lower, and so the gap is larger than it need be.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Exact;
+pub struct ExactMapper;
 
-/// The first part of [`Exact`], which takes a moment and settles most problems.
+/// The first part of [`ExactMapper`], which takes a moment and settles most problems.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Quick;
 
@@ -34,7 +34,7 @@ impl Mapper for Quick {
         "quick"
     }
 
-    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let clock = Clock::start(limits);
         let (found, lower) = quick(problem, &PathBounds::new(problem), limits, &clock)?;
         let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
@@ -43,7 +43,7 @@ impl Mapper for Quick {
 }
 
 fn quick(
-    problem: &Problem,
+    problem: &MappingProblem,
     bounds: &PathBounds,
     limits: &Limits<'_>,
     clock: &Clock<'_>,
@@ -74,12 +74,12 @@ fn quick(
     Ok((found, lower))
 }
 
-impl Mapper for Exact {
+impl Mapper for ExactMapper {
     fn name(&self) -> &'static str {
         "exact"
     }
 
-    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let clock = Clock::start(limits);
         let bounds = PathBounds::new(problem);
         let (mut found, mut lower) = quick(problem, &bounds, limits, &clock)?;
@@ -106,7 +106,7 @@ impl Mapper for Exact {
 pub(crate) const LISTS: &[&dyn Mapper] = &[&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
 
 /// The best of what some methods find.
-pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &Problem, limits: &Limits<'_>) -> Option<Found> {
+pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &MappingProblem, limits: &Limits<'_>) -> Option<Found> {
     // A single processor need not support everything.
     let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
     let best = mappings.min_by_key(|mapping| mapping.makespan)?;
@@ -117,7 +117,7 @@ pub(crate) fn nothing_found() -> MappingError {
     MappingError::Shape { detail: "no mapping was found".to_owned() }
 }
 
-pub(crate) fn finish(problem: &Problem, found: Found, lower: u64, outcome: Outcome) -> Mapping {
+pub(crate) fn finish(problem: &MappingProblem, found: Found, lower: u64, outcome: Outcome) -> Mapping {
     let placement = placement_of(problem.len(), &found.order);
     // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
     let makespan = problem.makespan(&found.order).unwrap_or(Nanoseconds(found.makespan));

@@ -1,21 +1,21 @@
 //! Placing the operators of one subgraph on several processors, so that a frame is done soon.
 //!
-//! A [`Problem`] has nodes with times per processor and dependencies with transfer times. A [`Mapper`] returns a [`Mapping`]:
-//! placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`Exact`] is the
+//! A [`MappingProblem`] has nodes with times per processor and dependencies with transfer times. A [`Mapper`] returns a [`Mapping`]:
+//! placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`ExactMapper`] is the
 //! default; `CoarseIlp`, `FineIlp`, [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
 //!
 //! ```
-//! use millstream_mapping::{Edge, Exact, Limits, Mapper, Outcome, Problem};
+//! use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, Outcome, MappingProblem};
 //!
 //! // A source, two branches and a sink on two equal processors; a transfer takes 2 ns.
 //! let transfer = vec![vec![0, 2], vec![2, 0]];
 //! let edge = |from, to| Edge::new(from, to, transfer.clone());
-//! let problem = Problem::new(
+//! let problem = MappingProblem::new(
 //!     ["source", "left", "right", "sink"].map(str::to_owned).to_vec(),
 //!     vec![vec![Some(1), Some(1)], vec![Some(10), Some(10)], vec![Some(10), Some(10)], vec![Some(1), Some(1)]],
 //!     vec![edge(0, 1), edge(0, 2), edge(1, 3), edge(2, 3)],
 //! )?;
-//! let mapping = Exact.map(&problem, &Limits::default())?;
+//! let mapping = ExactMapper.map(&problem, &Limits::default())?;
 //! assert_eq!(mapping.makespan.0, 1 + 2 + 10 + 1, "the sink waits for the branch that paid for the transfer already");
 //! assert_eq!((mapping.outcome, mapping.gap()), (Outcome::Optimal, 0.0));
 //! # Ok::<(), millstream_mapping::MappingError>(())
@@ -25,10 +25,10 @@
 //! have ended, so that the composition is the best there is.
 //!
 //! Feature `highs` (on by default): integer programs, solved by HiGHS. Without it nothing but Rust is compiled; the published
-//! programs `CoarseIlp` and `FineIlp` are not there, and [`Exact`] searches as it does otherwise, with a weaker lower bound: small
+//! programs `CoarseIlp` and `FineIlp` are not there, and [`ExactMapper`] searches as it does otherwise, with a weaker lower bound: small
 //! problems are still solved to the end, large ones may run into their time limit where the bound would have stopped them.
 //!
-//! Invariants: every mapping is evaluated by the same rules ([`Problem::execute`]), whichever mapper found it; results are
+//! Invariants: every mapping is evaluated by the same rules ([`MappingProblem::execute`]), whichever mapper found it; results are
 //! the same in every run unless a time limit interferes; no bound exceeds what any mapping achieves.
 
 mod bounds;
@@ -47,11 +47,11 @@ mod programs;
 mod programs;
 
 pub use error::MappingError;
-pub use exact::Exact;
+pub use exact::ExactMapper;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 pub use mapping::{Limits, Mapper, Mapping, Outcome};
 pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
-pub use problem::{Edge, Problem};
+pub use problem::{Edge, MappingProblem};
 #[cfg(feature = "highs")]
 pub use programs::{CoarseIlp, FineIlp};
 

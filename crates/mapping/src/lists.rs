@@ -6,7 +6,7 @@ use millstream_cost::Nanoseconds;
 
 use crate::bounds::quick;
 use crate::mapping::{Limits, Mapper, Mapping, Outcome, placement_of};
-use crate::{MappingError, Problem};
+use crate::{MappingError, MappingProblem};
 
 /// HEFT: by upward rank, with insertion into gaps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +21,7 @@ impl Mapper for Heft {
         "HEFT"
     }
 
-    fn map(&self, problem: &Problem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
         let ranks = Ranks::new(problem);
         let mut nodes: Vec<usize> = (0..problem.len()).collect();
         nodes.sort_by(|&left, &right| ranks.up[right].total_cmp(&ranks.up[left]).then(left.cmp(&right)));
@@ -38,7 +38,7 @@ impl Mapper for Cpop {
         "CPOP"
     }
 
-    fn map(&self, problem: &Problem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
         let ranks = Ranks::new(problem);
         let priority: Vec<f64> = ranks.up.iter().zip(&ranks.down).map(|(up, down)| up + down).collect();
         let longest = priority.iter().copied().fold(0.0, f64::max);
@@ -78,7 +78,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    pub(crate) fn new(problem: &Problem) -> Self {
+    pub(crate) fn new(problem: &MappingProblem) -> Self {
         let count = problem.len();
         let mean = |node: usize| {
             let times: Vec<u64> =
@@ -107,7 +107,7 @@ impl Ranks {
 
 /// A mapping that grows node by node; predecessors are placed before their successors.
 pub(crate) struct Plan<'a> {
-    problem: &'a Problem,
+    problem: &'a MappingProblem,
     placement: Vec<usize>,
     ends: Vec<u64>,
     /// Per processor, (start, end, node) in the order of time.
@@ -115,7 +115,7 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn new(problem: &'a Problem) -> Self {
+    pub(crate) fn new(problem: &'a MappingProblem) -> Self {
         Self {
             problem,
             placement: vec![usize::MAX; problem.len()],
@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
 }
 
 /// A mapping of given orders, bounded quickly.
-pub(crate) fn heuristic(problem: &Problem, order: Vec<Vec<usize>>) -> Mapping {
+pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<usize>>) -> Mapping {
     let placement = placement_of(problem.len(), &order);
     let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX));
     let lower_bound = Nanoseconds(quick(problem));
@@ -179,7 +179,7 @@ impl Mapper for SingleProcessor {
         "single processor"
     }
 
-    fn map(&self, problem: &Problem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
         let alone = |processor: usize| {
             let mut order = vec![Vec::new(); problem.processors()];
             order[processor] = (0..problem.len()).collect();
@@ -210,7 +210,7 @@ impl Mapper for LayerSwitched {
         "layer-switched"
     }
 
-    fn map(&self, problem: &Problem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
         let (count, processors) = (problem.len(), problem.processors());
         // Cost and processor of the node before, row per node.
         let mut best: Vec<Option<(u64, usize)>> = vec![None; count * processors];

@@ -4,7 +4,7 @@ use millstream_schedule::execution::Execution;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::Problem;
+use crate::MappingProblem;
 use crate::lists::Ranks;
 use crate::mapping::{Clock, placement_of};
 
@@ -22,7 +22,7 @@ pub(crate) struct Found {
 
 /// A solution as the search sees it: lists are scheduled by priority, every node on its processor.
 struct State<'a> {
-    problem: &'a Problem,
+    problem: &'a MappingProblem,
     placement: Vec<usize>,
     priority: Vec<f64>,
     // Kept from move to move, so that nothing is allocated.
@@ -32,7 +32,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(problem: &'a Problem, start: &[Vec<usize>]) -> Self {
+    fn new(problem: &'a MappingProblem, start: &[Vec<usize>]) -> Self {
         let placement = placement_of(problem.len(), start);
         // The start's own order, as far as lists by priority can express it.
         let priority = match problem.execute(start) {
@@ -93,7 +93,7 @@ enum Undo {
 /// Improves on `start` for so many moves, until the lower bound is reached or the clock says stop. The same seed gives the
 /// same result, as long as the clock does not interfere.
 pub(crate) fn improve(
-    problem: &Problem,
+    problem: &MappingProblem,
     start: &Found,
     lower_bound: u64,
     moves: usize,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{Execution, run_order};
 
-use crate::{MappingError, Problem};
+use crate::{MappingError, MappingProblem};
 
 /// Why a mapper stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,10 +121,10 @@ pub trait Mapper {
     /// # Errors
     /// [`MappingError::Unsupported`] if the mapper's kind of mapping can't run a node, [`MappingError::Solver`] if a solver
     /// fails.
-    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError>;
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError>;
 }
 
-impl Problem {
+impl MappingProblem {
     /// What happens when processors run the nodes in given orders, by the rules of [`millstream_schedule::execution`]. `None` if a node
     /// would wait for one that runs after it, is nowhere, or can't run where it is.
     pub fn execute(&self, order: &[Vec<usize>]) -> Option<Execution> {
@@ -147,7 +147,7 @@ impl Problem {
         Some(execution)
     }
 
-    /// The time until everything is done; `None` as for [`Problem::execute`].
+    /// The time until everything is done; `None` as for [`MappingProblem::execute`].
     pub fn makespan(&self, order: &[Vec<usize>]) -> Option<Nanoseconds> {
         Some(self.execute(order)?.makespan())
     }

@@ -11,7 +11,7 @@ use millstream_partition::Subgraph;
 
 use crate::exact::Quick;
 use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
-use crate::{Exact, MappingError, Problem};
+use crate::{ExactMapper, MappingError, MappingProblem};
 
 /// One subgraph of a mapped network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn map_network(
         }
         let next = composition.unsolved(&loose, threads);
         let share = Limits { time: clock.left(), gap: limits.gap, ..*limits };
-        composition.solve(&Exact, &next, &share, threads)?;
+        composition.solve(&ExactMapper, &next, &share, threads)?;
     }
 }
 
@@ -110,8 +110,8 @@ pub fn entered_problem(
     table: &CostTable,
     processors: &[ProcessorIndex],
     before: Option<(&[OperatorId], usize)>,
-) -> Result<Problem, MappingError> {
-    let mut problem = Problem::of_subgraph(graph, subgraph, table, processors)?;
+) -> Result<MappingProblem, MappingError> {
+    let mut problem = MappingProblem::of_subgraph(graph, subgraph, table, processors)?;
     let Some((sink, source)) = before else { return Ok(problem) };
     for (node, operators) in subgraph.nodes.iter().enumerate() {
         for (target, &class) in processors.iter().enumerate() {
@@ -136,7 +136,7 @@ type Pair = (usize, usize, usize);
 struct Composition {
     subgraphs: usize,
     processors: usize,
-    problems: Vec<Problem>,
+    problems: Vec<MappingProblem>,
     mappings: Vec<Option<Mapping>>,
     is_final: Vec<bool>,
     /// The problem of each pair, where there is one.
@@ -205,7 +205,7 @@ impl Composition {
                 scope.spawn(work);
             }
         });
-        let is_full = mapper.name() == Exact.name();
+        let is_full = mapper.name() == ExactMapper.name();
         for (problem, result) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let mut mapping = result?;
             if let Some(old) = &self.mappings[problem] {

@@ -2,14 +2,14 @@
 
 use crate::bounds::{self, PathBounds};
 use crate::mapping::Clock;
-use crate::{Mapper, MappingError, Problem};
+use crate::{Mapper, MappingError, MappingProblem};
 
 /// No program finds anything.
 pub(crate) const STARTS: &[&dyn Mapper] = &[];
 
 /// The longest path, or all work at its fastest, spread evenly. It is often lower than what the relaxation proves.
 pub(crate) fn bound(
-    problem: &Problem,
+    problem: &MappingProblem,
     _paths: &PathBounds,
     _horizon: u64,
     _gap: f64,

@@ -12,7 +12,7 @@ const LONGEST_NANOSECONDS: u64 = 24 * 3600 * 1_000_000_000;
 ///
 /// Nodes are in an order in which they can run: edges point from lower to higher places.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct MappingProblem {
     names: Vec<String>,
     processors: usize,
     /// Row per node.
@@ -85,7 +85,7 @@ impl Edge {
     }
 }
 
-impl TaskGraph for Problem {
+impl TaskGraph for MappingProblem {
     fn tasks(&self) -> usize {
         self.len()
     }
@@ -116,7 +116,7 @@ impl TaskGraph for Problem {
     }
 }
 
-/// A [`Problem`] without names.
+/// A [`MappingProblem`] without names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ProblemKey {
     times: Vec<Option<u64>>,
@@ -124,7 +124,7 @@ pub(crate) struct ProblemKey {
     edges: Vec<Edge>,
 }
 
-impl Problem {
+impl MappingProblem {
     /// A problem of nodes with times in nanoseconds per processor (`None` where a processor can't run a node) and edges.
     ///
     /// # Errors

@@ -7,7 +7,8 @@ mod problems;
 use std::time::Duration;
 
 use millstream_mapping::{
-    Cpop, Edge, Exact, Heft, LayerSwitched, Limits, Mapper, MappingError, Outcome, Problem, SingleProcessor,
+    Cpop, Edge, ExactMapper, Heft, LayerSwitched, Limits, Mapper, MappingError, MappingProblem, Outcome,
+    SingleProcessor,
 };
 use problems::{best_order, blocking_problems, brute_force, problems};
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ fn mappers() -> Vec<Box<dyn Mapper>> {
         Box::new(SingleProcessor),
         #[cfg(feature = "highs")]
         Box::new(millstream_mapping::CoarseIlp),
-        Box::new(Exact),
+        Box::new(ExactMapper),
     ]
 }
 
@@ -29,7 +30,7 @@ proptest! {
 
     #[test]
     fn the_default_is_optimal(problem in problems(8)) {
-        let mapping = Exact.map(&problem, &Limits::default()).unwrap();
+        let mapping = ExactMapper.map(&problem, &Limits::default()).unwrap();
         prop_assert_eq!(mapping.makespan.0, brute_force(&problem));
         prop_assert_eq!(mapping.outcome, Outcome::Optimal);
         prop_assert_eq!(mapping.lower_bound, mapping.makespan);
@@ -69,7 +70,7 @@ proptest! {
                 prop_assert!(mapping.lower_bound.0 <= best && mapping.makespan.0 >= best, "{}: {mapping:?} {best}", mapper.name());
             }
         }
-        let mapping = Exact.map(&problem, &Limits::default()).unwrap();
+        let mapping = ExactMapper.map(&problem, &Limits::default()).unwrap();
         prop_assert_eq!((mapping.makespan.0, mapping.outcome), (best, Outcome::Optimal));
     }
 }
@@ -94,7 +95,7 @@ proptest! {
     #[test]
     fn the_default_is_never_worse_than_the_classics_and_bounds_hold_on_larger_problems(problem in problems(24)) {
         let limits = Limits { time: Duration::from_millis(800), ..Limits::default() };
-        let ours = Exact.map(&problem, &limits).unwrap();
+        let ours = ExactMapper.map(&problem, &limits).unwrap();
         for mapper in mappers() {
             if let Ok(mapping) = mapper.map(&problem, &limits) {
                 prop_assert!(ours.makespan <= mapping.makespan, "{}", mapper.name());
@@ -107,25 +108,26 @@ proptest! {
 #[test]
 fn odd_problems_are_solved_or_refused() {
     let limits = Limits::default();
-    let none = Problem::new(Vec::new(), Vec::new(), Vec::new()).unwrap();
-    assert_eq!(Exact.map(&none, &limits).unwrap().makespan.0, 0);
-    let nobody = Problem::new(vec!["conv".into()], vec![vec![None, None]], Vec::new()).unwrap_err();
+    let none = MappingProblem::new(Vec::new(), Vec::new(), Vec::new()).unwrap();
+    assert_eq!(ExactMapper.map(&none, &limits).unwrap().makespan.0, 0);
+    let nobody = MappingProblem::new(vec!["conv".into()], vec![vec![None, None]], Vec::new()).unwrap_err();
     assert!(nobody.to_string().contains("'conv'"), "{nobody}");
     let backward = Edge::new(1, 0, vec![vec![0]]);
-    let error = Problem::new(vec!["a".into(), "b".into()], vec![vec![Some(1)]; 2], vec![backward]).unwrap_err();
+    let error = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(1)]; 2], vec![backward]).unwrap_err();
     assert!(matches!(error, MappingError::Shape { .. }));
     // No processor alone can do both.
     let split =
-        Problem::new(vec!["a".into(), "b".into()], vec![vec![Some(1), None], vec![None, Some(1)]], Vec::new()).unwrap();
+        MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(1), None], vec![None, Some(1)]], Vec::new())
+            .unwrap();
     assert!(matches!(SingleProcessor.map(&split, &limits), Err(MappingError::Unsupported { .. })));
-    assert_eq!(Exact.map(&split, &limits).unwrap().makespan.0, 1);
-    let instant = Problem::new(vec!["a".into(), "b".into()], vec![vec![Some(0); 2]; 2], Vec::new()).unwrap();
-    assert_eq!(Exact.map(&instant, &limits).unwrap().makespan.0, 0);
+    assert_eq!(ExactMapper.map(&split, &limits).unwrap().makespan.0, 1);
+    let instant = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(0); 2]; 2], Vec::new()).unwrap();
+    assert_eq!(ExactMapper.map(&instant, &limits).unwrap().makespan.0, 0);
 }
 
 #[test]
 fn infinite_times_are_refused() {
-    let endless = Problem::new(vec!["a".into()], vec![vec![Some(u64::MAX)]], Vec::new()).unwrap_err();
+    let endless = MappingProblem::new(vec!["a".into()], vec![vec![Some(u64::MAX)]], Vec::new()).unwrap_err();
     assert!(endless.to_string().contains("longer than a day"), "{endless}");
 }
 
@@ -134,7 +136,7 @@ fn five_thousand_nodes_in_a_chain_are_no_problem() {
     let names = (0..5000).map(|index| format!("n{index}")).collect();
     let edges = (1..5000).map(|to| Edge::new(to - 1, to, vec![vec![0, 5], vec![5, 0]])).collect();
     let times = (0..5000).map(|index| vec![Some(10), Some(9 + index % 3)]).collect();
-    let problem = Problem::new(names, times, edges).unwrap();
+    let problem = MappingProblem::new(names, times, edges).unwrap();
     let limits = Limits { time: Duration::from_secs(2), ..Limits::default() };
     for mapper in mappers() {
         let mapping = mapper.map(&problem, &limits).unwrap();
@@ -151,9 +153,9 @@ fn a_thousand_branches_keep_to_the_time_limit() {
     let time = |index: u64| {
         vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (!index.is_multiple_of(4)).then_some(200)]
     };
-    let problem = Problem::new(names, (0..count as u64).map(time).collect(), edges).unwrap();
+    let problem = MappingProblem::new(names, (0..count as u64).map(time).collect(), edges).unwrap();
     let limits = Limits { time: Duration::from_secs(2), gap: 0.0, ..Limits::default() };
-    let mapping = Exact.map(&problem, &limits).unwrap();
+    let mapping = ExactMapper.map(&problem, &limits).unwrap();
     assert!(mapping.lower_bound <= mapping.makespan && mapping.gap() < 0.5, "{}", mapping.gap());
 }
 
@@ -161,9 +163,9 @@ fn a_thousand_branches_keep_to_the_time_limit() {
 fn a_cancelled_search_says_so() {
     let cancelled = std::sync::atomic::AtomicBool::new(true);
     let times = (0..40).map(|index| vec![Some(100 + index * 7 % 31), Some(120 + index * 13 % 29), Some(90)]).collect();
-    let problem = Problem::new((0..40).map(|index| format!("n{index}")).collect(), times, Vec::new()).unwrap();
+    let problem = MappingProblem::new((0..40).map(|index| format!("n{index}")).collect(), times, Vec::new()).unwrap();
     let limits = Limits { cancelled: Some(&cancelled), ..Limits::default() };
-    let mapping = Exact.map(&problem, &limits).unwrap();
+    let mapping = ExactMapper.map(&problem, &limits).unwrap();
     assert!(matches!(mapping.outcome, Outcome::Cancelled | Outcome::Optimal), "{mapping:?}");
     assert!(mapping.lower_bound <= mapping.makespan);
 }

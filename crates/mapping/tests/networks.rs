@@ -7,7 +7,7 @@ use std::time::Duration;
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{Exact, Limits, Mapper, MappingError, Outcome, Problem, map_network};
+use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, Outcome, map_network};
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
@@ -77,8 +77,8 @@ fn check_subgraphs(graph: &Graph, table: &CostTable) {
     let processors = processors(table);
     let limits = Limits { time: Duration::from_secs(20), ..Limits::default() };
     for (index, subgraph) in all.iter().enumerate() {
-        let problem = Problem::of_subgraph(graph, subgraph, table, &processors).unwrap();
-        let mapping = Exact.map(&problem, &limits).unwrap();
+        let problem = MappingProblem::of_subgraph(graph, subgraph, table, &processors).unwrap();
+        let mapping = ExactMapper.map(&problem, &limits).unwrap();
         assert_eq!(mapping.outcome, Outcome::Optimal, "subgraph {index}");
         // The other subgraphs do not matter: a schedule of this one alone is evaluated, and one of all is validated.
         let stage = Stage { replicas: vec![replica(subgraph, &mapping.order)] };

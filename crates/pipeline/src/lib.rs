@@ -7,7 +7,7 @@
 //! and stages on one processor each, or replicas of it: none of these pipelines has a shorter period than what [`best_period`] returns.
 //! [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`] adds stages whose processors
 //! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
-//! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`Exact`].
+//! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`ShortestPeriod`].
 //!
 //! ```
 //! use millstream_board::Board;
@@ -82,7 +82,7 @@ pub use placement::{PlacedStage, best_placement};
 pub use plan::{Plan, PlannedStage};
 pub use problem::Problem;
 pub use reach::{Reach, SingleProcessorReach};
-pub use search::{Exact, Search};
+pub use search::{Search, ShortestPeriod};
 pub use sharing::{Sharing, Tenant, divide_processors, share, take_turns};
 pub use teams_of::teams_of;
 pub use throughput_bound::ThroughputBound;

@@ -14,9 +14,9 @@ pub trait Search {
 
 /// The shortest period there is ([`best_period`]).
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Exact;
+pub struct ShortestPeriod;
 
-impl Search for Exact {
+impl Search for ShortestPeriod {
     fn name(&self) -> &'static str {
         "exact"
     }

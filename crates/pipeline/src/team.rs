@@ -8,7 +8,7 @@ use millstream_board::{CoreId, Processor, ProcessorClass};
 use millstream_cosched::divide;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
-use millstream_mapping::{Exact, Limits, Mapper, MappingError, entered_problem};
+use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, entered_problem};
 use millstream_partition::{Chain, Subgraph};
 use millstream_schedule::execution::Execution;
 use millstream_schedule::{Assignment, ChannelSplit, Entry, Replica, ReplicaTasks};
@@ -285,7 +285,7 @@ impl Team {
         let share = (work as f64 / WORTH_ALL_TIME.0 as f64).min(1.0);
         let time = MAPPING_TIME.mul_f64(share).max(LEAST_MAPPING_TIME);
         let limits = Limits { time, gap: MAPPING_GAP, slack, cancelled: None };
-        let mapping = Exact.map(&problem, &limits)?;
+        let mapping = ExactMapper.map(&problem, &limits)?;
         let lists = mapping.order.iter().map(|nodes| {
             nodes.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()).collect::<Vec<OperatorId>>()
         });

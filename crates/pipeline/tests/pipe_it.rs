@@ -9,7 +9,7 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{Exact, PipeIt, PipeItStep, Problem, Search};
+use millstream_pipeline::{PipeIt, PipeItStep, Problem, Search, ShortestPeriod};
 
 fn board(big: usize, small: usize) -> Board {
     let cores = |from: usize, count: usize| {
@@ -52,7 +52,7 @@ fn layers_flow_until_neighbours_are_balanced() {
         let shares: Vec<_> = plan.stages.iter().map(|stage| stage.blocks.clone()).collect();
         assert_eq!(shares, [0..split, split..4], "the slow core is left out");
         assert_eq!(plan.period, Nanoseconds(period));
-        assert!(Exact.search(&problem).unwrap().period <= Nanoseconds(200), "replicas take turns");
+        assert!(ShortestPeriod.search(&problem).unwrap().period <= Nanoseconds(200), "replicas take turns");
     }
 }
 
@@ -76,9 +76,9 @@ fn stages_merge_where_threads_pay() {
     assert!(has_merged("B") && has_merged("s"), "{schedule}");
     // Three small cores are hardly faster than two.
     assert!(!schedule.to_string().contains("s3") && !schedule.to_string().contains("s4"), "{schedule}");
-    let exact = Exact.search(&problem).unwrap();
+    let exact = ShortestPeriod.search(&problem).unwrap();
     assert!(exact.period <= plan.period);
-    assert_eq!((PipeIt.name(), Exact.name()), ("pipe-it", "exact"));
+    assert_eq!((PipeIt.name(), ShortestPeriod.name()), ("pipe-it", "exact"));
 }
 
 /// Times of ResNet50's 54 layers on one big and on one small core, in units of about a microsecond. The paper does not print the

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, TransferModel};
+use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::execution::{Execution, TaskGraph};
-use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks};
+use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
 
 /// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads left and
 /// right.
@@ -133,4 +133,70 @@ fn a_task_waits_for_a_value_that_must_be_sent() {
     assert_eq!(execution.earliest(&tasks, 3, 1), None, "nobody sent b");
     assert_eq!(execution.earliest(&tasks, 1, 0), Some(Nanoseconds(17)));
     assert!(tasks.time(3, 0).is_none(), "right is on B");
+}
+
+/// As with an accelerator on B: it fetches what it needs and sends what others need, and A waits for neither.
+#[test]
+fn an_accelerator_drives_the_transfers_of_both_directions() {
+    let graph = graph();
+    let mut table = table(&graph, Some(BlockedEnd::Receiver));
+    let [core, accelerator] = [0, 1].map(|index| table.processors().nth(index).unwrap());
+    let back = TransferModel { latency_seconds: 5e-9, blocks: Some(BlockedEnd::Sender), ..TransferModel::default() };
+    table.set_transfer(accelerator, core, back);
+    let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
+    let execution = replica.execute(&graph, &table).unwrap();
+    let spans: Vec<(u64, u64)> =
+        (0..5).map(|task| (execution.span(task).start.0, execution.span(task).end.0)).collect();
+    // B fetches b from 10 to 13, and sends d from 33 to 38, when join begins. For last it fetches a from 38 to 41 and e from 48 to 51.
+    assert_eq!(spans, [(0, 10), (10, 20), (38, 48), (13, 33), (51, 71)]);
+    assert_eq!(execution.busy(), [Nanoseconds(30), Nanoseconds(40 + 3 + 5 + 3 + 3)]);
+}
+
+/// A stage of two replicas, A and C, before one that D and the accelerator G own together. All values have 100 bytes.
+#[test]
+fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
+    let graph = graph();
+    let class = |cluster: &str| ProcessorClass { cluster: cluster.into(), count: 1 };
+    let mut table = CostTable::new(graph.operators().len(), ["A", "C", "D", "G"].map(class));
+    for processor in table.processors() {
+        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
+    }
+    let [a, c, d, g] = ["A", "C", "D", "G"].map(|label| table.find(&class(label)).unwrap());
+    let way = |once: f64, per_byte: f64| HandOver { seconds: once * 1e-9, seconds_per_byte: per_byte * 1e-9 };
+    table.set_hand_over(d, way(2.0, 0.01));
+    table.set_link(a, d, LinkCost { hand_over: way(4.0, 0.02), occupied_seconds_per_byte: 0.02e-9 });
+    table.set_access(g, MemoryAccess { upload: way(7.0, 0.05), download: way(11.0, 0.1) });
+    table.set_link(c, g, LinkCost { hand_over: way(1.0, 0.01), occupied_seconds_per_byte: 0.0 });
+
+    let single = |cluster: &str, core: u32| {
+        let operators = ["stem", "left"].map(|name| graph.find_operator(name).unwrap());
+        Replica::single(Processor::new(cluster, [core]), operators.to_vec())
+    };
+    let assignment = |processor: Processor, names: &[&str]| Assignment {
+        processor,
+        operators: names.iter().map(|name| graph.find_operator(name).unwrap()).collect(),
+    };
+    let team = Replica::new(vec![
+        assignment(Processor::new("D", [2]), &["join"]),
+        assignment(Processor::accelerator("G".to_owned()), &["right", "last"]),
+    ]);
+    let stages = |first: Vec<Replica>| vec![Stage { replicas: first }, Stage { replicas: vec![team.clone()] }];
+    let hand_over = |first: Vec<Replica>| {
+        let schedule = Schedule { stages: stages(first) };
+        schedule.stages[1].replicas[0].hand_over(&schedule.entry(1), &graph, &table).0
+    };
+    // D takes c over: 2 + 1 from anywhere, and 4 + 2 over the link from A. G takes a and b over, 200 bytes, once each: 7 + 10 into its
+    // memory, or 1 + 2 over the link from C; and gives f back in 11 + 10. d stays between the two.
+    assert_eq!(hand_over(vec![single("A", 0)]), 17 + 21);
+    assert_eq!(hand_over(vec![single("C", 1)]), 3 + 21);
+    assert_eq!(hand_over(vec![single("A", 0), single("C", 1)]), 17 + 21, "a frame may come from either");
+    // Without G's way into its memory, D's way is the longest: 2 + 1 + 4 + 2.
+    let mut shared = table.clone();
+    shared.set_access(g, MemoryAccess { upload: HandOver::FREE, download: HandOver::FREE });
+    let schedule = Schedule { stages: stages(vec![single("A", 0)]) };
+    assert_eq!(schedule.stages[1].replicas[0].hand_over(&schedule.entry(1), &graph, &shared).0, 9);
+    // At the start of the network the input is in the memory that all share: G brings 100 bytes to its own and a, b and c back.
+    let first = Replica::single(Processor::accelerator("G".to_owned()), single("A", 0).operators().collect());
+    assert_eq!(first.hand_over(&Entry::Network, &graph, &table).0, (7 + 5) + (11 + 30));
+    assert_eq!(single("A", 0).hand_over(&Entry::Network, &graph, &table).0, 0);
 }

@@ -2,7 +2,7 @@ use good_lp::{Expression, ProblemVariables, Solution, SolverModel, WithTimeLimit
 
 use crate::lists::heuristic;
 use crate::mapping::{Limits, Mapper, Mapping};
-use crate::{MappingError, Problem};
+use crate::{MappingError, MappingProblem};
 
 /// Para-Pipe's coarse-grained integer program (equations 1 and 2): every branch before the sink goes to one processor as a
 /// whole, so that the longest load is least; the sink goes to the fastest processor. Nodes of a branch that are not on its
@@ -20,7 +20,7 @@ impl Mapper for CoarseIlp {
         "Para-Pipe coarse ILP"
     }
 
-    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let count = problem.len();
         let mut placement: Vec<Option<usize>> = vec![None; count];
         let mut loads = vec![0.0; problem.processors()];
@@ -46,12 +46,12 @@ impl Mapper for CoarseIlp {
     }
 }
 
-fn fastest_for(problem: &Problem, node: usize) -> usize {
+fn fastest_for(problem: &MappingProblem, node: usize) -> usize {
     problem.supporting(node).min_by_key(|&place| problem.time(node, place)).unwrap_or(0)
 }
 
 /// Nodes that hang together by edges between them.
-fn components(problem: &Problem, nodes: &[usize]) -> Vec<Vec<usize>> {
+fn components(problem: &MappingProblem, nodes: &[usize]) -> Vec<Vec<usize>> {
     let mut is_open = vec![false; problem.len()];
     nodes.iter().for_each(|&node| is_open[node] = true);
     let mut found = Vec::new();
@@ -78,7 +78,7 @@ fn components(problem: &Problem, nodes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// The path with the most work, each node counted at its fastest.
-fn demanding_path(problem: &Problem, branch: &[usize]) -> Path {
+fn demanding_path(problem: &MappingProblem, branch: &[usize]) -> Path {
     let mut best: Vec<(u64, Option<usize>)> = vec![(0, None); problem.len()];
     for &node in branch {
         let before = problem.incoming(node).map(|edge| edge.from).filter(|from| branch.contains(from));
@@ -97,7 +97,7 @@ fn demanding_path(problem: &Problem, branch: &[usize]) -> Path {
 
 /// Chooses a processor for each path; a node that the chosen processor can't run goes to the one that is fastest for it.
 fn assign(
-    problem: &Problem,
+    problem: &MappingProblem,
     paths: &[Path],
     fastest: usize,
     placement: &mut [Option<usize>],

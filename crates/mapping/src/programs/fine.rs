@@ -5,7 +5,7 @@ use millstream_partition::reachability;
 use crate::bounds::quick;
 use crate::local_search::Found;
 use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
-use crate::{MappingError, Problem, exact};
+use crate::{MappingError, MappingProblem, exact};
 
 use super::solver::minimise;
 
@@ -23,7 +23,7 @@ impl Mapper for FineIlp {
         "Para-Pipe fine ILP"
     }
 
-    fn map(&self, problem: &Problem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let clock = Clock::start(limits);
         if problem.is_empty() {
             return Ok(exact::finish(
@@ -55,7 +55,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(problem: &Problem) -> Self {
+    fn new(problem: &MappingProblem) -> Self {
         let processors = problem.processors();
         let slowest =
             |node: usize| problem.supporting(node).filter_map(|place| problem.time(node, place)).max().unwrap_or(0);
@@ -137,7 +137,7 @@ impl Program {
 }
 
 /// Orders by the program's starts; the evaluation then is that of every other mapping.
-fn program_order(problem: &Problem, assigned: &[Option<Col>], starts: &[Col], values: &[f64]) -> Found {
+fn program_order(problem: &MappingProblem, assigned: &[Option<Col>], starts: &[Col], values: &[f64]) -> Found {
     // Columns are numbered in the order in which they were added: the makespan, assignments, starts.
     let mut place_of = vec![0; problem.len()];
     let mut column = 1;

@@ -8,7 +8,7 @@ use highs::{Col, RowProblem};
 
 use crate::bounds::PathBounds;
 use crate::mapping::Clock;
-use crate::{MappingError, Problem};
+use crate::{MappingError, MappingProblem};
 
 use super::solver::minimise;
 
@@ -30,7 +30,7 @@ struct LoadRow {
 }
 
 struct Relaxation<'a> {
-    problem: &'a Problem,
+    problem: &'a MappingProblem,
     bounds: &'a PathBounds,
     horizon: u64,
     rows: Vec<LoadRow>,
@@ -38,7 +38,7 @@ struct Relaxation<'a> {
 
 /// A lower bound in nanoseconds that is at least the critical path. `horizon` is a makespan that is known to be possible.
 pub(crate) fn bound(
-    problem: &Problem,
+    problem: &MappingProblem,
     bounds: &PathBounds,
     horizon: u64,
     gap: f64,
@@ -231,7 +231,7 @@ mod tests {
     use crate::Limits;
     use crate::problems::{best_order, blocking_problems, brute_force, problems};
 
-    fn unclamped(problem: &Problem, horizon: u64) -> u64 {
+    fn unclamped(problem: &MappingProblem, horizon: u64) -> u64 {
         let clock = Clock::start(&Limits::default());
         bound(problem, &PathBounds::new(problem), horizon, 0.0, &clock).unwrap()
     }

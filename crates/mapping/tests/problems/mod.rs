@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use millstream_cost::BlockedEnd;
-use millstream_mapping::{Edge, Problem};
+use millstream_mapping::{Edge, MappingProblem};
 use proptest::prelude::*;
 
 /// Time of the best of all mappings, by trying every order of nodes and every processor.
-pub fn brute_force(problem: &Problem) -> u64 {
+pub fn brute_force(problem: &MappingProblem) -> u64 {
     struct Search<'a> {
-        problem: &'a Problem,
+        problem: &'a MappingProblem,
         home: Vec<Option<usize>>,
         ends: Vec<u64>,
         free: Vec<u64>,
@@ -56,7 +56,7 @@ pub fn brute_force(problem: &Problem) -> u64 {
 }
 
 /// Random DAGs with unsupported pairs, releases, and sometimes processors that are the same.
-pub fn problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
+pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
     (1..=most_nodes, 1_usize..=3, any::<bool>()).prop_flat_map(|(nodes, processors, has_twins)| {
         let time = prop_oneof![4 => (0_u64..20).prop_map(Some), 1 => Just(None)];
         let rows = prop::collection::vec(prop::collection::vec(time, processors), nodes);
@@ -81,7 +81,7 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
             let edges =
                 pairs.iter().filter(|(from, to)| from < to).map(|&(from, to)| Edge::new(from, to, matrix.clone()));
             let names = (0..rows.len()).map(|index| format!("n{index}")).collect();
-            let mut problem = Problem::new(names, rows, edges.collect()).unwrap();
+            let mut problem = MappingProblem::new(names, rows, edges.collect()).unwrap();
             for (node, &release) in releases.iter().enumerate() {
                 (0..processors).for_each(|processor| problem.set_release(node, processor, release));
             }
@@ -92,7 +92,7 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
 
 /// As [`problems`], with two values per node, each with a transfer of its own, and transfers that occupy one of their ends here and
 /// there.
-pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
+pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
     let end = prop_oneof![Just(None), Just(Some(BlockedEnd::Sender)), Just(Some(BlockedEnd::Receiver))];
     let values = prop::collection::vec(0_usize..2, 4 * most_nodes);
     (problems(most_nodes), prop::collection::vec(end, 9), values).prop_map(|(plain, ends, values)| {
@@ -110,7 +110,7 @@ pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
         });
         let names = (0..plain.len()).map(|node| plain.name(node).to_owned()).collect();
         let times = (0..plain.len()).map(|node| (0..processors).map(|place| plain.time(node, place)).collect());
-        let mut problem = Problem::new(names, times.collect(), edges.collect()).unwrap();
+        let mut problem = MappingProblem::new(names, times.collect(), edges.collect()).unwrap();
         for node in 0..plain.len() {
             (0..processors).for_each(|place| problem.set_release(node, place, plain.release(node, place)));
         }
@@ -119,8 +119,8 @@ pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = Problem> {
 }
 
 /// The best of all orders on all processors, each evaluated as a whole.
-pub fn best_order(problem: &Problem) -> u64 {
-    fn visit(problem: &Problem, order: &mut Vec<Vec<usize>>, placed: &mut Vec<bool>, best: &mut u64) {
+pub fn best_order(problem: &MappingProblem) -> u64 {
+    fn visit(problem: &MappingProblem, order: &mut Vec<Vec<usize>>, placed: &mut Vec<bool>, best: &mut u64) {
         if placed.iter().all(|&is_placed| is_placed) {
             *best = (*best).min(problem.makespan(order).unwrap().0);
             return;

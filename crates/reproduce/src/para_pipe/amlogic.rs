@@ -5,7 +5,7 @@ use std::time::Duration;
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
-use millstream_mapping::{CoarseIlp, Exact, Limits, Mapper, compose};
+use millstream_mapping::{CoarseIlp, ExactMapper, Limits, Mapper, compose};
 use millstream_partition::{Chain, subgraphs};
 use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period};
 use millstream_predict::CostModels;
@@ -227,7 +227,7 @@ fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
                 let limits = Limits { time: TIME, gap: 0.01, ..Limits::default() };
                 compose(&case.graph, &parts, &case.table, &places, mapper, &limits, threads)
             };
-            let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&Exact)?.makespan.seconds()];
+            let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&ExactMapper)?.makespan.seconds()];
             table.row([
                 case.network.name.to_owned(),
                 name.to_owned(),
