@@ -7,9 +7,9 @@ use millstream_schedule::shared_period;
 
 use crate::energy::{ClassPower, Nanojoules, StagePower, replicated_power};
 use crate::problem::UNSUPPORTED;
+use crate::range_table::RangeTable;
 use crate::senders::Senders;
 use crate::stage_options::configurations;
-use crate::stage_times::{Triangle, place};
 use crate::{Constraints, Plan, Problem};
 
 /// A way to run a stage on so many cores.
@@ -61,7 +61,7 @@ pub(crate) struct EnergySearch<'a> {
     problem: &'a Problem,
     configurations: Vec<(usize, Vec<usize>)>,
     /// Per senders, per range of blocks, per number of cores.
-    options: Vec<Triangle<Vec<Vec<StageOption>>>>,
+    options: Vec<RangeTable<Vec<Vec<StageOption>>>>,
     /// Per start, per number of cores that are left.
     remainders: Vec<Vec<Remainder>>,
     known: Vec<Outcome>,
@@ -83,9 +83,8 @@ impl<'a> EnergySearch<'a> {
             by_size.iter_mut().for_each(keep_useful);
             by_size
         };
-        let ranges = || (1..=problem.blocks()).flat_map(|end| (0..end).map(move |start| start..end));
-        let options =
-            problem.all_senders().map(|senders| ranges().map(|range| of_range(senders, range)).collect()).collect();
+        let of_senders = |senders| RangeTable::of(problem.blocks(), |range| of_range(senders, range));
+        let options = problem.all_senders().map(of_senders).collect();
         let outcome = |plan: &Plan| Outcome {
             period: plan.period.0,
             latency: plan.latency.0,
@@ -108,7 +107,7 @@ impl<'a> EnergySearch<'a> {
     }
 
     fn options(&self, senders: Senders, start: usize, end: usize) -> &[Vec<StageOption>] {
-        &self.options[senders.index()][place(start, end)]
+        self.options[senders.index()].at(start, end)
     }
 
     /// Backward, each of the three for itself, with the best senders that there could be.
@@ -120,7 +119,7 @@ impl<'a> EnergySearch<'a> {
         for start in (0..blocks).rev() {
             for end in start + 1..=blocks {
                 for (size, rooms) in rooms.iter().enumerate() {
-                    let options = || self.options.iter().flat_map(|own| &own[place(start, end)][size]);
+                    let options = || self.options.iter().flat_map(|own| &own.at(start, end)[size]);
                     let period = options().map(|option| option.period).min();
                     let latency = options().map(|option| option.latency).min();
                     let joules = options().map(|option| option.power.active_joules).min_by(f64::total_cmp);

@@ -56,6 +56,7 @@ mod pipe_it;
 mod placement;
 mod plan;
 mod problem;
+mod range_table;
 mod reach;
 mod search;
 mod senders;

@@ -7,7 +7,7 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_partition::Chain;
 use millstream_schedule::Replica;
 
-use crate::stage_times::{Triangle, place};
+use crate::range_table::RangeTable;
 use crate::{PipelineError, Plan, PlannedStage};
 
 /// Bytes of memory by accelerator label, where they are known.
@@ -43,16 +43,14 @@ pub(crate) fn held(graph: &Graph, id: OperatorId) -> u64 {
 #[derive(Debug, Clone)]
 pub(crate) struct SharedCapacity {
     bytes: u64,
-    footprints: Triangle<u64>,
+    footprints: RangeTable<u64>,
 }
 
 impl SharedCapacity {
     /// `None` if the board does not say how much memory it has.
     pub(crate) fn of(graph: &Graph, chain: &Chain, board: &Board) -> Option<Self> {
         let bytes = board.memory_bytes()?;
-        let blocks = chain.blocks().len();
-        let ranges = (1..=blocks).flat_map(|end| (0..end).map(move |start| start..end));
-        let footprints = ranges.map(|range| footprint(graph, &chain.operators(range))).collect();
+        let footprints = RangeTable::of(chain.blocks().len(), |range| footprint(graph, &chain.operators(range)));
         Some(Self { bytes, footprints })
     }
 
@@ -60,7 +58,7 @@ impl SharedCapacity {
     pub(crate) fn needed(&self, plan: &Plan) -> u64 {
         let of_stage = |stage: &PlannedStage| {
             let replicas = if stage.is_team { 1 } else { stage.replicas.len() as u64 };
-            replicas.saturating_mul(self.footprints[place(stage.blocks.start, stage.blocks.end)])
+            replicas.saturating_mul(*self.footprints.at(stage.blocks.start, stage.blocks.end))
         };
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)
     }

@@ -7,8 +7,8 @@ use millstream_schedule::{replicated_period, shared_period};
 
 use crate::Problem;
 use crate::problem::UNSUPPORTED;
+use crate::range_table::place;
 use crate::senders::Senders;
-use crate::stage_times::place;
 use crate::undominated::keep_undominated;
 
 /// A way to run a stage: replicas, what they need and what they give.

@@ -8,25 +8,17 @@ use millstream_schedule::{Entry, LinkUse, Replica};
 
 use crate::memory::{MemoryLimits, held};
 use crate::problem::UNSUPPORTED;
+use crate::range_table::RangeTable;
 use crate::senders::{SenderKinds, Senders};
-
-/// A number for every range of blocks: row `end` (from 1) has `end` starts.
-pub(crate) type Triangle<T> = Vec<T>;
-
-/// The place of a range in a triangle.
-#[inline]
-pub(crate) fn place(start: usize, end: usize) -> usize {
-    (end - 1) * end / 2 + start
-}
 
 /// Times of stages, and what they occupy of links.
 #[derive(Debug, Clone)]
 pub(crate) struct StageTimes {
     classes: usize,
     /// Per senders, per class: in nanoseconds.
-    times: Vec<Triangle<u64>>,
+    times: Vec<RangeTable<u64>>,
     /// The same of links; empty if none is ever occupied.
-    links: Vec<Triangle<u64>>,
+    links: Vec<RangeTable<u64>>,
 }
 
 /// What all stage times are made from.
@@ -52,7 +44,7 @@ impl StageTimes {
             held_until.push(held_until[held_until.len() - 1] + own);
         }
         let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held_until };
-        let works: Vec<Triangle<u64>> = processors.iter().map(|&own| ground.work(own, memory)).collect();
+        let works: Vec<RangeTable<u64>> = processors.iter().map(|&own| ground.work(own, memory)).collect();
         let pairs = || processors.iter().flat_map(|&from| processors.iter().map(move |&to| (from, to)));
         let has_links = pairs().any(|(from, to)| table.link_time(from, to, u64::from(u32::MAX)) > Nanoseconds::ZERO);
 
@@ -77,7 +69,7 @@ impl StageTimes {
     /// can't run there.
     #[inline]
     pub(crate) fn time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
-        self.times[senders.index() * self.classes + class][place(start, end)]
+        *self.times[senders.index() * self.classes + class].at(start, end)
     }
 
     /// Whether stages occupy links.
@@ -88,13 +80,13 @@ impl StageTimes {
     /// What that stage occupies of the link to its cluster; 0 for nothing.
     #[inline]
     pub(crate) fn link_time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
-        self.links.get(senders.index() * self.classes + class).map_or(0, |own| own[place(start, end)])
+        self.links.get(senders.index() * self.classes + class).map_or(0, |own| *own.at(start, end))
     }
 }
 
 impl Ground<'_> {
     /// Times of the operators of each range.
-    fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> Triangle<u64> {
+    fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> RangeTable<u64> {
         let block_time = |operators: &[OperatorId]| {
             let times = operators.iter().map(|id| self.table.time(processor, id.index()));
             times.map(|time| time.map_or(UNSUPPORTED, |time| time.0)).fold(0_u64, u64::saturating_add)
@@ -108,18 +100,23 @@ impl Ground<'_> {
             gaps.push(gaps[gaps.len() - 1] + usize::from(!supported));
         }
         let limit = memory.of_label(self.label(processor)).unwrap_or(u64::MAX);
-        self.triangle(|start, end| {
+        self.of_ranges(|start, end| {
             let fits = self.held_until[end] - self.held_until[start] + self.bytes.of(start..end) <= limit;
             if gaps[end] > gaps[start] || !fits { UNSUPPORTED } else { sums[end] - sums[start] }
         })
     }
 
-    fn times(&self, processor: ProcessorIndex, work: &[u64], senders: (&SenderKinds, Senders)) -> Triangle<u64> {
+    fn times(
+        &self,
+        processor: ProcessorIndex,
+        work: &RangeTable<u64>,
+        senders: (&SenderKinds, Senders),
+    ) -> RangeTable<u64> {
         let has_access = self.table.access(processor).is_some();
         let entry = |start: usize| senders.0.entry(senders.1, start, &[self.label(processor)]);
         let entries = [entry(0), entry(1)];
-        self.triangle(|start, end| {
-            let work = work[place(start, end)];
+        self.of_ranges(|start, end| {
+            let work = *work.at(start, end);
             if work >= UNSUPPORTED {
                 return UNSUPPORTED;
             }
@@ -137,9 +134,9 @@ impl Ground<'_> {
         })
     }
 
-    fn link_times(&self, processor: ProcessorIndex, senders: (&SenderKinds, Senders)) -> Triangle<u64> {
+    fn link_times(&self, processor: ProcessorIndex, senders: (&SenderKinds, Senders)) -> RangeTable<u64> {
         let entry = senders.0.entry(senders.1, 1, &[self.label(processor)]);
-        self.triangle(|start, end| {
+        self.of_ranges(|start, end| {
             if start == 0 {
                 return 0;
             }
@@ -165,11 +162,7 @@ impl Ground<'_> {
         Replica::single(Processor::accelerator(self.label(accelerator).to_owned()), self.chain.operators(start..end))
     }
 
-    fn triangle(&self, of: impl Fn(usize, usize) -> u64) -> Triangle<u64> {
-        let blocks = self.chain.blocks().len();
-        (1..=blocks)
-            .flat_map(|end| (0..end).map(move |start| (start, end)))
-            .map(|(start, end)| of(start, end))
-            .collect()
+    fn of_ranges(&self, of: impl Fn(usize, usize) -> u64) -> RangeTable<u64> {
+        RangeTable::of(self.chain.blocks().len(), |range| of(range.start, range.end))
     }
 }

@@ -16,8 +16,8 @@ use millstream_schedule::{Assignment, ChannelSplit, Entry, Replica, ReplicaTasks
 use crate::energy::{ClassPower, StagePower};
 use crate::memory::MemoryLimits;
 use crate::problem::UNSUPPORTED;
+use crate::range_table::RangeTable;
 use crate::senders::{SenderKinds, Senders};
-use crate::stage_times::{Triangle, place};
 
 /// How long and how far mapping a subgraph may go on; stages consist of many.
 const MAPPING_TIME: Duration = Duration::from_millis(300);
@@ -36,9 +36,9 @@ const LEAST_MAPPING_TIME: Duration = Duration::from_millis(1);
 pub(crate) struct Team {
     pub(crate) classes: Vec<ProcessorClass>,
     /// Per senders, as for single processors.
-    times: Vec<Triangle<u64>>,
+    times: Vec<RangeTable<u64>>,
     /// As `times`: energy and power of the processors that are used; missing where these are not known or nothing runs.
-    powers: Vec<Triangle<Option<StagePower>>>,
+    powers: Vec<RangeTable<Option<StagePower>>>,
     /// Places where both a block and a subgraph end: the number of blocks and of subgraphs before.
     cuts: Vec<(usize, usize)>,
     solutions: HashMap<Passage, Solution>,
@@ -89,11 +89,10 @@ impl Team {
         let processors: Option<Vec<ProcessorIndex>> = classes.iter().map(|class| ground.table.find(class)).collect();
         let Some(processors) = processors else { return Ok(None) };
         let blocks = ground.chain.blocks().len();
-        let ranges = blocks * (blocks + 1) / 2;
         let mut team = Self {
             classes,
-            times: ground.kinds.all().map(|_| vec![UNSUPPORTED; ranges]).collect(),
-            powers: ground.kinds.all().map(|_| vec![None; ranges]).collect(),
+            times: ground.kinds.all().map(|_| RangeTable::of(blocks, |_| UNSUPPORTED)).collect(),
+            powers: ground.kinds.all().map(|_| RangeTable::of(blocks, |_| None)).collect(),
             cuts: common_cuts(ground),
             solutions: HashMap::new(),
         };
@@ -165,17 +164,17 @@ impl Team {
     /// can't run it.
     #[inline]
     pub(crate) fn time(&self, senders: Senders, start: usize, end: usize) -> u64 {
-        self.times[senders.index()][place(start, end)]
+        *self.times[senders.index()].at(start, end)
     }
 
     /// Energy and power of that stage; `None` if the power of one of its processors is not known.
     pub(crate) fn power(&self, senders: Senders, start: usize, end: usize) -> Option<StagePower> {
-        self.powers[senders.index()][place(start, end)]
+        *self.powers[senders.index()].at(start, end)
     }
 
     /// Multiplies all times.
     pub(crate) fn scale(&mut self, factor: f64) {
-        for time in self.times.iter_mut().flatten().filter(|time| **time < UNSUPPORTED) {
+        for time in self.times.iter_mut().flat_map(RangeTable::values_mut).filter(|time| **time < UNSUPPORTED) {
             *time = (*time as f64 * factor.max(0.0)).round() as u64;
         }
     }
@@ -252,9 +251,9 @@ impl Team {
             .collect();
         for (senders, entry) in entries {
             let hand_over = replica.hand_over(&entry, ground.graph, ground.table);
-            let place = place(blocks.start, blocks.end);
-            self.times[senders.index()][place] = (hand_over + execution.makespan()).0;
-            self.powers[senders.index()][place] = drawn(&replica, &execution, hand_over, ground);
+            let drawn = drawn(&replica, &execution, hand_over, ground);
+            self.times[senders.index()].set(blocks, (hand_over + execution.makespan()).0);
+            self.powers[senders.index()].set(blocks, drawn);
         }
     }
 
