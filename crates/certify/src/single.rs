@@ -10,6 +10,8 @@ use millstream_partition::Chain;
 use crate::stage_rates::StageRates;
 use crate::{CertifyError, ReachedState, SingleProcessorProof};
 
+/// More clusters and accelerators have too many sets of them.
+const MOST_UNITS: usize = 16;
 /// How far sums of rates may be from halves of nanoseconds that they stand for.
 const HALVES: f64 = 1e-6;
 
@@ -32,6 +34,12 @@ pub fn check_single_processors(
     };
     if proof.blocks != rates.blocks {
         return wrong(format!("the network has {} blocks, not {}", rates.blocks, proof.blocks));
+    }
+    if rates.units.len() > MOST_UNITS {
+        return wrong(format!(
+            "the board has {} clusters and accelerators, {MOST_UNITS} can be checked",
+            rates.units.len()
+        ));
     }
     let reached = Reached::new(&rates, Nanoseconds(proof.period_nanoseconds));
     if let Some(used) = reached.end() {

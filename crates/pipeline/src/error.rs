@@ -42,6 +42,17 @@ pub enum PipelineError {
         /// What can be reached, the other constraints being met if that is possible.
         least_watts: f64,
     },
+    /// Links differ so much that too much depends on who sends to whom.
+    #[error(
+        "the board's links tell {kinds} clusters apart by what they take to send, and a search can go through {most} at the most; \
+         give links that hardly differ the same numbers"
+    )]
+    Links {
+        /// Clusters that differ from all others.
+        kinds: usize,
+        /// What a search can tell apart.
+        most: usize,
+    },
     /// No pipeline that was found fits into the board's memory.
     #[error(
         "no pipeline fits into the board's memory of {most_bytes} bytes: weights and values of the smallest take {least_bytes} bytes"

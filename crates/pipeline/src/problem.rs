@@ -59,7 +59,8 @@ impl Problem {
     /// there.
     ///
     /// # Errors
-    /// [`PipelineError::MissingProcessor`] if the table lacks a processor class of the board,
+    /// [`PipelineError::MissingProcessor`] if the table lacks a processor class of the board, [`PipelineError::Links`] if its links are too
+    /// different from each other,
     /// [`PipelineError::Unsupported`] if no processor runs some operator.
     pub fn new(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> Result<Self, PipelineError> {
         let mut clusters = Vec::new();
@@ -85,6 +86,9 @@ impl Problem {
         let first_classes: Vec<(ProcessorIndex, usize)> =
             clusters.iter().map(|own| (processors[own.offset], own.count)).collect();
         let kinds = SenderKinds::new(table, &first_classes);
+        if kinds.count() > SenderKinds::MOST {
+            return Err(PipelineError::Links { kinds: kinds.count(), most: SenderKinds::MOST });
+        }
         let times = StageTimes::new((graph, chain, table), &processors, &kinds, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         let powers = processors.iter().map(|&processor| ClassPower::of(table, processor)).collect();

@@ -6,6 +6,8 @@ use crate::period::{StageRates, shortest_period};
 use crate::senders::Senders;
 use crate::{PipelineError, Problem};
 
+/// Sets of more clusters than this are not worth writing down.
+const MOST_CLUSTERS: usize = 16;
 /// More states times ranges of blocks than this are not worth writing down.
 const MOST_STEPS: usize = 10_000_000;
 
@@ -40,6 +42,9 @@ impl SingleProcessorReach {
     pub fn of(problem: &Problem) -> Result<Option<Self>, PipelineError> {
         let problem = &problem.clone().without_teams();
         let about = shortest_period(problem)?.period.0;
+        if problem.clusters() > MOST_CLUSTERS {
+            return Ok(None);
+        }
         let lasts = if problem.has_any_link { 1 << problem.clusters() } else { 1 };
         let blocks = problem.blocks();
         if problem.counts.len().saturating_mul(lasts).saturating_mul(blocks * blocks) > MOST_STEPS {

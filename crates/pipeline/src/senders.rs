@@ -37,6 +37,14 @@ struct Member {
 }
 
 impl SenderKinds {
+    /// More kinds than this make more sets of them than a search can go through.
+    pub(crate) const MOST: usize = 10;
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.members.len()
+    }
+
     /// Tells clusters apart that reach some other over different links. `clusters` are their first classes, with their numbers of cores.
     pub(crate) fn new(table: &CostTable, clusters: &[(ProcessorIndex, usize)]) -> Self {
         // What a cluster of one core hands over to itself does not matter: it is in one stage only.

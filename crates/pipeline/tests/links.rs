@@ -105,3 +105,14 @@ fn a_link_to_an_accelerator_stands_for_its_upload() {
     table.set_link(from, to, LinkCost { hand_over: hand_over(30.0), occupied_seconds_per_byte: 0.0 });
     assert_eq!(period(&table), 2 * 99 + 30 + 7);
 }
+
+/// Eleven clusters that all take something else to reach another one are more than a search can tell apart.
+#[test]
+fn too_many_different_links_are_refused() {
+    let mut case = case(vec![1; 11]);
+    let pairs = (0..11).flat_map(|from| (0..11).map(move |to| (from, to)));
+    case.links = pairs.map(|(from, to)| (from != to).then_some((1e-7 * (from * 11 + to) as f64, 0.0))).collect();
+    let (graph, board, table) = case.build();
+    let error = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap_err().to_string();
+    assert!(error.contains("the board's links tell 11 clusters apart"), "{error}");
+}
