@@ -74,7 +74,8 @@ pub struct Link {
     pub bytes_per_second: f64,
     /// Once per value.
     pub latency_seconds: f64,
-    /// The processor that a transfer occupies; missing if it goes on beside computation.
+    /// The processor that a transfer within a stage occupies; missing if it goes on beside computation. Between stages, the receiving stage
+    /// waits for its inputs in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockedEnd>,
 }

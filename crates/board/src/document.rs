@@ -137,6 +137,11 @@ impl TryFrom<BoardDocument> for Board {
                     return invalid(field(name), detail);
                 }
             }
+            let is_same = |other: &Link| (&other.from, &other.to) == (&link.from, &link.to);
+            if document.links[..index].iter().any(is_same) {
+                let detail = format!("is a second link from '{}' to '{}'; one is enough", link.from, link.to);
+                return invalid(field("to"), detail);
+            }
             if !is_positive(link.bytes_per_second) {
                 return invalid(field("bytes_per_second"), "must be a positive number".into());
             }
@@ -147,6 +152,10 @@ impl TryFrom<BoardDocument> for Board {
         if document.memory.is_some_and(|memory| !is_positive(memory.bytes_per_second)) {
             return invalid("memory.bytes_per_second".into(), "must be a positive number".into());
         }
+        if let Some(memory) = document.memory.filter(|memory| memory.bytes_per_second < LEAST_MEMORY_RATE) {
+            let detail = format!("is {}, must be at least a megabyte a second", memory.bytes_per_second);
+            return invalid("memory.bytes_per_second".into(), detail);
+        }
         if document.memory.is_some_and(|memory| memory.bytes == Some(0)) {
             return invalid("memory.bytes".into(), "is 0, must be positive".into());
         }
@@ -156,6 +165,9 @@ impl TryFrom<BoardDocument> for Board {
         Ok(Self { name, clusters, accelerators, links, memory })
     }
 }
+
+/// No memory is slower than this, in bytes a second.
+const LEAST_MEMORY_RATE: f64 = 1e6;
 
 /// Adds a label to those that are taken.
 fn check_label<'a>(label: &'a String, labels: &mut HashSet<&'a String>) -> Result<(), String> {

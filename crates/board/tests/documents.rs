@@ -75,6 +75,11 @@ fn links_memory_and_accelerators_are_checked_as_well() {
     assert!(message.contains("links[0].to: is 'G', which is neither a cluster nor an accelerator"), "{message}");
     let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
     assert!(with(own).contains("links[0].bytes_per_second: must be a positive number"), "{}", with(own));
+    let twice = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1.0},
+        {"from": "B", "to": "B", "latency_seconds": 1.0, "bytes_per_second": 1.0}]"#;
+    assert!(with(twice).contains("links[1].to: is a second link from 'B' to 'B'"), "{}", with(twice));
+    let message = with(r#""memory": {"bytes_per_second": 100}"#);
+    assert!(message.contains("memory.bytes_per_second: is 100, must be at least a megabyte a second"), "{message}");
     let message = with(r#""memory": {"bytes_per_second": 1e9, "bytes": 0}"#);
     assert!(message.contains("memory.bytes: is 0, must be positive"), "{message}");
     let message = with(r#""memory": {"bytes_per_second": 0}"#);

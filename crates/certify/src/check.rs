@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
 use millstream_board::Board;
-use millstream_cost::CostTable;
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_schedule::ScheduleDocument;
@@ -28,10 +28,10 @@ pub fn check(
 
     let own = schedule.resolve(graph, &certificate.model.digest, board)?;
     let evaluated = own.evaluate(graph, table)?.period.0;
-    number("the schedule's period [ns]", certificate.evaluated_period_nanoseconds as f64, evaluated as f64)?;
+    nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated)?;
 
     check_throughput(&certificate.throughput, graph, board, table)?;
-    let bound = certificate.throughput.period_nanoseconds as f64 * 1e-9;
+    let bound = Nanoseconds(certificate.throughput.period_nanoseconds).seconds();
     number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
     let promised = schedule.predicted.lower_bound_period_seconds;
     number("the schedule's lower bound [s]", bound, promised)?;
@@ -52,10 +52,17 @@ fn same<T: PartialEq + Debug>(what: &'static str, certified: &T, own: &T) -> Res
     Err(CertifyError::OtherSchedule { what, certified: format!("{certified:?}"), own: format!("{own:?}") })
 }
 
-/// Equal but for the last digits of printing.
-pub(crate) fn number(what: &'static str, certified: f64, found: f64) -> Result<(), CertifyError> {
-    match (certified - found).abs() <= 1e-12 * found.abs() {
+/// Equal to the last digit: files keep all of them.
+fn number(what: &'static str, certified: f64, found: f64) -> Result<(), CertifyError> {
+    match certified.total_cmp(&found).is_eq() {
         true => Ok(()),
         false => Err(CertifyError::Number { what, certified, found }),
+    }
+}
+
+pub(crate) fn nanoseconds(what: &'static str, certified: u64, found: u64) -> Result<(), CertifyError> {
+    match certified == found {
+        true => Ok(()),
+        false => Err(CertifyError::Number { what, certified: certified as f64, found: found as f64 }),
     }
 }

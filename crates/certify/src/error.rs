@@ -20,7 +20,7 @@ pub enum CertifyError {
         own: String,
     },
     /// A number is not what comes out when it is worked out again.
-    #[error("{what} is {certified} in the certificate; by these costs it is {found}")]
+    #[error("{what} is {certified} in the certificate; by this board and these costs it is {found}")]
     Number {
         /// Which number.
         what: &'static str,

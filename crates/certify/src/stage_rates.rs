@@ -7,6 +7,9 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_partition::Chain;
 
+/// A stage that takes so many nanoseconds, a century and more, never ends.
+const NEVER: u64 = u64::MAX / 4;
+
 /// A cluster, or an accelerator as a cluster of one core.
 pub(crate) struct Unit {
     pub(crate) cores: usize,
@@ -98,7 +101,8 @@ impl<'a> StageRates<'a> {
             _ => self.longest(unit, senders, |from, bytes| self.table.hand_over(from, processor, bytes), start, end),
         };
         let given_back = access.map_or(Nanoseconds::ZERO, |access| access.download(self.sent[end][start]));
-        Some((sums[end].0 - sums[start].0 + (taken_over + given_back).0).max(1))
+        let work = sums[end].0 - sums[start].0;
+        Some(work.saturating_add((taken_over + given_back).0).max(1)).filter(|time| *time < NEVER)
     }
 
     /// What is brought to a unit: what is given from outside is there already, but for memories of their own.
@@ -130,7 +134,7 @@ fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, processor: Processo
         let (sum, gaps) = sums[sums.len() - 1];
         let times: Option<u64> = own.iter().map(|id| table.time(processor, id.index()).map(|time| time.0)).sum();
         sums.push(match times {
-            Some(time) => (sum + time, gaps),
+            Some(time) => (u64::saturating_add(sum, time), gaps),
             None => (sum, gaps + 1),
         });
     }

@@ -4,7 +4,7 @@ use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PartCost};
 use millstream_graph::Graph;
 
-use crate::check::number;
+use crate::check::nanoseconds;
 use crate::{CertifyError, ThroughputProof};
 
 const BILLION: u128 = 1_000_000_000;
@@ -47,10 +47,14 @@ pub fn check_throughput(
         worth += prices.min().unwrap_or(0);
     }
     // Parts of an operator are rounded to nanoseconds, half of one at most for all of them, on cores that are worth 1 together.
-    let divided = channels.iter().filter(|own| !own.is_empty()).count().div_ceil(2) as u64;
-    let by_work = ((worth / (BILLION * product)) as u64).saturating_sub(divided);
+    // Where memory limits them, each may lose a byte as well.
+    let divided = channels.iter().filter(|own| !own.is_empty()).count();
+    let byte_nanoseconds = rate.map_or(0.0, |rate| 1e9 / rate);
+    let lost_bytes = (divided * table.classes().len()) as f64 * byte_nanoseconds;
+    let rounding = divided.div_ceil(2) as u64 + lost_bytes.ceil() as u64;
+    let by_work = ((worth / (BILLION * product)) as u64).saturating_sub(rounding);
     let bound = by_work.max(rate.map_or(0, |rate| memory_nanoseconds(graph, table, rate)));
-    number("the bound on all schedules [ns]", proof.period_nanoseconds as f64, bound as f64)
+    nanoseconds("the bound on all schedules [ns]", proof.period_nanoseconds, bound)
 }
 
 /// Label, number of cores and worth of each cluster and accelerator of the board.

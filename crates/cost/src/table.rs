@@ -62,7 +62,7 @@ impl HandOver {
     fn time(&self, bytes: u64) -> Nanoseconds {
         match bytes {
             0 => Nanoseconds::ZERO,
-            _ => Nanoseconds::from_seconds(self.seconds + self.seconds_per_byte * bytes as f64),
+            _ => within_a_day(self.seconds + self.seconds_per_byte * bytes as f64),
         }
     }
 }
@@ -74,6 +74,11 @@ pub struct LinkCost {
     pub hand_over: HandOver,
     /// For how long a byte occupies the link, which then carries nothing else; 0 where others can use the way at the same time.
     pub occupied_seconds_per_byte: f64,
+}
+
+/// A time of moving something, of which a day is the most: nobody waits longer, and sums of days are numbers.
+fn within_a_day(seconds: f64) -> Nanoseconds {
+    Nanoseconds::from_seconds(seconds.min(86_400.0))
 }
 
 /// What it takes to move values into and out of the memory of a processor that has its own.
@@ -246,7 +251,7 @@ impl CostTable {
     /// Time until a value made on a processor of class `from` is there on another processor, of class `to`. Both may be of the
     /// same class.
     pub fn transfer(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
-        Nanoseconds::from_seconds(self.transfers[from.0 * self.classes.len() + to.0].seconds(bytes))
+        within_a_day(self.transfers[from.0 * self.classes.len() + to.0].seconds(bytes))
     }
 
     /// Which end a transfer occupies.
@@ -321,13 +326,13 @@ impl CostTable {
             return Nanoseconds::ZERO;
         }
         let seconds_per_byte = own.seconds_per_byte + way.seconds_per_byte;
-        Nanoseconds::from_seconds(own.seconds + way.seconds + seconds_per_byte * bytes as f64)
+        within_a_day(own.seconds + way.seconds + seconds_per_byte * bytes as f64)
     }
 
     /// For how long the link from `from` to `to` carries nothing but these bytes.
     pub fn link_time(&self, from: ProcessorIndex, to: ProcessorIndex, bytes: u64) -> Nanoseconds {
         let occupied = self.link(from, to).map_or(0.0, |link| link.occupied_seconds_per_byte);
-        Nanoseconds::from_seconds(occupied * bytes as f64)
+        within_a_day(occupied * bytes as f64)
     }
 
     /// What a hand-over costs the receiver, whoever sends.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use millstream_board::Board;
 use millstream_cost::{Clocks, CostTable, clock_combinations};
 use millstream_machine::{clock_limit, clock_limit_file};
-use millstream_pipeline::{ClockedPlan, Plan, Problem, choose, clocked_front};
+use millstream_pipeline::{ClockedPlan, PipelineError, Plan, Problem, choose, clocked_front};
 
 use crate::plans::ENERGY_TOLERANCE;
 use crate::shared_memory::SharedMemory;
@@ -26,8 +26,7 @@ pub fn choose_clocks(
 ) -> Result<(Clocks, Vec<ClockedPlan>), Error> {
     let combinations = clock_combinations(board, MOST_POINTS);
     let ground = (&**network.graph(), network.chain(), board, table);
-    let front = clocked_front(ground, &combinations, &aim.limits(), ENERGY_TOLERANCE)?;
-    let mut front = front;
+    let mut front = clocked_front(ground, &combinations, &aim.limits(), ENERGY_TOLERANCE)?;
     let best = best_with_memory(network, board, table, aim, &mut front)?;
     let clocks = front.get(best).map(|own| own.clocks.clone()).unwrap_or_default();
     Ok((clocks, front))
@@ -54,9 +53,10 @@ fn best_with_memory(
         let allowed: Vec<usize> = allowed.collect();
         let plans: Vec<&Plan> = allowed.iter().map(|&place| &front[place].plan).collect();
         let Some(&best) = choose(&plans, aim.objective).and_then(|index| allowed.get(index)) else {
-            let plans: Vec<Plan> = front.iter().map(|own| own.plan.clone()).collect();
+            let known = (0..front.len()).filter(|place| simulated.contains(place));
+            let plans: Vec<Plan> = known.map(|place| front[place].plan.clone()).collect();
             limits.among(&plans)?;
-            return Ok(0);
+            return Err(PipelineError::Infeasible.into());
         };
         let ClockedPlan { clocks, plan } = &mut front[best];
         let table = table.at_clocks(board, clocks);

@@ -26,7 +26,7 @@ pub struct Plans {
     /// What no schedule on the board goes below under these costs.
     pub bound: ThroughputBound,
     /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact where
-    /// processors do not compete for memory, and not above it where they do. `None` if some stage needs several.
+    /// memory limits nothing, and not above it where it does. `None` if some stage needs several.
     pub best_on_single_processors: Option<Nanoseconds>,
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
@@ -83,7 +83,8 @@ impl Plans {
         let mut problem = Problem::with_teams(network.graph(), network.chain(), board, &searched, &teams_of(board))?;
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let bound = ThroughputBound::of(network.graph(), board, table);
-        let best_on_single_processors = best_period(&problem.clone().without_teams()).ok().map(|plan| plan.period);
+        let best_on_single_processors =
+            best_period(&problem.clone().without_teams().without_memory_limit()).ok().map(|plan| plan.period);
 
         let mut plans = match aim.wants_energy {
             // Later on, what was tried may show that nothing keeps to the constraints.
@@ -190,7 +191,12 @@ impl Plans {
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),
         };
-        let document = document(&schedule, predicted, "exact", objective, network, board);
+        let document = document(&schedule, predicted, algorithm(self.competes_for_memory), objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
+}
+
+/// What found a schedule: an exact search, of whose results simulations show which is best where processors compete for memory.
+pub(crate) fn algorithm(competes_for_memory: bool) -> &'static str {
+    if competes_for_memory { "exact-then-simulated" } else { "exact" }
 }

@@ -12,6 +12,7 @@ use millstream_sim::{Conditions, Simulation, SteadyState, Stream, simulate_strea
 
 use crate::document::document;
 use crate::planning::{PlanOn, measured_costs};
+use crate::plans::algorithm;
 use crate::shared_memory::SharedMemory;
 use crate::simulating::rounds_hertz;
 use crate::{Control, Error, Machine, Network};
@@ -188,12 +189,13 @@ impl Ground<'_> {
         let (schedule, table, board) = (&sharing.schedules[index], &self.tables[index], self.board);
         let lower_bound = ThroughputBound::of(network.graph(), board, table).period.seconds();
         let alone = SteadyState::of(schedule, network.graph(), table, board.memory_bytes_per_second())?;
+        let algorithm = algorithm(board.memory_bytes_per_second().is_some());
         let mut predicted = Prediction::new(&alone.evaluation, lower_bound).with_energy(alone.energy);
         if let Some(together) = together.filter(|_| !sharing.takes_turns) {
             predicted.period_seconds = together.periods_seconds[index];
             predicted.latency_seconds = together.latencies[index].as_secs_f64();
         }
-        Ok(document(schedule, predicted, "exact", Objective::Throughput, network, board))
+        Ok(document(schedule, predicted, algorithm, Objective::Throughput, network, board))
     }
 }
 

@@ -24,41 +24,72 @@ impl Constraints {
     /// The plans that keep to them.
     ///
     /// # Errors
-    /// [`PipelineError::Constraint`] if none does, with the constraint that is furthest from what can be reached.
+    /// [`PipelineError::Constraint`] or [`PipelineError::Power`] if none does: with the constraint that is furthest from what is reached
+    /// without any other, or, if each is met by some plan, furthest from what is reached where all others are kept.
     pub fn among(&self, plans: &[Plan]) -> Result<Vec<Plan>, PipelineError> {
         let allowed: Vec<Plan> = plans.iter().filter(|plan| self.allow(plan)).cloned().collect();
         if !allowed.is_empty() || plans.is_empty() {
             return Ok(allowed);
         }
-        // How far the nearest plan is from a constraint, among those that keep to the others if there are any.
-        let miss = |most: Option<f64>, own: fn(&Plan) -> f64, others: Self| {
-            let most = most?;
-            let least = |plans: &mut dyn Iterator<Item = &Plan>| plans.map(own).min_by(f64::total_cmp);
-            let kept = least(&mut plans.iter().filter(|plan| others.allow(plan)));
-            let least = kept.or_else(|| least(&mut plans.iter()))?;
-            (least > most).then_some((least / most.max(1e-12), least))
-        };
         let seconds = |most: Option<Nanoseconds>| most.map(Nanoseconds::seconds);
-        let latency =
-            miss(seconds(self.max_latency), |plan| plan.latency.seconds(), Self { max_latency: None, ..*self });
-        let period = miss(seconds(self.max_period), |plan| plan.period.seconds(), Self { max_period: None, ..*self });
-        let power =
-            miss(self.max_watts, |plan| plan.watts().unwrap_or(f64::INFINITY), Self { max_watts: None, ..*self });
-        let error = |what, most: Option<Nanoseconds>, least: f64| PipelineError::Constraint {
+        let latency = Miss::of(
+            (seconds(self.max_latency), |plan| plan.latency.seconds()),
+            plans,
+            &Self { max_latency: None, ..*self },
+        );
+        let period = Miss::of(
+            (seconds(self.max_period), |plan| plan.period.seconds()),
+            plans,
+            &Self { max_period: None, ..*self },
+        );
+        let power = Miss::of(
+            (self.max_watts, |plan| plan.watts().unwrap_or(f64::INFINITY)),
+            plans,
+            &Self { max_watts: None, ..*self },
+        );
+        let error = |what, most: Option<Nanoseconds>, miss: &Miss| PipelineError::Constraint {
             what,
             most: most.unwrap_or_default(),
-            least: Nanoseconds::from_seconds(least),
+            least: Nanoseconds::from_seconds(miss.least),
+            with_others: !miss.is_alone,
         };
         let misses = [
-            latency.map(|(excess, least)| (excess, error("latency", self.max_latency, least))),
-            period.map(|(excess, least)| (excess, error("period", self.max_period, least))),
-            power.map(|(excess, least)| {
+            latency.map(|miss| (error("latency", self.max_latency, &miss), miss)),
+            period.map(|miss| (error("period", self.max_period, &miss), miss)),
+            power.map(|miss| {
                 let most_watts = self.max_watts.unwrap_or_default();
-                (excess, PipelineError::Power { most_watts, least_watts: least })
+                let (least_watts, with_others) = (miss.least, !miss.is_alone);
+                (PipelineError::Power { most_watts, least_watts, with_others }, miss)
             }),
         ];
-        let worst = misses.into_iter().flatten().max_by(|one, other| one.0.total_cmp(&other.0));
-        Err(worst.map_or(PipelineError::Infeasible, |(_, error)| error))
+        let worst = misses
+            .into_iter()
+            .flatten()
+            .max_by(|(_, one), (_, other)| one.is_alone.cmp(&other.is_alone).then(one.excess.total_cmp(&other.excess)));
+        Err(worst.map_or(PipelineError::Infeasible, |(error, _)| error))
+    }
+}
+
+/// How far plans are from a constraint.
+struct Miss {
+    /// Whether none keeps it at all; if not, none does that keeps the others.
+    is_alone: bool,
+    /// The least that plans come to.
+    least: f64,
+    /// That in terms of what is allowed.
+    excess: f64,
+}
+
+impl Miss {
+    /// `None` if the constraint is not what stands in the way.
+    fn of((most, own): (Option<f64>, fn(&Plan) -> f64), plans: &[Plan], others: &Constraints) -> Option<Self> {
+        let most = most?;
+        let least = |plans: &mut dyn Iterator<Item = &Plan>| {
+            plans.map(own).min_by(f64::total_cmp).filter(|least| *least > most)
+        };
+        let alone = least(&mut plans.iter());
+        let least = alone.or_else(|| least(&mut plans.iter().filter(|plan| others.allow(plan))))?;
+        Some(Self { is_alone: alone.is_some(), least, excess: least / most.max(1e-12) })
     }
 }
 
@@ -88,7 +119,7 @@ mod tests {
         assert_eq!(constraints(None, Some(6_000_000)).among(&front).unwrap(), front[1..]);
         assert_eq!(constraints(None, None).among(&front).unwrap(), front);
         let error = |latency, period| constraints(latency, period).among(&front).unwrap_err().to_string();
-        let said = "no pipeline has a latency of 10.000 ms or less: the shortest that can be reached is 20.000 ms";
+        let said = "no pipeline has a latency of 10.000 ms or less: the shortest that was found is 20.000 ms";
         assert_eq!(error(Some(10_000_000), None), said);
         assert!(error(None, Some(1_000_000)).contains("period"));
         // Each can be met, but not both: with a period of 6 ms, the latency is at least 40 ms.
@@ -97,10 +128,15 @@ mod tests {
             "{}",
             error(Some(30_000_000), Some(6_000_000))
         );
+        let said = "within the other limits: the shortest that was found is";
+        assert!(error(Some(30_000_000), Some(6_000_000)).contains(said));
+        // What cannot be met at all stands before what cannot be met beside it.
+        let both = Constraints { max_watts: Some(0.9), ..constraints(Some(19_999_999), Some(5_000_000)) };
+        assert!(both.among(&front).unwrap_err().to_string().contains("no pipeline draws 0.90 W or less:"));
         // Both draw one watt.
         let power = |most| Constraints { max_watts: Some(most), ..Constraints::default() }.among(&front);
         assert_eq!(power(1.5).unwrap(), front);
-        let said = "no pipeline draws 0.50 W or less: the least that can be reached is 1.00 W";
+        let said = "no pipeline draws 0.50 W or less: the least that was found is 1.00 W";
         assert_eq!(power(0.5).unwrap_err().to_string(), said);
     }
 }

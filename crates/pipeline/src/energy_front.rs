@@ -10,9 +10,9 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 
 /// Plans among which there is, for every plan that keeps to the constraints, one that is at most `tolerance` worse than it, relatively,
 /// in each of period, latency and energy of a frame, from the lowest energy on. With a tolerance of 0, no plan that is left out is
-/// better in one of the three without being worse in another.
+/// better in one of the three without being worse in another. That is so unless the board's memory is too small for some of them.
 ///
-/// Dynamic programming over (blocks done, cores used) that keeps all undominated triples. A prefix is dropped as soon as the best that
+/// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped as soon as the best that
 /// can come of it is no better than a whole plan that is known.
 ///
 /// # Errors
@@ -23,8 +23,11 @@ pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64
     let mut plans = pareto_front(problem)?;
     plans.extend(beyond(problem, constraints, tolerance, &plans));
     let plans = problem.fitting(plans, pareto_front)?;
-    let plans = if *constraints == Constraints::default() { plans } else { constraints.among(&plans)? };
-    Ok(Plan::undominated_with_energy(plans))
+    match constraints.among(&plans) {
+        Ok(plans) => Ok(Plan::undominated_with_energy(plans)),
+        // What was dropped on the way tells what could be reached.
+        Err(_) => constraints.among(&energy_front(problem, &Constraints::default(), tolerance)?),
+    }
 }
 
 /// What [`energy_front`] finds that is better than some plans in something. Of many plans some are enough to compare with: the others
@@ -65,7 +68,8 @@ pub fn clocked_front(
         let mut known: Vec<Plan> = found.iter().map(|own| own.plan.clone()).collect();
         let fast = pareto_front(&problem)?;
         known.extend_from_slice(&fast);
-        let own = fast.into_iter().chain(beyond(&problem, constraints, tolerance, &known));
+        let own = problem.fitting(beyond(&problem, constraints, tolerance, &known), |_| Ok(Vec::new()));
+        let own = fast.into_iter().chain(own.unwrap_or_default());
         found.extend(own.map(|plan| ClockedPlan { clocks: clocks.clone(), plan }));
         keep_undominated_with_energy(&mut found, |own| &own.plan);
     }

@@ -25,22 +25,26 @@ pub enum PipelineError {
     )]
     Infeasible,
     /// No pipeline keeps to a constraint.
-    #[error("no pipeline has a {what} of {most} or less: the shortest that can be reached is {least}")]
+    #[error("no pipeline has a {what} of {most} or less{}: the shortest that was found is {least}", beside(*with_others))]
     Constraint {
         /// `latency` or `period`.
         what: &'static str,
         /// What was asked for.
         most: Nanoseconds,
-        /// What can be reached, the other constraints being met if that is possible.
+        /// What was found.
         least: Nanoseconds,
+        /// Whether that is with the other constraints met: each of them can be met alone.
+        with_others: bool,
     },
     /// No pipeline draws so little.
-    #[error("no pipeline draws {most_watts:.2} W or less: the least that can be reached is {least_watts:.2} W")]
+    #[error("no pipeline draws {most_watts:.2} W or less{}: the least that was found is {least_watts:.2} W", beside(*with_others))]
     Power {
         /// What was asked for.
         most_watts: f64,
-        /// What can be reached, the other constraints being met if that is possible.
+        /// What was found.
         least_watts: f64,
+        /// Whether that is with the other constraints met: each of them can be met alone.
+        with_others: bool,
     },
     /// Links differ so much that too much depends on who sends to whom.
     #[error(
@@ -92,4 +96,8 @@ pub enum PipelineError {
     /// Operators could not be mapped on several processors.
     #[error("mapping operators on several processors: {0}")]
     Mapping(#[from] MappingError),
+}
+
+fn beside(with_others: bool) -> &'static str {
+    if with_others { " within the other limits" } else { "" }
 }

@@ -9,7 +9,7 @@ use crate::{PipelineError, Plan, Problem};
 /// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used); starting
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point.
 ///
-/// Where some of these do not fit into the board's memory, they are left out, and plans of the front of pipelines without replicas take
+/// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores and without replicas takes
 /// their place: the front is then one of those that were found, not of all.
 ///
 /// # Errors
@@ -25,6 +25,7 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let mut search = FrontSearch::new(problem);
     let mut bounded = options.bounded();
     let mut front: Vec<Plan> = Vec::new();
+    let mut bound = u64::MAX;
     while let Some(plan) = search.lowest_latency(&bounded) {
         // No period is shorter than nothing, which networks of operators without any known work take.
         let shorter = plan.period.0.checked_sub(1);
@@ -33,10 +34,12 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
             front.pop();
         }
         front.push(plan);
-        match shorter {
+        // Without a shorter bound the same plan would come again and again.
+        match shorter.filter(|period| *period < bound) {
             Some(period) => bounded.tighten(period),
             None => break,
         }
+        bound = shorter.unwrap_or_default();
     }
     if front.is_empty() { Err(PipelineError::Infeasible) } else { Ok(front) }
 }

@@ -15,7 +15,7 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 /// replicas for given numbers of cores are found cluster by cluster, which keeps the number of stage choices small. Where links make a
 /// difference, prefixes are told apart by what their last stage is to the next one.
 ///
-/// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place.
+/// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place, and there may be better ones.
 ///
 /// # Errors
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the

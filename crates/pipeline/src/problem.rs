@@ -161,8 +161,15 @@ impl Problem {
         }
     }
 
-    /// Of what a search found, what fits into the memory that all share. If something did not, what the search finds without replicas is
-    /// there as well: it needs the least memory.
+    /// The same as if the memory that all share had room for anything.
+    #[must_use]
+    pub fn without_memory_limit(mut self) -> Self {
+        self.capacity = None;
+        self
+    }
+
+    /// Of what a search found, what fits into the memory that all share. If something did not, the search goes on with fewer cores and without
+    /// replicas, and the network on each single processor is there as well. This finds what fits, not always the best of it.
     ///
     /// # Errors
     /// [`PipelineError::Memory`] if nothing fits.
@@ -176,10 +183,15 @@ impl Problem {
             return Ok(found);
         };
         let mut plans = found;
-        if self.has_replicas {
-            let unlimited = Self { capacity: None, ..self.clone().without_replicas() };
-            plans.extend(search(&unlimited).unwrap_or_default());
+        let unlimited = self.clone().without_memory_limit().without_teams();
+        for size in 1..self.counts.len() {
+            let within = unlimited.within(size);
+            plans.extend(search(&within.clone().without_replicas()).unwrap_or_default());
+            plans.extend(search(&within).unwrap_or_default());
         }
+        let whole = |class: &usize| self.time(*class, Senders::NETWORK, 0, self.blocks()) < UNSUPPORTED;
+        let alone = (0..self.classes.len()).filter(whole);
+        plans.extend(alone.map(|class| self.plan(vec![(0..self.blocks(), vec![class])])));
         let fitting: Vec<Plan> = plans.iter().filter(|plan| capacity.has_room_for(plan)).cloned().collect();
         if fitting.is_empty() { Err(capacity.exceeded_by(&plans)) } else { Ok(fitting) }
     }

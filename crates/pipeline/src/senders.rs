@@ -38,7 +38,7 @@ struct Member {
 
 impl SenderKinds {
     /// More kinds than this make more sets of them than a search can go through.
-    pub(crate) const MOST: usize = 10;
+    pub(crate) const MOST: usize = 6;
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {

@@ -167,7 +167,7 @@ fn best_within(tenant: &Tenant<'_>, size: usize) -> Result<Option<Plan>, Pipelin
         Some(deadline) => pareto_front(&problem).map(|front| last_within(&front, deadline).cloned()),
     };
     match found {
-        Err(PipelineError::Infeasible) => Ok(None),
+        Err(PipelineError::Infeasible | PipelineError::Memory { .. }) => Ok(None),
         other => other,
     }
 }

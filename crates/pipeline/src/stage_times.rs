@@ -130,7 +130,7 @@ impl Ground<'_> {
                     self.longest(entry, |from| self.table.hand_over(from, processor, bytes))
                 }
             };
-            (work + hand_over.0).max(1)
+            work.saturating_add(hand_over.0).clamp(1, UNSUPPORTED)
         })
     }
 

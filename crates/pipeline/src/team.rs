@@ -252,7 +252,8 @@ impl Team {
         for (senders, entry) in entries {
             let hand_over = replica.hand_over(&entry, ground.graph, ground.table);
             let drawn = drawn(&replica, &execution, hand_over, ground);
-            self.times[senders.index()].set(blocks, (hand_over + execution.makespan()).0);
+            let time = (hand_over + execution.makespan()).0.min(UNSUPPORTED);
+            self.times[senders.index()].set(blocks, time);
             self.powers[senders.index()].set(blocks, drawn);
         }
     }

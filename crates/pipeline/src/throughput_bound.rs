@@ -56,9 +56,12 @@ impl ThroughputBound {
             operators: work.iter().map(|own| own.iter().map(seconds).collect()).collect(),
         };
         let shares = shares(&demands.best_weights(), &units);
-        // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together.
+        // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together, and what each moves is rounded
+        // down to a byte.
         let divided = divisions.iter().filter(|division| !division.is_empty()).count();
-        let by_work = exact_bound(&work, &units, &shares).saturating_sub(divided.div_ceil(2) as u64);
+        let parts = divided * table.processors().len();
+        let bytes = (parts as f64 * rate.map_or(0.0, |rate| 1e9 / rate)).ceil() as u64;
+        let by_work = exact_bound(&work, &units, &shares).saturating_sub(divided.div_ceil(2) as u64 + bytes);
         let by_memory = (moving_seconds * (1.0 - 1e-9) * 1e9) as u64;
         let labels = units.into_iter().map(|(label, _)| label);
         Self { period: Nanoseconds(by_work.max(by_memory)), shares: labels.zip(shares).collect() }

@@ -4,9 +4,9 @@
 
 mod random_cases;
 
-use millstream_cost::{HandOver, LinkCost, MemoryAccess, Nanoseconds};
+use millstream_cost::{HandOver, LinkCost, MemoryAccess, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_partition::Chain;
-use millstream_pipeline::{Plan, Problem, best_period, pareto_front};
+use millstream_pipeline::{Constraints, Nanojoules, Plan, Problem, best_period, energy_front, pareto_front};
 use random_cases::{Case, plans};
 
 /// The plan with the shortest period, which no other of all plans beats, and which evaluation agrees with.
@@ -19,7 +19,35 @@ fn best(case: &Case) -> Plan {
     assert_eq!(Some(best.period), periods.min());
     assert_eq!(pareto_front(&problem).unwrap().last().unwrap().period, best.period);
     assert_eq!(problem.schedule(&best).evaluate(&graph, &table).unwrap().period, best.period);
+    check_energy(case);
     best
+}
+
+/// With power, the front with energy has for every plan one that is as good, as evaluation says.
+fn check_energy(case: &Case) {
+    let (graph, board, mut table) = case.build();
+    for processor in table.processors() {
+        let active_watts = 1.0 + 0.7 * processor.index() as f64;
+        table.set_power(processor, ProcessorPower { active_watts, idle_watts: 0.3, origin: PowerOrigin::BoardFile });
+    }
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    let numbers = |plan: &Plan| {
+        let schedule = problem.schedule(plan);
+        let evaluation = schedule.evaluate(&graph, &table).ok()?;
+        let joules = schedule.energy(&graph, &table).unwrap().unwrap().joules_per_frame;
+        Some((evaluation.period, evaluation.latency, Nanojoules::from_joules(joules)))
+    };
+    let front = energy_front(&problem, &Constraints::default(), 0.0).unwrap();
+    for plan in &front {
+        let (period, latency, energy) = numbers(plan).unwrap();
+        assert_eq!((period, latency), (plan.period, plan.latency));
+        assert!(energy.0.abs_diff(plan.energy.unwrap().0) <= 1, "{energy} {plan:?}");
+    }
+    for (period, latency, energy) in plans(&problem, &board).iter().filter_map(numbers) {
+        let covers =
+            |plan: &Plan| plan.period <= period && plan.latency <= latency && plan.energy.unwrap().0 <= energy.0 + 1;
+        assert!(front.iter().any(covers), "{period} {latency} {energy}");
+    }
 }
 
 /// Four operators that each take 100 ns, on clusters of so many cores, with values of 40 bytes between them.

@@ -2,7 +2,8 @@
 
 use millstream_cost::Nanoseconds;
 
-/// What taking over a frame occupies of a link.
+/// What taking over a frame occupies of a link. Only the replicas of one stage share it: what other stages, or other networks, send over
+/// the same link does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkUse {
     /// The cluster or accelerator that the link leads to. Replicas there get their frames one after the other.

@@ -18,8 +18,9 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
         return output::json(&certificate);
     }
     let bound = Nanoseconds(certificate.throughput.period_nanoseconds);
+    let clocks = if certificate.clocks.is_empty() { "" } else { " at these clocks" };
     output::line(format!(
-        "The certificate holds: no schedule of {} on {} by these costs has a period below {} ms.",
+        "The certificate holds: no schedule of {} on {} by these costs{clocks} has a period below {} ms.",
         certificate.model.name,
         certificate.board.name,
         milliseconds(bound.seconds())
@@ -30,12 +31,16 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
         milliseconds(certificate.predicted_period_seconds),
         percent(certificate.gap)
     ));
-    if let Some(proof) = &certificate.single_processors {
-        let shortest = milliseconds(Nanoseconds(proof.period_nanoseconds).seconds());
-        let states = proof.reached.len();
-        output::line(format!(
-            "Contiguous stages on one processor each, or replicas of it, take {shortest} ms at least: checked over {states} states."
-        ));
-    }
+    output::line(match &certificate.single_processors {
+        Some(proof) => {
+            let shortest = milliseconds(Nanoseconds(proof.period_nanoseconds).seconds());
+            let memory = machine.board().memory_bytes_per_second().map_or("", |_| ", even if nobody waits for memory");
+            let states = proof.reached.len();
+            format!(
+                "Contiguous stages on one processor each, or replicas of it, take {shortest} ms at least{memory}: checked over {states} states."
+            )
+        }
+        None => "It says nothing of stages on single processors: there is no proof of them in it.".to_owned(),
+    });
     Ok(())
 }

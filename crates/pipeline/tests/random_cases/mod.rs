@@ -24,7 +24,7 @@ fn network(sizes: &[usize]) -> Graph {
     builder.build().unwrap()
 }
 
-fn board(cores: &[usize]) -> Board {
+fn board(cores: &[usize], memory: Option<u64>) -> Board {
     let mut next = 0;
     let clusters: Vec<String> = cores
         .iter()
@@ -36,8 +36,10 @@ fn board(cores: &[usize]) -> Board {
         })
         .collect();
     let clusters = clusters.join(",");
+    let memory = memory.map(|bytes| format!(", \"memory\": {{\"bytes_per_second\": 1e18, \"bytes\": {bytes}}}"));
+    let memory = memory.unwrap_or_default();
     Board::from_json(&format!(
-        "{{\"format\": \"millstream-board\", \"version\": 1, \"name\": \"t\", \"clusters\": [{clusters}]}}"
+        "{{\"format\": \"millstream-board\", \"version\": 1, \"name\": \"t\", \"clusters\": [{clusters}]{memory}}}"
     ))
     .unwrap()
 }
@@ -51,6 +53,8 @@ pub(crate) struct Case {
     pub(crate) hand_over: Vec<(f64, f64)>,
     /// Latency and seconds per byte from cluster to cluster, row per sender.
     pub(crate) links: Vec<Option<(f64, f64)>>,
+    /// Size of the board's memory.
+    pub(crate) memory: Option<u64>,
 }
 
 impl Case {
@@ -59,11 +63,18 @@ impl Case {
     pub(crate) fn with_cores(cores: Vec<usize>, operators: usize) -> Self {
         let classes: usize = cores.iter().sum();
         let times = vec![vec![None; operators]; classes];
-        Self { sizes: vec![1; operators], cores, times, hand_over: vec![(0.0, 0.0); classes], links: Vec::new() }
+        Self {
+            sizes: vec![1; operators],
+            cores,
+            times,
+            hand_over: vec![(0.0, 0.0); classes],
+            links: Vec::new(),
+            memory: None,
+        }
     }
 
     pub(crate) fn build(&self) -> (Graph, Board, CostTable) {
-        let (graph, board) = (network(&self.sizes), board(&self.cores));
+        let (graph, board) = (network(&self.sizes), board(&self.cores, self.memory));
         let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
         for processor in table.processors() {
             for operator in 0..self.sizes.len() {
@@ -110,6 +121,7 @@ fn of_shapes(shapes: impl Strategy<Value = (Vec<usize>, usize)>) -> impl Strateg
                 times,
                 hand_over,
                 links: Vec::new(),
+                memory: None,
             })
     })
 }

@@ -1,0 +1,60 @@
+//! Processors that compete for memory, by hand.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_schedule::{Replica, Schedule, Stage};
+use millstream_sim::SteadyState;
+
+/// One operator that moves 4 + 3996 bytes.
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("one");
+    let input = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
+    let output = builder.value("output", Some(DataType::F32), Some(Shape::from([999]))).unwrap();
+    builder.input(input);
+    let work = Work { input_bytes: 4, output_bytes: 3996, ..Work::default() };
+    let operator = NewOperator::new("o", "x", OperatorKind::Opaque).work(work);
+    builder.operator(operator.reads([input]).makes([output])).unwrap();
+    builder.output(output);
+    builder.build().unwrap()
+}
+
+/// Replicas on so many cores, which each take a microsecond, draw 3 W at work and 1 W otherwise.
+fn ground(cores: u32) -> (Graph, CostTable, Schedule) {
+    let graph = graph();
+    assert_eq!(graph.operator(graph.order()[0]).work.bytes(), 4000);
+    let mut table = CostTable::new(1, [ProcessorClass { cluster: "B".into(), count: 1 }]);
+    let processor = table.processors().next().unwrap();
+    table.set_time(processor, 0, Nanoseconds(1000));
+    let power = ProcessorPower { active_watts: 3.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };
+    table.set_power(processor, power);
+    let replica = |core| Replica::single(Processor::new("B", [core]), graph.order().to_vec());
+    let schedule = Schedule { stages: vec![Stage { replicas: (0..cores).map(replica).collect() }] };
+    (graph, table, schedule)
+}
+
+/// Each wants 4 bytes a nanosecond.
+#[test]
+fn replicas_share_what_the_memory_moves() {
+    for (cores, gigabytes, period, latency) in [
+        (1, None, 1000, 1000),
+        (1, Some(4.0), 1000, 1000),
+        (1, Some(2.0), 2000, 2000),
+        (2, Some(8.0), 500, 1000),
+        (2, Some(4.0), 1000, 2000),
+        (4, Some(8.0), 500, 2000),
+    ] {
+        let (graph, table, schedule) = ground(cores);
+        let rate = gigabytes.map(|gigabytes: f64| gigabytes * 1e9);
+        let SteadyState { evaluation, energy } = SteadyState::of(&schedule, &graph, &table, rate).unwrap();
+        assert!(evaluation.period.0.abs_diff(period) <= 1, "{cores} {gigabytes:?}: {}", evaluation.period);
+        assert!(evaluation.latency.0.abs_diff(latency) <= 1, "{cores} {gigabytes:?}: {}", evaluation.latency);
+        assert!(evaluation.stages[0].replica_times.iter().all(|time| time.0.abs_diff(latency) <= 1));
+        // All cores work all the time, for as long as frames take.
+        let expected = f64::from(cores) * 3.0 * period as f64 * 1e-9;
+        let joules = energy.unwrap().joules_per_frame;
+        assert!((joules / expected - 1.0).abs() < 0.01, "{cores} {gigabytes:?}: {joules} {expected}");
+    }
+}
