@@ -18,7 +18,7 @@ use crate::simulating::rounds_hertz;
 use crate::{Control, Error, Machine, Network};
 
 /// Frames of the network with the fewest, after which a simulation of networks that take turns has shown what frames wait for.
-const SIMULATED_ROUNDS: f64 = 100.0;
+const SIMULATED_ROUNDS: f64 = 400.0;
 /// Weights may differ by so many times.
 const MOST_UNEVEN: f64 = 1000.0;
 

@@ -43,6 +43,9 @@ impl Sharing {
 /// take turns: the shorter its way, the less it waits for others.
 const PARTS_OF_LATENCY: [f64; 8] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1];
 
+/// Who has processors of their own waits for nobody: turns must be better by more than this, which rates of simulations may be off by.
+const AS_GOOD: f64 = 1e-3;
+
 /// The better of dividing the processors among the networks ([`divide_processors`]) and of taking turns on all of them, by how often
 /// rounds of frames pass.
 ///
@@ -58,7 +61,9 @@ pub fn share(tenants: &[Tenant<'_>], rounds: impl Fn(&Sharing) -> Option<f64>) -
         None => Err(obstacle(tenants)),
     });
     match (divided, turns) {
-        (Ok(divided), Some(turns)) if turns.rounds_per_second > divided.rounds_per_second => Ok(turns),
+        (Ok(divided), Some(turns)) if turns.rounds_per_second > divided.rounds_per_second * (1.0 + AS_GOOD) => {
+            Ok(turns)
+        }
         (Err(_), Some(turns)) => Ok(turns),
         (divided, _) => divided,
     }

@@ -67,11 +67,14 @@ proptest! {
             prop_assert!(easy.plans[0].latency <= deadline);
             prop_assert!(found.is_none_or(|found| easy.rounds_per_second >= found * (1.0 - 1e-9)));
             let free = take_turns(&tenants).unwrap();
-            if free.plans[0].latency <= deadline && found.is_none_or(|found| free.rounds_per_second > found * (1.0 + 1e-9)) {
+            if free.plans[0].latency <= deadline && found.is_none_or(|found| free.rounds_per_second > found * (1.0 + 2e-3)) {
                 prop_assert!(easy.takes_turns && (easy.rounds_per_second / free.rounds_per_second - 1.0).abs() < 1e-9);
             }
         }
-        prop_assert!(found.zip(expected).is_none_or(|(found, expected)| (found / expected - 1.0).abs() < 1e-9));
+        // A division that is about as good stands before turns.
+        let about = 1e-3 + 1e-9;
+        prop_assert!(found.zip(expected).is_none_or(|(found, expected)| found <= expected * (1.0 + 1e-9) && found * (1.0 + about) >= expected));
+        prop_assert!(found.zip(best).is_none_or(|(found, best)| found >= best * (1.0 - 1e-9)));
         prop_assert_eq!(found.is_some(), expected.is_some());
         match (divide_processors(&tenants), best) {
             (Ok(Sharing { plans, schedules, rounds_per_second, takes_turns: false }), Some(best)) => {
