@@ -1,5 +1,7 @@
 //! Boards whose processors compete for memory: what is predicted is what a simulation shows.
 
+// Engines and the solver make no difference here: this runs once, with all of them.
+#![cfg(all(feature = "highs", feature = "ort", feature = "wgpu"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
