@@ -79,90 +79,109 @@ impl TryFrom<BoardDocument> for Board {
     type Error = BoardError;
 
     fn try_from(document: BoardDocument) -> Result<Self, BoardError> {
-        let invalid = |field: String, detail: String| Err(BoardError::Invalid { field, detail });
         check_header::<BoardDocument>(&document.format, document.version)?;
         let mut labels = HashSet::new();
-        let mut cores = HashSet::new();
-        for (index, cluster) in document.clusters.iter().enumerate() {
-            let field = |name: &str| format!("clusters[{index}].{name}");
-            check_label(&cluster.label, &mut labels)
-                .map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
-            if cluster.capacity == 0 {
-                return invalid(field("capacity"), "is 0, must be at least 1".into());
-            }
-            if cluster.cores.is_empty() {
-                return invalid(field("cores"), "is empty, a cluster needs a core".into());
-            }
-            for core in &cluster.cores {
-                if !cores.insert(core.id) {
-                    return invalid(field("cores"), format!("names core {} a second time", core.id));
-                }
-                if core.emulated_slowdown.is_some_and(|factor| !(factor.is_finite() && factor >= 1.0)) {
-                    return invalid(field("cores.emulated_slowdown"), "must be a number from 1".into());
-                }
-            }
-            check_power(cluster.power.as_ref())
-                .map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
-            check_points(&cluster.operating_points)
-                .map_err(|(name, detail)| BoardError::Invalid { field: field(name), detail })?;
-            check_thermal(cluster.thermal.as_ref())
-                .map_err(|detail| BoardError::Invalid { field: field("thermal"), detail })?;
-        }
-        if document.clusters.is_empty() {
-            return invalid("clusters".into(), "is empty, a board needs a cluster".into());
-        }
-        for (index, accelerator) in document.accelerators.iter().enumerate() {
-            let field = |name: &str| format!("accelerators[{index}].{name}");
-            check_label(&accelerator.label, &mut labels)
-                .map_err(|detail| BoardError::Invalid { field: field("label"), detail })?;
-            check_power(accelerator.power.as_ref())
-                .map_err(|detail| BoardError::Invalid { field: field("power"), detail })?;
-            if accelerator.volts.is_some_and(|volts| !is_positive(volts)) {
-                return invalid(field("volts"), "must be a positive number".into());
-            }
-            let positive = [
-                ("memory_bytes", accelerator.memory_bytes),
-                ("processing_elements", accelerator.processing_elements.map(u64::from)),
-                ("hertz", accelerator.hertz),
-            ];
-            if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == Some(0)) {
-                return invalid(field(name), "is 0, must be positive".into());
-            }
-        }
-        for (index, link) in document.links.iter().enumerate() {
-            let field = |name: &str| format!("links[{index}].{name}");
-            for (name, label) in [("from", &link.from), ("to", &link.to)] {
-                if !labels.contains(label) {
-                    let detail = format!("is '{label}', which is neither a cluster nor an accelerator of the board");
-                    return invalid(field(name), detail);
-                }
-            }
-            let is_same = |other: &Link| (&other.from, &other.to) == (&link.from, &link.to);
-            if document.links[..index].iter().any(is_same) {
-                let detail = format!("is a second link from '{}' to '{}'; one is enough", link.from, link.to);
-                return invalid(field("to"), detail);
-            }
-            if !is_positive(link.bytes_per_second) {
-                return invalid(field("bytes_per_second"), "must be a positive number".into());
-            }
-            if !(link.latency_seconds.is_finite() && link.latency_seconds >= 0.0) {
-                return invalid(field("latency_seconds"), "must be a number from 0".into());
-            }
-        }
-        if document.memory.is_some_and(|memory| !is_positive(memory.bytes_per_second)) {
-            return invalid("memory.bytes_per_second".into(), "must be a positive number".into());
-        }
-        if let Some(memory) = document.memory.filter(|memory| memory.bytes_per_second < LEAST_MEMORY_RATE) {
-            let detail = format!("is {}, must be at least a megabyte a second", memory.bytes_per_second);
-            return invalid("memory.bytes_per_second".into(), detail);
-        }
-        if document.memory.is_some_and(|memory| memory.bytes == Some(0)) {
-            return invalid("memory.bytes".into(), "is 0, must be positive".into());
-        }
+        check_clusters(&document.clusters, &mut labels)?;
+        check_accelerators(&document.accelerators, &mut labels)?;
+        check_links(&document.links, &labels)?;
+        check_memory(document.memory)?;
+
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
         let BoardDocument { name, accelerators, links, memory, .. } = document;
         Ok(Self { name, clusters, accelerators, links, memory })
+    }
+}
+
+fn invalid<T>(field: String, detail: impl Into<String>) -> Result<T, BoardError> {
+    Err(BoardError::Invalid { field, detail: detail.into() })
+}
+
+fn check_clusters<'a>(clusters: &'a [Cluster], labels: &mut HashSet<&'a String>) -> Result<(), BoardError> {
+    let mut cores = HashSet::new();
+    for (index, cluster) in clusters.iter().enumerate() {
+        let field = |name: &str| format!("clusters[{index}].{name}");
+        check_label(&cluster.label, labels).or_else(|detail| invalid(field("label"), detail))?;
+        if cluster.capacity == 0 {
+            return invalid(field("capacity"), "is 0, must be at least 1");
+        }
+        if cluster.cores.is_empty() {
+            return invalid(field("cores"), "is empty, a cluster needs a core");
+        }
+        for core in &cluster.cores {
+            if !cores.insert(core.id) {
+                return invalid(field("cores"), format!("names core {} a second time", core.id));
+            }
+            if core.emulated_slowdown.is_some_and(|factor| !(factor.is_finite() && factor >= 1.0)) {
+                return invalid(field("cores.emulated_slowdown"), "must be a number from 1");
+            }
+        }
+        check_power(cluster.power.as_ref()).or_else(|detail| invalid(field("power"), detail))?;
+        check_points(&cluster.operating_points).or_else(|(name, detail)| invalid(field(name), detail))?;
+        check_thermal(cluster.thermal.as_ref()).or_else(|detail| invalid(field("thermal"), detail))?;
+    }
+    match clusters.is_empty() {
+        true => invalid("clusters".into(), "is empty, a board needs a cluster"),
+        false => Ok(()),
+    }
+}
+
+fn check_accelerators<'a>(accelerators: &'a [Accelerator], labels: &mut HashSet<&'a String>) -> Result<(), BoardError> {
+    for (index, accelerator) in accelerators.iter().enumerate() {
+        let field = |name: &str| format!("accelerators[{index}].{name}");
+        check_label(&accelerator.label, labels).or_else(|detail| invalid(field("label"), detail))?;
+        check_power(accelerator.power.as_ref()).or_else(|detail| invalid(field("power"), detail))?;
+        if accelerator.volts.is_some_and(|volts| !is_positive(volts)) {
+            return invalid(field("volts"), "must be a positive number");
+        }
+        let positive = [
+            ("memory_bytes", accelerator.memory_bytes),
+            ("processing_elements", accelerator.processing_elements.map(u64::from)),
+            ("hertz", accelerator.hertz),
+        ];
+        if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == Some(0)) {
+            return invalid(field(name), "is 0, must be positive");
+        }
+    }
+    Ok(())
+}
+
+fn check_links(links: &[Link], labels: &HashSet<&String>) -> Result<(), BoardError> {
+    for (index, link) in links.iter().enumerate() {
+        let field = |name: &str| format!("links[{index}].{name}");
+        for (name, label) in [("from", &link.from), ("to", &link.to)] {
+            if !labels.contains(label) {
+                let detail = format!("is '{label}', which is neither a cluster nor an accelerator of the board");
+                return invalid(field(name), detail);
+            }
+        }
+        let is_same = |other: &Link| (&other.from, &other.to) == (&link.from, &link.to);
+        if links[..index].iter().any(is_same) {
+            let detail = format!("is a second link from '{}' to '{}'; one is enough", link.from, link.to);
+            return invalid(field("to"), detail);
+        }
+        if !is_positive(link.bytes_per_second) {
+            return invalid(field("bytes_per_second"), "must be a positive number");
+        }
+        if !(link.latency_seconds.is_finite() && link.latency_seconds >= 0.0) {
+            return invalid(field("latency_seconds"), "must be a number from 0");
+        }
+    }
+    Ok(())
+}
+
+fn check_memory(memory: Option<Memory>) -> Result<(), BoardError> {
+    let Some(Memory { bytes_per_second, bytes }) = memory else { return Ok(()) };
+    let rate = || "memory.bytes_per_second".to_owned();
+    if !is_positive(bytes_per_second) {
+        return invalid(rate(), "must be a positive number");
+    }
+    if bytes_per_second < LEAST_MEMORY_RATE {
+        return invalid(rate(), format!("is {bytes_per_second}, must be at least a megabyte a second"));
+    }
+    match bytes {
+        Some(0) => invalid("memory.bytes".into(), "is 0, must be positive"),
+        _ => Ok(()),
     }
 }
 

@@ -38,8 +38,7 @@ pub fn check(
     match &certificate.single_processors {
         Some(proof) => {
             // Nobody is faster than the memory.
-            let slowed = board.memory_bytes_per_second().map(|rate| table.within_memory(graph, rate));
-            check_single_processors(proof, (graph, chain), board, slowed.as_ref().unwrap_or(table))
+            check_single_processors(proof, (graph, chain), board, &table.within_memory_of(board, graph))
         }
         None => Ok(()),
     }

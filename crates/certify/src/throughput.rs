@@ -25,8 +25,7 @@ pub fn check_throughput(
 ) -> Result<(), CertifyError> {
     let shares = shares(proof, board)?;
     let rate = board.memory_bytes_per_second();
-    let slowed = rate.map(|rate| table.within_memory(graph, rate));
-    let costs = slowed.as_ref().unwrap_or(table);
+    let costs = &table.within_memory_of(board, graph);
 
     // Channels that each operator may be divided by, with others or alone.
     let mut channels: Vec<Vec<usize>> = vec![Vec::new(); graph.operators().len()];

@@ -1,8 +1,15 @@
+use millstream_board::Board;
 use millstream_graph::Graph;
 
 use crate::{CostTable, Entry, Nanoseconds};
 
 impl CostTable {
+    /// The same costs within what a board's memory moves; a copy if the board does not say what that is.
+    #[must_use]
+    pub fn within_memory_of(&self, board: &Board, graph: &Graph) -> Self {
+        board.memory_bytes_per_second().map_or_else(|| self.clone(), |rate| self.within_memory(graph, rate))
+    }
+
     /// The same costs where nobody moves more than so many bytes a second to and from memory: an operator that takes any time takes at
     /// least what moving its values and weights takes. Those without a time of their own run as a part of another.
     #[must_use]

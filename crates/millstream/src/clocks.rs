@@ -6,6 +6,7 @@ use millstream_board::Board;
 use millstream_cost::{Clocks, CostTable, clock_combinations};
 use millstream_machine::{clock_limit, clock_limit_file};
 use millstream_pipeline::{ClockedPlan, PipelineError, Plan, Problem, choose, clocked_front};
+use millstream_sim::SteadyState;
 
 use crate::plans::ENERGY_TOLERANCE;
 use crate::shared_memory::SharedMemory;
@@ -64,7 +65,7 @@ fn best_with_memory(
         if !simulated.insert(best) {
             return Ok(best);
         }
-        *plan = memory.simulated(&problem, plan)?;
+        *plan = memory.simulated(&problem, plan, SteadyState::FRAMES)?;
     }
 }
 

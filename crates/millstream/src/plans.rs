@@ -79,7 +79,7 @@ impl Plans {
         mut lessons: Lessons,
     ) -> Result<Self, Error> {
         let memory = SharedMemory::new(network, board, table);
-        let searched = memory.as_ref().map_or_else(|| table.clone(), SharedMemory::table);
+        let searched = table.within_memory_of(board, network.graph());
         let mut problem = Problem::with_teams(network.graph(), network.chain(), board, &searched, &teams_of(board))?;
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let bound = ThroughputBound::of(network.graph(), board, table);

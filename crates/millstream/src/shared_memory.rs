@@ -31,42 +31,33 @@ impl<'a> SharedMemory<'a> {
         Some(Self { network, board, table, bytes_per_second: board.memory_bytes_per_second()? })
     }
 
-    /// The costs for a search, in which nobody is faster than the memory.
-    pub(crate) fn table(&self) -> CostTable {
-        self.table.within_memory(self.network.graph(), self.bytes_per_second)
+    /// The plan with the numbers that a simulation of so many frames shows.
+    pub(crate) fn simulated(&self, problem: &Problem, plan: &Plan, frames: usize) -> Result<Plan, Error> {
+        let (schedule, graph, rate) = (problem.schedule(plan), self.network.graph(), Some(self.bytes_per_second));
+        let SteadyState { evaluation, energy } = SteadyState::over(frames, &schedule, graph, self.table, rate)?;
+        let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
+        Ok(Plan {
+            latency: evaluation.latency,
+            energy: energy.map(|energy| Nanojoules::from_joules(energy.joules_per_frame)),
+            ..plan.clone().with_measured(times, evaluation.period)
+        })
     }
 
-    /// The plan with the numbers that a simulation shows.
-    pub(crate) fn simulated(&self, problem: &Problem, plan: &Plan) -> Result<Plan, Error> {
-        let (graph, rate) = (self.network.graph(), Some(self.bytes_per_second));
-        Ok(with_numbers(plan, SteadyState::of(&problem.schedule(plan), graph, self.table, rate)?))
-    }
-
-    /// The same from a short simulation.
-    fn glimpsed(&self, problem: &Problem, plan: &Plan) -> Result<Plan, Error> {
-        let (graph, rate) = (self.network.graph(), Some(self.bytes_per_second));
-        Ok(with_numbers(plan, SteadyState::over(FEW_FRAMES, &problem.schedule(plan), graph, self.table, rate)?))
-    }
-
-    /// Of plans that a search on [`SharedMemory::table`] found, and of others that are good where everybody gets less of the memory,
+    /// Of plans that a search on [costs within the memory's bandwidth](CostTable::within_memory_of) found, and of others that are good where everybody gets less of the memory,
     /// those that have been simulated: all of a short front; of a long one some, and for longer whatever is best for an objective.
     pub(crate) fn simulated_front(&self, problem: &Problem, plans: Vec<Plan>, aim: &Aim) -> Result<Vec<Plan>, Error> {
         let mut plans = plans;
         for part in PARTS {
             let table = self.table.within_memory(self.network.graph(), part * self.bytes_per_second);
             let starved = Problem::new(self.network.graph(), self.network.chain(), self.board, &table)?;
-            let others = pareto_front(&starved)?;
-            plans.extend(
-                others
-                    .into_iter()
-                    .filter(|other| !plans.iter().any(|plan| plan.is_same_pipeline(other)))
-                    .collect::<Vec<_>>(),
-            );
+            let mut others = pareto_front(&starved)?;
+            others.retain(|other| !plans.iter().any(|plan| plan.is_same_pipeline(other)));
+            plans.extend(others);
         }
         let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
         let mut known: Vec<Known> = vec![Known::Searched; plans.len()];
         for place in (0..plans.len()).step_by(step) {
-            (plans[place], known[place]) = (self.glimpsed(problem, &plans[place])?, Known::Glimpsed);
+            (plans[place], known[place]) = (self.simulated(problem, &plans[place], FEW_FRAMES)?, Known::Glimpsed);
         }
         // Simulated numbers are hardly ever better than the others: what is best with them is best. Where too many look better than they
         // are, the best of those is taken that have been looked at.
@@ -79,8 +70,8 @@ impl<'a> SharedMemory<'a> {
                 let among: Vec<&Plan> = allowed.iter().map(|&place| &plans[place]).collect();
                 let Some(&best) = choose(&among, objective).and_then(|index| allowed.get(index)) else { break };
                 (plans[best], known[best]) = match known[best] {
-                    Known::Searched => (self.glimpsed(problem, &plans[best])?, Known::Glimpsed),
-                    Known::Glimpsed => (self.simulated(problem, &plans[best])?, Known::Simulated),
+                    Known::Searched => (self.simulated(problem, &plans[best], FEW_FRAMES)?, Known::Glimpsed),
+                    Known::Glimpsed => (self.simulated(problem, &plans[best], SteadyState::FRAMES)?, Known::Simulated),
                     Known::Simulated => break,
                 };
             }
@@ -99,14 +90,4 @@ enum Known {
     Glimpsed,
     /// From a long one.
     Simulated,
-}
-
-fn with_numbers(plan: &Plan, seen: SteadyState) -> Plan {
-    let SteadyState { evaluation, energy } = seen;
-    let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
-    Plan {
-        latency: evaluation.latency,
-        energy: energy.map(|energy| Nanojoules::from_joules(energy.joules_per_frame)),
-        ..plan.clone().with_measured(times, evaluation.period)
-    }
 }

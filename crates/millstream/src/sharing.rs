@@ -13,7 +13,6 @@ use millstream_sim::{Conditions, Simulation, SteadyState, Stream, simulate_strea
 use crate::document::document;
 use crate::planning::{PlanOn, measured_costs};
 use crate::plans::algorithm;
-use crate::shared_memory::SharedMemory;
 use crate::simulating::rounds_hertz;
 use crate::{Control, Error, Machine, Network};
 
@@ -76,7 +75,7 @@ pub fn plan_shared(
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     let problem = |(network, table): (&Network, &CostTable)| {
-        let searched = SharedMemory::new(network, board, table).map_or_else(|| table.clone(), |memory| memory.table());
+        let searched = table.within_memory_of(board, network.graph());
         Problem::new(network.graph(), network.chain(), board, &searched)
     };
     let problems: Vec<Problem> = networks.iter().zip(&tables).map(problem).collect::<Result<_, _>>()?;

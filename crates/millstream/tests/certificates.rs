@@ -4,12 +4,13 @@
 #![cfg(all(feature = "highs", feature = "ort", feature = "wgpu"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::path::{Path, PathBuf};
+mod fixtures;
+
+use std::path::Path;
 use std::sync::LazyLock;
 
-use millstream::{
-    Aim, Control, CostSource, Error, Machine, Network, PlanOn, Planned, ReadOptions, Scheduled, certify, plan,
-};
+use fixtures::{fixture, machines, network};
+use millstream::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Planned, Scheduled, certify, plan};
 use millstream_certify::{
     Certificate, CertifyError, PartsPerBillion, ReachedState, SingleProcessorProof, ThroughputProof, check,
     check_single_processors, check_throughput,
@@ -20,31 +21,11 @@ use millstream_schedule::ScheduleDocument;
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn fixture(kind: &str, board: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{kind}/{board}.json"))
-}
-
-fn boards() -> Vec<String> {
-    let files = std::fs::read_dir(fixture("boards", "x").parent().unwrap()).unwrap();
-    let names = files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|own| own == "json"));
-    names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
-}
-
-fn network(name: &str) -> Network {
-    Network::open(&format!("zoo:{name}"), ReadOptions::default()).unwrap()
-}
-
-/// The costs that the search and the checker of single processors see.
-fn within_memory(table: &CostTable, network: &Network, machine: &Machine) -> CostTable {
-    let rate = machine.board().memory_bytes_per_second();
-    rate.map_or_else(|| table.clone(), |rate| table.within_memory(network.graph(), rate))
-}
-
 fn proofs(network: &Network, machine: &Machine, table: &CostTable) -> (ThroughputProof, Option<SingleProcessorProof>) {
     let (graph, board) = (network.graph(), machine.board());
     let ThroughputBound { period, shares } = ThroughputBound::of(graph, board, table);
     let shares = shares.into_iter().map(|(label, parts)| PartsPerBillion { label, parts }).collect();
-    let searched = within_memory(table, network, machine);
+    let searched = table.within_memory_of(board, graph);
     let problem = Problem::new(graph, network.chain(), board, &searched).unwrap();
     let reach = SingleProcessorReach::of(&problem).unwrap();
     // What does not fit into a small memory still counts in the proof.
@@ -73,8 +54,7 @@ fn every_proof_for_the_rest_of_the_zoo_holds() {
 }
 
 fn proofs_hold(is_wanted: impl Fn(usize) -> bool) {
-    let machines: Vec<(String, Machine)> =
-        boards().into_iter().map(|name| (name.clone(), Machine::read(&fixture("boards", &name)).unwrap())).collect();
+    let machines = machines();
     let mut with_stages = 0;
     for (_, name) in millstream_zoo::names().enumerate().filter(|(index, _)| is_wanted(*index)) {
         let network = network(name);
@@ -86,7 +66,7 @@ fn proofs_hold(is_wanted: impl Fn(usize) -> bool) {
             check_throughput(&throughput, ground.0, machine.board(), &table)
                 .unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
             let Some(single) = single else { continue };
-            let searched = within_memory(&table, &network, machine);
+            let searched = table.within_memory_of(machine.board(), network.graph());
             check_single_processors(&single, ground, machine.board(), &searched)
                 .unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
             with_stages += 1;

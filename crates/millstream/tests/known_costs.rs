@@ -2,27 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::path::{Path, PathBuf};
+mod fixtures;
+
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fixtures::{fixture, network};
 use millstream::{
-    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, MemoryCompetition, Network,
-    Objective, PlanOn, ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared,
-    plan_with_clocks, simulate,
+    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, MemoryCompetition, Objective, PlanOn,
+    ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
 use millstream_cost::Nanoseconds;
 
-fn fixture(kind: &str, board: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{kind}/{board}.json"))
-}
-
 fn machine() -> Machine {
     Machine::read(&fixture("boards", "hikey-970")).unwrap()
-}
-
-fn network(name: &str) -> Network {
-    Network::open(&format!("zoo:{name}"), ReadOptions::default()).unwrap()
 }
 
 fn planned(aim: &Aim) -> Result<millstream::Planned, Error> {

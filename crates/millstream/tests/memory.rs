@@ -4,28 +4,13 @@
 #![cfg(all(feature = "highs", feature = "ort", feature = "wgpu"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::path::PathBuf;
+mod fixtures;
 
-use millstream::{Aim, Constraints, Control, CostSource, Machine, Network, Objective, PlanOn, ReadOptions, plan};
+use fixtures::{fixture, machines, network};
+use millstream::{Aim, Constraints, Control, CostSource, Machine, Objective, PlanOn, plan};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{PipelineError, Problem, ThroughputBound, best_period, pareto_front};
 use millstream_sim::{Conditions, SteadyState, Stream, simulate_streams};
-
-fn fixture(kind: &str, board: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{kind}/{board}.json"))
-}
-
-fn boards() -> Vec<String> {
-    let files = std::fs::read_dir(fixture("boards", "x").parent().unwrap()).unwrap();
-    let names = files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|own| own == "json"));
-    let mut names: Vec<String> = names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    names.sort();
-    names
-}
-
-fn network(name: &str) -> Network {
-    Network::open(&format!("zoo:{name}"), ReadOptions::default()).unwrap()
-}
 
 /// The fastest pipelines of every network on every board that says what its memory moves.
 #[test]
@@ -39,11 +24,8 @@ fn periods_of_the_other_networks_are_as_well() {
 }
 
 fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
-    let machines: Vec<(String, Machine)> = boards()
-        .into_iter()
-        .map(|name| (name.clone(), Machine::read(&fixture("boards", &name)).unwrap()))
-        .filter(|(_, machine)| machine.board().memory_bytes_per_second().is_some())
-        .collect();
+    let machines: Vec<(String, Machine)> =
+        machines().into_iter().filter(|(_, machine)| machine.board().memory_bytes_per_second().is_some()).collect();
     assert!(machines.len() >= 24, "{}", machines.len());
     let mut slowed = 0;
     for (_, name) in millstream_zoo::names().enumerate().filter(|(index, _)| is_wanted(*index)) {
@@ -53,7 +35,7 @@ fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
             let rate = machine.board().memory_bytes_per_second();
             let costs = fixture("costs", board);
             let table = CostSource::Models(&costs).table(&network, machine).unwrap();
-            let searched = table.within_memory(graph, rate.unwrap());
+            let searched = table.within_memory_of(machine.board(), graph);
             let problem = Problem::new(graph, network.chain(), machine.board(), &searched).unwrap();
             // The largest networks do not fit into the smallest memories.
             let plan = match best_period(&problem) {

@@ -12,8 +12,8 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 /// in each of period, latency and energy of a frame, from the lowest energy on. With a tolerance of 0, no plan that is left out is
 /// better in one of the three without being worse in another. That is so unless the board's memory is too small for some of them.
 ///
-/// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped as soon as the best that
-/// can come of it is no better than a whole plan that is known.
+/// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped
+/// as soon as the best that can come of it is no better than a whole plan that is known.
 ///
 /// # Errors
 /// [`PipelineError::UnknownPower`] if the power of some processor is not known, [`PipelineError::Infeasible`] if no division into

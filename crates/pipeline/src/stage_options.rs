@@ -7,7 +7,7 @@ use millstream_schedule::{replicated_period, shared_period};
 
 use crate::Problem;
 use crate::problem::UNSUPPORTED;
-use crate::range_table::place;
+use crate::range_table::{place, ranges};
 use crate::senders::Senders;
 use crate::undominated::keep_undominated;
 
@@ -46,9 +46,8 @@ impl StageOptions {
         let mut times: Vec<Nanoseconds> = Vec::new();
         // What some cores or fewer can do, as pairs of latency and period.
         let mut reach: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sizes];
-        let ranges = || (1..=problem.blocks()).flat_map(|end| (0..end).map(move |start| (start, end)));
         for senders in problem.all_senders() {
-            for (start, end) in ranges() {
+            for Range { start, end } in ranges(problem.blocks()) {
                 for (size, (fewer, ways)) in fewer.iter().zip(&by_size).enumerate() {
                     if start == 0 && senders != Senders::NETWORK {
                         begins.push(options.len());
@@ -88,7 +87,7 @@ impl StageOptions {
         }
         begins.push(options.len());
         let configurations = configurations.into_iter().map(|(_, classes)| classes).collect();
-        Self { configurations, options, begins, ranges: ranges().count(), sizes }
+        Self { configurations, options, begins, ranges: ranges(problem.blocks()).count(), sizes }
     }
 
     /// The place of the first size of a range.

@@ -39,9 +39,8 @@ impl ThroughputBound {
         let accelerators = board.accelerators().iter().map(|accelerator| (accelerator.label.clone(), 1));
         let units: Vec<(String, usize)> = clusters.chain(accelerators).collect();
         let rate = board.memory_bytes_per_second();
-        let limited = rate.map(|rate| table.within_memory(graph, rate));
         let moving_seconds = rate.map_or(0.0, |rate| moved_bytes(graph, table) / rate);
-        let table = limited.as_ref().unwrap_or(table);
+        let table = &table.within_memory_of(board, graph);
         let divisions = divisions(graph);
         let work: Vec<Vec<Option<u64>>> = divisions
             .iter()

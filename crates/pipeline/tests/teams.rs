@@ -6,7 +6,9 @@ mod chain;
 
 use chain::chain;
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel};
+use millstream_cost::{
+    CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel,
+};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
@@ -279,6 +281,27 @@ fn memory_limits_how_often_weights_are_there() {
     assert!(least_bytes > weights && most_bytes == 1 << 20, "{least_bytes}");
     // Enough for everything changes nothing.
     assert_eq!(best_period(&problem(Some(1 << 40))).unwrap(), fastest);
+}
+
+/// A team takes longer behind a slow link than behind none, as evaluation says.
+#[test]
+fn teams_pay_for_links() {
+    let model = millstream_zoo::build("squeezenet").unwrap();
+    let graph = model.graph();
+    let (board, chain, mut table) = (board(), Chain::of(graph), table(graph, 5));
+    let [big, small] = ["B", "s"].map(|label| table.find(&ProcessorClass { cluster: label.into(), count: 1 }).unwrap());
+    for (from, to, seconds) in [(big, small, 3e-5), (small, big, 7e-5), (big, big, 1e-5)] {
+        let hand_over = HandOver { seconds, seconds_per_byte: 1e-10 };
+        table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 0.0 });
+    }
+    let problem = Problem::with_teams(graph, &chain, &board, &table, &teams_of(&board)).unwrap();
+    let mut behind_links = 0;
+    for plan in pareto_front(&problem).unwrap() {
+        let evaluation = problem.schedule(&plan).evaluate(graph, &table).unwrap();
+        assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency), "{}", plan.configuration());
+        behind_links += plan.stages.iter().skip(1).filter(|stage| stage.is_team).count();
+    }
+    assert!(behind_links > 0, "some team should take frames over from another stage");
 }
 
 /// Para-Pipe's pipelines are among those of the exact search, and each strategy is the best of its kind.

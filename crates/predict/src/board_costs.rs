@@ -20,8 +20,9 @@ pub(crate) fn add_board_costs(
         for to in table.processors() {
             let taken_over = table.hand_over_model(to);
             let [sender, receiver] = [from, to].map(|processor| table.classes()[processor.index()].cluster.as_str());
-            let model = transfer_model(board, transfers, (sender, receiver), taken_over);
-            let link = link_cost(board, transfers, (sender, receiver));
+            let known = way(board, transfers, (sender, receiver));
+            let model = transfer_model(board, transfers, (sender, receiver), known, taken_over);
+            let link = known.filter(|_| board.accelerator(sender).is_none()).map(link_cost);
             table.set_transfer(from, to, model);
             link.into_iter().for_each(|link| table.set_link(from, to, link));
         }
@@ -32,32 +33,38 @@ pub(crate) fn add_board_costs(
     }
 }
 
-/// What is known of the way from one cluster or accelerator to another: what the board says of the link, else what was measured.
-fn way(board: &Board, transfers: &[ClusterTransfer], (sender, receiver): (&str, &str)) -> Option<TransferModel> {
-    let link = board.links().iter().find(|link| link.from == sender && link.to == receiver);
-    let of_link = |link: &Link| TransferModel {
-        latency_seconds: link.latency_seconds,
-        seconds_per_byte: 1.0 / link.bytes_per_second,
-        conversion_seconds_per_byte: 0.0,
-        blocks: link.blocks,
-    };
-    let measured = transfers.iter().find(|pair| pair.from == sender && pair.to == receiver);
-    link.map(of_link).or(measured.map(|pair| pair.model))
+/// What is known of the way from one cluster or accelerator to another.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    model: TransferModel,
+    /// Whether the board's file says so, rather than a measurement.
+    is_link: bool,
 }
 
-/// What stages pay for the way between them. An accelerator's stage brings its results to where everybody can read them, so whoever takes
-/// over from it pays nothing more; one that takes over from cores pays for what was measured only where no link is known.
-fn link_cost(board: &Board, transfers: &[ClusterTransfer], (sender, receiver): (&str, &str)) -> Option<LinkCost> {
-    if board.accelerator(sender).is_some() {
-        return None;
-    }
-    let way = way(board, transfers, (sender, receiver))?;
-    let is_link = board.links().iter().any(|link| link.from == sender && link.to == receiver);
-    Some(LinkCost {
-        hand_over: hand_over(&way),
+/// The way from one cluster or accelerator to another: what the board says of the link, else what was measured.
+fn way(board: &Board, transfers: &[ClusterTransfer], (sender, receiver): (&str, &str)) -> Option<Way> {
+    let link = board.links().iter().find(|link| link.from == sender && link.to == receiver);
+    let of_link = |link: &Link| Way {
+        model: TransferModel {
+            latency_seconds: link.latency_seconds,
+            seconds_per_byte: 1.0 / link.bytes_per_second,
+            conversion_seconds_per_byte: 0.0,
+            blocks: link.blocks,
+        },
+        is_link: true,
+    };
+    let measured = || transfers.iter().find(|pair| pair.from == sender && pair.to == receiver);
+    link.map(of_link).or_else(|| measured().map(|pair| Way { model: pair.model, is_link: false }))
+}
+
+/// What stages pay for a way between them that starts at cores. An accelerator's stage brings its results to where everybody can read
+/// them, so whoever takes over from it pays nothing more.
+fn link_cost(Way { model, is_link }: Way) -> LinkCost {
+    LinkCost {
+        hand_over: hand_over(&model),
         // What a link carries it carries for one, but processors that share memory use it at the same time.
-        occupied_seconds_per_byte: if is_link { way.seconds_per_byte } else { 0.0 },
-    })
+        occupied_seconds_per_byte: if is_link { model.seconds_per_byte } else { 0.0 },
+    }
 }
 
 fn hand_over(model: &TransferModel) -> HandOver {
@@ -68,22 +75,22 @@ fn hand_over(model: &TransferModel) -> HandOver {
 }
 
 /// What it takes until a value is there on another processor of a team. `taken_over` is what the receiver pays for values from
-/// elsewhere.
+/// elsewhere, and `known` the way between the two.
 fn transfer_model(
     board: &Board,
     transfers: &[ClusterTransfer],
     (sender, receiver): (&str, &str),
+    known: Option<Way>,
     taken_over: HandOver,
 ) -> TransferModel {
-    let known = way(board, transfers, (sender, receiver));
-    let is_link = board.links().iter().any(|link| link.from == sender && link.to == receiver);
+    let is_link = known.is_some_and(|way| way.is_link);
+    let known = known.map(|way| way.model);
     let is_core = |label: &str| board.cluster(label).is_ok();
     let any = |is_wanted: &dyn Fn(&str, &str) -> bool| {
-        let mut pairs = transfers.iter().map(|pair| (pair.from.as_str(), pair.to.as_str()));
-        let links = board.links().iter().map(|link| (link.from.as_str(), link.to.as_str()));
-        let pair =
-            pairs.find(|(from, to)| is_wanted(from, to)).or(links.clone().find(|(from, to)| is_wanted(from, to)));
-        pair.and_then(|pair| way(board, transfers, pair))
+        let measured = transfers.iter().map(|pair| (pair.from.as_str(), pair.to.as_str()));
+        let mut pairs = measured.chain(board.links().iter().map(|link| (link.from.as_str(), link.to.as_str())));
+        let pair = pairs.find(|(from, to)| is_wanted(from, to))?;
+        way(board, transfers, pair).map(|way| way.model)
     };
     match (is_core(sender), is_core(receiver)) {
         // What a value from elsewhere costs cores is the reader's time: another segment begins there, and brings the value into its own
@@ -118,8 +125,8 @@ fn memory_access(board: &Board, transfers: &[ClusterTransfer], label: &str) -> O
         let slowest = ways.max_by(|one, other| one.seconds(WEIGHED_BYTES).total_cmp(&other.seconds(WEIGHED_BYTES)));
         slowest.as_ref().map_or(ASSUMED_HAND_OVER, hand_over)
     };
-    let upload = slowest(&|cluster| way(board, transfers, (cluster, label)));
-    let download = slowest(&|cluster| way(board, transfers, (label, cluster)));
+    let upload = slowest(&|cluster| way(board, transfers, (cluster, label)).map(|way| way.model));
+    let download = slowest(&|cluster| way(board, transfers, (label, cluster)).map(|way| way.model));
     Some(MemoryAccess { upload, download })
 }
 

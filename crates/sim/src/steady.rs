@@ -6,9 +6,6 @@ use millstream_schedule::{Assignment, Energy, Evaluation, Schedule, StageEvaluat
 
 use crate::{Conditions, SimulationError, Stream, simulate_streams};
 
-/// Frames after which periods hardly change any more.
-const FRAMES: usize = 1600;
-
 /// What frames without pause show of a schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteadyState {
@@ -19,6 +16,9 @@ pub struct SteadyState {
 }
 
 impl SteadyState {
+    /// Frames after which periods hardly change any more.
+    pub const FRAMES: usize = 1600;
+
     /// Period, latency and energy of a schedule whose processors share a memory that moves so many bytes a second: as simulated, because who
     /// competes with whom depends on when. Without such a limit, what [`Schedule::evaluate`] and [`Schedule::energy`] say.
     ///
@@ -33,7 +33,7 @@ impl SteadyState {
         table: &CostTable,
         memory_bytes_per_second: Option<f64>,
     ) -> Result<Self, SimulationError> {
-        Self::over(FRAMES, schedule, graph, table, memory_bytes_per_second)
+        Self::over(Self::FRAMES, schedule, graph, table, memory_bytes_per_second)
     }
 
     /// The same as fewer frames show it, sooner and less exactly.

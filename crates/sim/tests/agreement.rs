@@ -189,6 +189,38 @@ fn replicas_behind_a_link_share_it() {
     check(&schedule(mixed), 1.0 / (1.0 / 20.0 + 1.0 / 55.0), 4 + 85);
 }
 
+/// What goes to one stage does not wait for what goes to another, nor what goes to one cluster for what goes to another.
+#[test]
+fn stages_and_clusters_do_not_wait_for_each_others_links() {
+    let graph = graph(&(1..OPERATORS).map(|index| (index - 1, index)).collect::<Vec<_>>());
+    let mut table = table(&[4; 3 * OPERATORS], &[0; 9], &[]);
+    // From B to s, from s to s and from B to m.
+    [2, 8, 1].into_iter().for_each(|pair| set_link(&mut table, pair, Some(0)));
+    let order = graph.order();
+    let replica = |cluster: &str, core: u32, range: std::ops::Range<usize>| {
+        Replica::single(Processor::new(cluster, [core]), order[range].to_vec())
+    };
+    let stages = |stages: Vec<Vec<Replica>>| Schedule {
+        stages: stages.into_iter().map(|replicas| Stage { replicas }).collect(),
+    };
+    // The links carry 20 and 60 bytes of a frame in 100 and 300 ns, and are what both stages wait for most of their time.
+    let chain = stages(vec![
+        vec![replica("B", 0, 0..5)],
+        vec![replica("s", 1, 5..10), replica("s", 2, 5..10)],
+        vec![replica("s", 3, 10..12), replica("s", 4, 10..12)],
+    ]);
+    let beside = stages(vec![
+        vec![replica("B", 0, 0..5)],
+        vec![replica("s", 1, 5..12), replica("s", 2, 5..12), replica("m", 3, 5..12), replica("m", 4, 5..12)],
+    ]);
+    for schedule in [chain, beside] {
+        let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
+        let settings = Settings { frames: 4000, ..Settings::default() };
+        let found = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
+        assert!((found / expected - 1.0).abs() < 0.01, "{schedule}: {found} {expected}");
+    }
+}
+
 #[test]
 fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
     let graph = graph(&[(0, 1), (1, 2)]);
