@@ -24,6 +24,7 @@ pub(crate) fn control() -> Control {
                 ProgressUnit::Steps => Steps::new(progress.activity, progress.total),
             };
             let steps = activities.entry(progress.activity.to_owned()).or_insert_with(begin);
+            progress.gap.into_iter().for_each(|gap| steps.set_gap(gap));
             steps.set(progress.done, progress.total);
         }
         Event::CachedProfile { created } => output::remark(format!("using the profile of {created}")),

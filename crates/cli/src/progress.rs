@@ -41,6 +41,13 @@ impl Steps {
         Self { title, total, bar, last_line: Instant::now() }
     }
 
+    /// Says what may still be gained.
+    pub(crate) fn set_gap(&mut self, gap: f64) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}: within {:.1} %", self.title, 100.0 * gap));
+        }
+    }
+
     pub(crate) fn set(&mut self, done: usize, total: usize) {
         self.total = total as u64;
         match &self.bar {

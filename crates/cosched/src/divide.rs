@@ -9,13 +9,15 @@ use crate::exact_shares;
 
 /// Rounds over all operators: what one division changes may make another one worthwhile.
 const MOST_ROUNDS: usize = 4;
+/// A division that takes this much longer than what is there does not become better by shifting channels.
+const WORTH_SHIFTING: f64 = 1.02;
 
 /// Divides operators by output channels between the replica's processors, one after the other, each where that brings down
 /// `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by whatever
 /// counts for the caller; `None` if it can't run.
 ///
-/// For each operator, the exact division of its own cost ([`exact_shares`]) is tried in place, with and without its followers,
-/// and then shifted as long as that helps. Operators for which `is_free` is false stay as they are.
+/// For each operator, the exact division of its own cost ([`exact_shares`]) is tried in place, with and without its followers, and the
+/// best of these shifted as long as that helps. Operators for which `is_free` is false stay as they are.
 pub fn divide(
     mut replica: Replica,
     graph: &Graph,
@@ -35,8 +37,10 @@ pub fn divide(
         let before = best;
         for &head in &heads {
             let Some(whole) = undivided(&replica, head) else { continue };
-            for mut candidate in candidates(&whole, head, graph, table, &is_free) {
-                let Some(mut time) = finish(&candidate) else { continue };
+            let candidates = candidates(&whole, head, graph, table, &is_free);
+            let timed = candidates.into_iter().filter_map(|candidate| Some((finish(&candidate)?, candidate)));
+            let is_close = |time: &Nanoseconds| time.0 as f64 <= best.0 as f64 * WORTH_SHIFTING;
+            if let Some((mut time, mut candidate)) = timed.min_by_key(|own| own.0).filter(|own| is_close(&own.0)) {
                 shift(&mut candidate, head, graph, &mut time, &finish);
                 if time < best {
                     (replica, best) = (candidate, time);

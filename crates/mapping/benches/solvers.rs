@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{ExactMapper, FineIlp, Limits, Mapper, Mapping, MappingProblem};
+use millstream_mapping::{ExactMapper, FineIlp, Limits, Mapper, Mapping, MappingProblem, STEPS_PER_SECOND};
 use millstream_partition::subgraphs;
 
 /// Time for either on one subgraph.
@@ -49,7 +49,8 @@ fn main() {
 
 fn timed(mapper: &dyn Mapper, problem: &MappingProblem, gap: f64) -> (Mapping, f64) {
     let start = Instant::now();
-    let mapping = mapper.map(problem, &Limits { time: TIME, gap, ..Limits::default() }).unwrap();
+    let limits = Limits { steps: TIME.as_secs() * STEPS_PER_SECOND, program_time: TIME, gap, ..Limits::default() };
+    let mapping = mapper.map(problem, &limits).unwrap();
     (mapping, start.elapsed().as_secs_f64())
 }
 

@@ -7,15 +7,17 @@ use millstream_schedule::execution::{Execution, Recipient, recipients};
 
 use crate::bounds::PathBounds;
 use crate::local_search::Found;
-use crate::mapping::Clock;
+use crate::mapping::Budget;
 use crate::{Edge, MappingProblem};
 
 /// Sets of nodes are bits of a word.
 pub(crate) const MOST_NODES: usize = 128;
 /// Values that a node could send, times processors that they could go to: every set of them is a branch.
 const MOST_RECIPIENTS: usize = 12;
-/// Between two looks at the clock.
+/// Between two looks at what is left.
 const STEPS_PER_LOOK: u64 = 4096;
+/// Steps of the budget for each processor that a state's next node may go to.
+const STEPS_PER_CANDIDATE: u64 = 4;
 /// Remembered states; more would fill the memory of a small board.
 const MOST_STATES: usize = 2_000_000;
 
@@ -26,8 +28,8 @@ const MOST_STATES: usize = 2_000_000;
 /// a value occupies the processor that made it, every set of processors that it may be sent to is tried. A state is left if
 /// it can't lead to anything shorter, or if one with the same nodes done was at least as good in all that matters for the
 /// rest: whatever follows the one can then follow the other, no later.
-pub(crate) fn search(problem: &MappingProblem, found: &mut Found, most_steps: u64, clock: &Clock<'_>) -> bool {
-    search_with(problem, found, most_steps, MOST_STATES, clock)
+pub(crate) fn search(problem: &MappingProblem, found: &mut Found, most_steps: u64, budget: &Budget<'_>) -> bool {
+    search_with(problem, found, most_steps, MOST_STATES, budget)
 }
 
 /// The same with so many states in memory.
@@ -36,7 +38,7 @@ fn search_with(
     found: &mut Found,
     most_steps: u64,
     most_states: usize,
-    clock: &Clock<'_>,
+    budget: &Budget<'_>,
 ) -> bool {
     // Values and processors are named by bytes where states are remembered.
     let is_small = |number: usize| number <= usize::from(u8::MAX);
@@ -75,10 +77,13 @@ fn search_with(
         remembered: 0,
         most_states,
         steps: 0,
+        steps_per_visit: STEPS_PER_CANDIDATE * problem.processors() as u64,
         most_steps,
-        clock,
+        budget,
     };
-    search.visit(0, 0)
+    let is_complete = search.visit(0, 0);
+    budget.spend(search.steps % STEPS_PER_LOOK * search.steps_per_visit);
+    is_complete
 }
 
 fn slowest_transfer(problem: &MappingProblem, node: usize) -> u64 {
@@ -117,8 +122,10 @@ struct Search<'a> {
     remembered: usize,
     most_states: usize,
     steps: u64,
+    /// What a step here is in steps of the budget: each ready node is looked at on each processor.
+    steps_per_visit: u64,
     most_steps: u64,
-    clock: &'a Clock<'a>,
+    budget: &'a Budget<'a>,
 }
 
 /// A node that could be started next.
@@ -138,8 +145,11 @@ impl Search<'_> {
         if self.steps > self.most_steps {
             return false;
         }
-        if self.steps.is_multiple_of(STEPS_PER_LOOK) && (self.clock.is_cancelled() || self.clock.left().is_zero()) {
-            return false;
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) {
+            self.budget.spend(STEPS_PER_LOOK * self.steps_per_visit);
+            if self.budget.is_cancelled() || self.budget.left() == 0 {
+                return false;
+            }
         }
         if self.placed.count_ones() as usize == self.problem.len() {
             self.keep_if_shorter(makespan);
@@ -316,7 +326,7 @@ mod tests {
     /// What the search finds by itself, and whether it looked at everything.
     fn from_nothing(problem: &MappingProblem, most_steps: u64) -> (Found, bool) {
         let mut found = Found { order: Vec::new(), makespan: u64::MAX };
-        let is_complete = search(problem, &mut found, most_steps, &Clock::start(&Limits::default()));
+        let is_complete = search(problem, &mut found, most_steps, &Budget::start(&Limits::default()));
         (found, is_complete)
     }
 
@@ -358,7 +368,7 @@ mod tests {
         #[test]
         fn remembering_states_changes_nothing(problem in prop_oneof![2 => blocking_problems(8), 1 => problems(9)]) {
             let mut plain = Found { order: Vec::new(), makespan: u64::MAX };
-            prop_assert!(search_with(&problem, &mut plain, u64::MAX, 0, &Clock::start(&Limits::default())));
+            prop_assert!(search_with(&problem, &mut plain, u64::MAX, 0, &Budget::start(&Limits::default())));
             let (found, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
             prop_assert_eq!(found.makespan, plain.makespan);

@@ -4,20 +4,20 @@ use crate::bounds::PathBounds;
 use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 use crate::local_search::{Found, improve};
-use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome, placement_of};
+use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome, placement_of};
 use crate::{MappingError, MappingProblem, programs};
 
 /// Moves of the first local search for each node, and of the later ones.
 const FIRST_MOVES_PER_NODE: usize = 400;
 const MOVES_PER_NODE: usize = 6000;
-/// Later local searches, with different seeds.
+/// Later local searches before the branch and bound, with different seeds.
 const RESTARTS: u64 = 6;
-/// Steps of the branch and bound before and after the relaxation.
-const FIRST_STEPS: u64 = 300_000;
-const MORE_STEPS: u64 = 20_000_000;
+/// States of the branch and bound before and after the relaxation.
+const FIRST_STATES: u64 = 300_000;
+const MORE_STATES: u64 = 20_000_000;
 
 /// The default: list scheduling and local search from above, paths, a relaxation and branch and bound from below, until
-/// they meet, the gap is small enough, or the time is over. Its result is never worse than those of [`Heft`], [`Cpop`],
+/// they meet, the gap is small enough, or all steps are taken. Its result is never worse than those of [`Heft`], [`Cpop`],
 /// [`LayerSwitched`], [`SingleProcessor`] and the coarse program, which it starts from.
 ///
 /// Without the feature `highs` there is neither the coarse program nor the relaxation. Searches are the same, but on large problems
@@ -35,9 +35,9 @@ impl Mapper for Quick {
     }
 
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let clock = Clock::start(limits);
-        let (found, lower) = quick(problem, &PathBounds::new(problem), limits, &clock)?;
-        let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
+        let budget = Budget::start(limits);
+        let (found, lower) = quick(problem, &PathBounds::new(problem), limits, &budget)?;
+        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
         Ok(finish(problem, found, lower, outcome))
     }
 }
@@ -46,7 +46,7 @@ fn quick(
     problem: &MappingProblem,
     bounds: &PathBounds,
     limits: &Limits<'_>,
-    clock: &Clock<'_>,
+    budget: &Budget<'_>,
 ) -> Result<(Found, u64), MappingError> {
     let mut lower = bounds.critical;
     // A program takes longer than all the rest: it has its turn where the others do not come to an end without it.
@@ -56,13 +56,13 @@ fn quick(
         if best.as_ref().is_some_and(|best| best.makespan <= start.makespan) {
             continue;
         }
-        let mut found = improve(problem, &start, lower, FIRST_MOVES_PER_NODE * problem.len(), 0, clock);
-        if clock.reason(found.makespan, lower).is_none()
-            && branch_and_bound::search(problem, &mut found, FIRST_STEPS, clock)
+        let mut found = improve(problem, &start, lower, FIRST_MOVES_PER_NODE * problem.len(), 0, budget);
+        if budget.reason(found.makespan, lower).is_none()
+            && branch_and_bound::search(problem, &mut found, FIRST_STATES, budget)
         {
             lower = found.makespan;
         }
-        let is_settled = clock.reason(found.makespan, lower).is_some();
+        let is_settled = budget.reason(found.makespan, lower).is_some();
         if best.as_ref().is_none_or(|best| found.makespan < best.makespan) {
             best = Some(found);
         }
@@ -80,24 +80,27 @@ impl Mapper for ExactMapper {
     }
 
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let clock = Clock::start(limits);
+        let budget = Budget::start(limits);
         let bounds = PathBounds::new(problem);
-        let (mut found, mut lower) = quick(problem, &bounds, limits, &clock)?;
-        if clock.reason(found.makespan, lower).is_none() {
-            lower = lower.max(programs::bound(problem, &bounds, found.makespan, limits.gap, &clock)?);
+        let (mut found, mut lower) = quick(problem, &bounds, limits, &budget)?;
+        if budget.reason(found.makespan, lower).is_none() {
+            lower = lower.max(programs::bound(problem, &bounds, found.makespan, limits.gap, &budget)?);
         }
-        for seed in 1..=RESTARTS {
-            if clock.reason(found.makespan, lower).is_some() {
+        // As long as there is a gap and there are steps, other local searches go on from what is best.
+        for seed in 1.. {
+            let before = budget.left();
+            if budget.reason(found.makespan, lower).is_some() {
                 break;
             }
-            found = improve(problem, &found, lower, MOVES_PER_NODE * problem.len(), seed, &clock);
+            found = improve(problem, &found, lower, MOVES_PER_NODE * problem.len(), seed, &budget);
+            if seed == RESTARTS && branch_and_bound::search(problem, &mut found, MORE_STATES, &budget) {
+                lower = found.makespan;
+            }
+            if budget.left() == before {
+                break;
+            }
         }
-        if clock.reason(found.makespan, lower).is_none()
-            && branch_and_bound::search(problem, &mut found, MORE_STEPS, &clock)
-        {
-            lower = found.makespan;
-        }
-        let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::TimeLimit);
+        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
         Ok(finish(problem, found, lower, outcome))
     }
 }

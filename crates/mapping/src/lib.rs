@@ -26,10 +26,10 @@
 //!
 //! Feature `highs` (on by default): integer programs, solved by HiGHS. Without it nothing but Rust is compiled; the published
 //! programs `CoarseIlp` and `FineIlp` are not there, and [`ExactMapper`] searches as it does otherwise, with a weaker lower bound: small
-//! problems are still solved to the end, large ones may run into their time limit where the bound would have stopped them.
+//! problems are still solved to the end, large ones may take all their steps where the bound would have stopped them.
 //!
 //! Invariants: every mapping is evaluated by the same rules ([`MappingProblem::execute`]), whichever mapper found it; results are
-//! the same in every run unless a time limit interferes; no bound exceeds what any mapping achieves.
+//! the same in every run, on every machine (searches are limited by steps; only [`FineIlp`] heeds the clock); no bound exceeds what any mapping achieves.
 
 mod bounds;
 mod branch_and_bound;
@@ -49,7 +49,7 @@ mod programs;
 pub use error::MappingError;
 pub use exact::ExactMapper;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
-pub use mapping::{Limits, Mapper, Mapping, Outcome};
+pub use mapping::{Limits, Mapper, Mapping, Outcome, STEPS_PER_SECOND};
 pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
 pub use problem::{Edge, MappingProblem};
 #[cfg(feature = "highs")]

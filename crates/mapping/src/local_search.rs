@@ -6,11 +6,11 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::MappingProblem;
 use crate::lists::Ranks;
-use crate::mapping::{Clock, placement_of};
+use crate::mapping::{Budget, placement_of};
 
 /// Part of the first makespan that a move may lose at the beginning, and at the end.
 const TEMPERATURES: (f64, f64) = (0.03, 0.000_3);
-/// Between two looks at the clock.
+/// Between two looks at what is left.
 const MOVES_PER_LOOK: usize = 256;
 
 /// Orders of nodes per processor, and how long they take.
@@ -90,15 +90,15 @@ enum Undo {
     Swap(usize, usize),
 }
 
-/// Improves on `start` for so many moves, until the lower bound is reached or the clock says stop. The same seed gives the
-/// same result, as long as the clock does not interfere.
+/// Improves on `start` for so many moves, until the lower bound is reached or the budget says stop. The same seed gives the
+/// same result.
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Found,
     lower_bound: u64,
     moves: usize,
     seed: u64,
-    clock: &Clock<'_>,
+    budget: &Budget<'_>,
 ) -> Found {
     let mut best = start.clone();
     let movable: Vec<usize> = (0..problem.len()).filter(|&node| problem.supporting(node).count() > 1).collect();
@@ -110,8 +110,11 @@ pub(crate) fn improve(
     let mut current = state.evaluate(|_, _| {});
     let scale = start.makespan.max(1) as f64;
     for step in 0..moves {
-        if step % MOVES_PER_LOOK == 0 && clock.reason(best.makespan, lower_bound).is_some() {
-            break;
+        if step % MOVES_PER_LOOK == 0 {
+            if budget.reason(best.makespan, lower_bound).is_some() {
+                break;
+            }
+            budget.spend(MOVES_PER_LOOK.min(moves - step) as u64 * problem.len() as u64);
         }
         let progress = step as f64 / moves as f64;
         let temperature = scale * TEMPERATURES.0 * (TEMPERATURES.1 / TEMPERATURES.0).powf(progress);

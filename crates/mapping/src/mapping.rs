@@ -1,5 +1,6 @@
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{Execution, run_order};
@@ -13,8 +14,8 @@ pub enum Outcome {
     Optimal,
     /// The gap is as small as was asked for.
     GapReached,
-    /// The time was over.
-    TimeLimit,
+    /// It has taken all steps that it was allowed, or there is nothing left that it could try.
+    StepLimit,
     /// The caller asked to stop.
     Cancelled,
     /// A heuristic has done what it does.
@@ -54,11 +55,18 @@ impl Mapping {
     }
 }
 
+/// About how many steps a core goes in a second.
+pub const STEPS_PER_SECOND: u64 = 10_000_000;
+
 /// When a mapper should stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// Time for one problem.
-    pub time: Duration,
+    /// Steps for one problem. A step is about what starting one node takes; it is counted, not measured, so that the result is the same on
+    /// every machine, however busy. There are some [`STEPS_PER_SECOND`].
+    pub steps: u64,
+    /// Wall-clock time for the published integer programs, where they are asked for by themselves: their solver knows no steps. Nothing
+    /// else looks at the clock.
+    pub program_time: Duration,
     /// A relative gap that is small enough.
     pub gap: f64,
     /// A gap that is small enough whatever the makespan: shorter than what anybody can measure.
@@ -69,24 +77,35 @@ pub struct Limits<'a> {
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { time: Duration::from_secs(10), gap: 0.0, slack: Nanoseconds::ZERO, cancelled: None }
+        Self {
+            steps: 10 * STEPS_PER_SECOND,
+            program_time: Duration::from_secs(10),
+            gap: 0.0,
+            slack: Nanoseconds::ZERO,
+            cancelled: None,
+        }
     }
 }
 
 /// A [`Limits`] that has begun.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock<'a> {
+#[derive(Debug, Clone)]
+pub(crate) struct Budget<'a> {
     limits: Limits<'a>,
-    start: Instant,
+    spent: Cell<u64>,
 }
 
-impl<'a> Clock<'a> {
+impl<'a> Budget<'a> {
     pub(crate) fn start(limits: &Limits<'a>) -> Self {
-        Self { limits: *limits, start: Instant::now() }
+        Self { limits: *limits, spent: Cell::new(0) }
     }
 
-    pub(crate) fn left(&self) -> Duration {
-        self.limits.time.saturating_sub(self.start.elapsed())
+    /// Steps that are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.limits.steps.saturating_sub(self.spent.get())
+    }
+
+    pub(crate) fn spend(&self, steps: u64) {
+        self.spent.set(self.spent.get().saturating_add(steps));
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -103,8 +122,8 @@ impl<'a> Clock<'a> {
             Some(Outcome::GapReached)
         } else if self.is_cancelled() {
             Some(Outcome::Cancelled)
-        } else if self.left().is_zero() {
-            Some(Outcome::TimeLimit)
+        } else if self.left() == 0 {
+            Some(Outcome::StepLimit)
         } else {
             None
         }

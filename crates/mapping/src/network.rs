@@ -10,7 +10,7 @@ use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Subgraph;
 
 use crate::exact::Quick;
-use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
 use crate::{ExactMapper, MappingError, MappingProblem};
 
 /// One subgraph of a mapped network.
@@ -50,8 +50,8 @@ impl NetworkMapping {
 /// A subgraph reads what the sink before it made, so it is solved for every pair of processors on which the sink before it
 /// and its own sink may be, and a dynamic program chooses the pairs. Most problems are settled in a moment; of the others,
 /// those are solved fully on which the bound of the whole depends, until it meets the makespan, the gap is small enough, or
-/// the time is over. Problems are worked on by `threads` threads; their number does not change the result, unless the time
-/// runs out.
+/// nothing is left to solve. Problems are worked on by `threads` threads, each problem within the limit of steps; their number does not
+/// change the result.
 ///
 /// # Errors
 /// [`MappingError::Unsupported`] if an operator can run on none of the processors, [`MappingError::Solver`] if a solver fails.
@@ -63,20 +63,19 @@ pub fn map_network(
     limits: &Limits<'_>,
     threads: usize,
 ) -> Result<NetworkMapping, MappingError> {
-    let clock = Clock::start(limits);
+    let budget = Budget::start(limits);
     let mut composition = Composition::new(graph, subgraphs, table, processors)?;
     composition.solve(&Quick, &(0..composition.problems.len()).collect::<Vec<_>>(), limits, threads)?;
     loop {
         let (makespan, _) = composition.best(|mapping| mapping.makespan.0);
         let (bound, loose) = composition.best(|mapping| mapping.lower_bound.0);
         let exhausted = || composition.unsolved(&loose, threads).is_empty();
-        let reason = clock.reason(makespan, bound).or_else(|| exhausted().then_some(Outcome::TimeLimit));
+        let reason = budget.reason(makespan, bound).or_else(|| exhausted().then_some(Outcome::StepLimit));
         if let Some(outcome) = reason {
             return Ok(composition.finish(outcome));
         }
         let next = composition.unsolved(&loose, threads);
-        let share = Limits { time: clock.left(), gap: limits.gap, ..*limits };
-        composition.solve(&ExactMapper, &next, &share, threads)?;
+        composition.solve(&ExactMapper, &next, limits, threads)?;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands in for the integer programs where there is no solver: nothing to start from, and bounds that need none.
 
 use crate::bounds::{self, PathBounds};
-use crate::mapping::Clock;
+use crate::mapping::Budget;
 use crate::{Mapper, MappingError, MappingProblem};
 
 /// No program finds anything.
@@ -13,7 +13,7 @@ pub(crate) fn bound(
     _paths: &PathBounds,
     _horizon: u64,
     _gap: f64,
-    _clock: &Clock<'_>,
+    _budget: &Budget<'_>,
 ) -> Result<u64, MappingError> {
     Ok(bounds::quick(problem))
 }

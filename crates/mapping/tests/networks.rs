@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::time::Duration;
-
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
@@ -75,7 +73,7 @@ fn mappings_are_valid_stages_with_the_same_makespan() {
 fn check_subgraphs(graph: &Graph, table: &CostTable) {
     let all = subgraphs(graph);
     let processors = processors(table);
-    let limits = Limits { time: Duration::from_secs(20), ..Limits::default() };
+    let limits = Limits::default();
     for (index, subgraph) in all.iter().enumerate() {
         let problem = MappingProblem::of_subgraph(graph, subgraph, table, &processors).unwrap();
         let mapping = ExactMapper.map(&problem, &limits).unwrap();
@@ -97,7 +95,7 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
     let graph = model.graph();
     let (table, all) = (table(graph), subgraphs(graph));
     let processors = processors(&table);
-    let limits = Limits { time: Duration::from_secs(60), ..Limits::default() };
+    let limits = Limits::default();
     let map = |threads| map_network(graph, &all, &table, &processors, &limits, threads).unwrap();
     let mapped = map(1);
     assert_eq!(mapped, map(3));

@@ -1,5 +1,5 @@
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Constraints, Objective};
+use millstream_pipeline::{Constraints, Effort, Objective};
 use millstream_schedule::StatedConstraints;
 
 /// What a schedule should be.
@@ -13,13 +13,15 @@ pub struct Aim {
     pub margin: f64,
     /// Whether plans are wanted that cost little energy, even if they are neither fast nor quick.
     pub wants_energy: bool,
+    /// How much work the search puts into stages of several processors.
+    pub effort: Effort,
 }
 
 impl Aim {
     /// The best schedule for an objective.
     pub fn best(objective: Objective) -> Self {
         let wants_energy = objective == Objective::Energy;
-        Self { objective, constraints: Constraints::default(), margin: 0.0, wants_energy }
+        Self { objective, constraints: Constraints::default(), margin: 0.0, wants_energy, effort: Effort::USUAL }
     }
 
     /// The same within constraints.
@@ -32,6 +34,12 @@ impl Aim {
     #[must_use]
     pub fn with_margin(self, margin: f64) -> Self {
         Self { margin: margin.max(0.0), ..self }
+    }
+
+    /// The same with another effort.
+    #[must_use]
+    pub fn with_effort(self, effort: Effort) -> Self {
+        Self { effort, ..self }
     }
 
     /// What predictions must keep to: the constraints with their margin.

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use millstream_pipeline::SearchProgress;
 use millstream_runtime::TuningEvent;
 
 /// How the caller follows work that takes long, and ends it early.
@@ -50,7 +51,7 @@ pub enum Event<'a> {
 }
 
 /// How far an activity is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
     /// What is done, such as `measuring squeezenet on this machine`.
     pub activity: &'a str,
@@ -60,6 +61,8 @@ pub struct Progress<'a> {
     pub total: usize,
     /// What a unit is.
     pub unit: ProgressUnit,
+    /// Of a search: by what part the shortest period may still become shorter, as far as is known.
+    pub gap: Option<f64>,
     /// Whether the activity has ended, possibly early.
     pub is_over: bool,
 }
@@ -107,6 +110,25 @@ impl Control {
         (self.observer)(event);
     }
 
+    /// Tells how far a search is.
+    pub(crate) fn searching(&self, activity: &str, progress: &SearchProgress) {
+        let count = |rounds: u64| usize::try_from(rounds).unwrap_or(usize::MAX);
+        self.tell(&Event::Progress(Progress {
+            activity,
+            done: count(progress.rounds),
+            total: count(progress.most_rounds),
+            unit: ProgressUnit::Steps,
+            gap: Some(progress.gap),
+            is_over: false,
+        }));
+    }
+
+    /// Tells that an activity is over.
+    pub(crate) fn end(&self, activity: &str) {
+        let (unit, gap) = (ProgressUnit::Steps, None);
+        self.tell(&Event::Progress(Progress { activity, done: 0, total: 0, unit, gap, is_over: true }));
+    }
+
     pub(crate) fn warn(&self, text: &str) {
         self.tell(&Event::Warning(text));
     }
@@ -145,7 +167,7 @@ impl<'a> Activity<'a> {
 
     fn tell(&self, is_over: bool) {
         let Self { control, activity, done, total, unit } = self;
-        let progress = Progress { activity, done: *done, total: *total, unit: *unit, is_over };
+        let progress = Progress { activity, done: *done, total: *total, unit: *unit, gap: None, is_over };
         control.tell(&Event::Progress(progress));
     }
 }

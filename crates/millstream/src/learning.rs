@@ -27,7 +27,7 @@ pub(crate) fn refine(
     control: &Control,
 ) -> Result<Plans, Error> {
     let table = fit(profile, board, network.digest(), network.graph(), network.chain())?;
-    let plans = Plans::search(network, board, &table, aim)?;
+    let plans = Plans::search(network, board, &table, aim, control)?;
     let search = ModelGuided::default();
     let most = search.trials * objectives.len();
     let steps = control.steps(format!("trying out schedules of {}", network.name()), most);
@@ -93,7 +93,8 @@ impl PlanModel<'_> {
         lessons.add(plan, seen.measured.clone());
         let (network, board) = (self.network, self.board);
         let table = fit(self.profile, board, network.digest(), network.graph(), network.chain())?;
-        self.plans = Plans::search_again(network, board, &table, self.plans.aim, lessons)?;
+        // The trials show how far they are; the searches between them are not shown.
+        self.plans = Plans::search_again((network, board, &table), self.plans.aim, lessons, &Control::new())?;
         Ok(())
     }
 }
@@ -193,7 +194,7 @@ mod tests {
                 table.set_time(processor, operator, Nanoseconds(1000));
             }
         }
-        let plans = Plans::search(network, &board, &table, Aim::default()).unwrap();
+        let plans = Plans::search(network, &board, &table, Aim::default(), &Control::new()).unwrap();
         (board, plans)
     }
 

@@ -64,9 +64,9 @@ pub fn plan(
         PlanOn::ThisMachineAnew => tried(machine, network, true, aim, control)?,
         PlanOn::Costs(CostSource::Profile(path)) => {
             let table = CostSource::Profile(path).table(network, machine)?;
-            Plans::search(network, board, &table, *aim).in_file(path)?
+            Plans::search(network, board, &table, *aim, control).in_file(path)?
         }
-        PlanOn::Costs(costs) => Plans::search(network, board, &costs.table(network, machine)?, *aim)?,
+        PlanOn::Costs(costs) => Plans::search(network, board, &costs.table(network, machine)?, *aim, control)?,
     };
     chosen(machine, network, plans, aim, Clocks::new(), None)
 }
@@ -80,12 +80,13 @@ pub fn plan_with_clocks(
     network: &Network,
     aim: &Aim,
     costs: CostSource<'_>,
+    control: &Control,
 ) -> Result<Planned, Error> {
     let board = machine.board();
     let aim = &Aim { wants_energy: true, ..*aim };
     let table = costs.table(network, machine)?;
     let (clocks, front) = choose_clocks(network, board, &table, aim)?;
-    let plans = Plans::search(network, board, &table.at_clocks(board, &clocks), *aim)?;
+    let plans = Plans::search(network, board, &table.at_clocks(board, &clocks), *aim, control)?;
     chosen(machine, network, plans, aim, clocks, Some(front))
 }
 

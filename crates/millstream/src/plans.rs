@@ -3,13 +3,14 @@
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};
 use millstream_pipeline::{
-    Nanojoules, Objective, Plan, Problem, ThroughputBound, best_period, choose, energy_front, pareto_front, teams_of,
+    Nanojoules, Objective, PeriodBound, Plan, Problem, TeamSpace, ThroughputBound, best_period, choose, energy_front,
+    pareto_front,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
 use crate::document::document;
 use crate::shared_memory::SharedMemory;
-use crate::{Aim, Error, Network};
+use crate::{Aim, Control, Error, Network};
 
 /// How much more energy than necessary a plan may cost.
 pub(crate) const ENERGY_TOLERANCE: f64 = 0.01;
@@ -28,6 +29,8 @@ pub struct Plans {
     /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact where
     /// memory limits nothing, and not above it where it does. `None` if some stage needs several.
     pub best_on_single_processors: Option<Nanoseconds>,
+    /// A period that no pipeline of the searched stages goes below, and which teams these may run on.
+    pub searched: (PeriodBound, TeamSpace),
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
     /// What was asked for.
@@ -46,13 +49,13 @@ pub(crate) struct Lessons {
 
 impl Lessons {
     pub(crate) fn add(&mut self, plan: &Plan, measured: Plan) {
-        for (stage, seen) in plan.stages.iter().zip(&measured.stages).filter(|(stage, _)| stage.is_team) {
-            let (Some(predicted), Some(found)) = (stage.times.first(), seen.times.first()) else { continue };
-            let ratio = found.seconds() / predicted.seconds().max(1e-9);
-            match self.teams.iter_mut().find(|(team, _)| *team == stage.replicas) {
+        let replicas = |plan: &Plan| plan.stages.iter().flat_map(|stage| stage.replicas.clone()).collect::<Vec<_>>();
+        for (predicted, found) in replicas(plan).into_iter().zip(replicas(&measured)).filter(|(own, _)| own.is_team()) {
+            let ratio = found.time.seconds() / predicted.time.seconds().max(1e-9);
+            match self.teams.iter_mut().find(|(team, _)| *team == predicted.processors) {
                 // The prediction had the earlier lessons in it.
                 Some((_, factor)) => *factor *= ratio,
-                None => self.teams.push((stage.replicas.clone(), ratio)),
+                None => self.teams.push((predicted.processors, ratio)),
             }
         }
         self.tried.push(measured);
@@ -63,26 +66,44 @@ impl Plans {
     /// Searches on given costs.
     ///
     /// # Errors
-    /// [`Error::Pipeline`] if nothing keeps to the constraints.
-    pub fn search(network: &Network, board: &Board, table: &CostTable, aim: Aim) -> Result<Self, Error> {
-        let plans = Self::search_again(network, board, table, aim, Lessons::default())?;
+    /// [`Error::Pipeline`] if nothing keeps to the constraints, [`Error::Interrupted`] if the caller ended the search.
+    pub fn search(
+        network: &Network,
+        board: &Board,
+        table: &CostTable,
+        aim: Aim,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let plans = Self::search_again((network, board, table), aim, Lessons::default(), control);
+        control.end(&activity(network));
+        if control.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        let plans = plans?;
         plans.aim.limits().among(&plans.front)?;
         Ok(plans)
     }
 
     /// Searches with what trials have shown.
     pub(crate) fn search_again(
-        network: &Network,
-        board: &Board,
-        table: &CostTable,
+        (network, board, table): (&Network, &Board, &CostTable),
         aim: Aim,
         mut lessons: Lessons,
+        control: &Control,
     ) -> Result<Self, Error> {
         let memory = SharedMemory::new(network, board, table);
         let searched = table.within_memory_of(board, network.graph());
-        let mut problem = Problem::with_teams(network.graph(), network.chain(), board, &searched, &teams_of(board))?;
+        let space = TeamSpace::of(board);
+        let ground = (network.graph(), network.chain(), board, &searched);
+        let mut problem = Problem::with_teams_and_effort(ground, &space.teams(board), aim.effort)?;
+        let (name, watcher) = (activity(network), control.clone());
+        problem = problem.watched(move |progress| {
+            watcher.searching(&name, progress);
+            !watcher.is_cancelled()
+        });
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let bound = ThroughputBound::of(network.graph(), board, table);
+        let searched = (PeriodBound::of(&problem)?, space);
         let best_on_single_processors =
             best_period(&problem.clone().without_teams().without_memory_limit()).ok().map(|plan| plan.period);
 
@@ -108,6 +129,7 @@ impl Plans {
             table: table.clone(),
             bound,
             best_on_single_processors,
+            searched,
             competes_for_memory,
             aim,
         })
@@ -182,7 +204,7 @@ impl Plans {
         board: &Board,
     ) -> (Schedule, ScheduleDocument) {
         let schedule = self.problem.schedule(plan);
-        let replica_seconds = plan.stages.iter().map(|stage| stage.times.iter().map(|time| time.seconds()).collect());
+        let replica_seconds = plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect());
         let predicted = Prediction {
             period_seconds: plan.period.seconds(),
             latency_seconds: plan.latency.seconds(),
@@ -194,6 +216,11 @@ impl Plans {
         let document = document(&schedule, predicted, algorithm(self.competes_for_memory), objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
+}
+
+/// What a search is called.
+fn activity(network: &Network) -> String {
+    format!("searching for schedules of {}", network.name())
 }
 
 /// What found a schedule: an exact search, of whose results simulations show which is best where processors compete for memory.

@@ -8,7 +8,7 @@ use millstream_backend::Backend;
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::Nanoseconds;
 use millstream_graph::Graph;
-use millstream_pipeline::Plan;
+use millstream_pipeline::{Plan, PlannedStage};
 use millstream_predict::Statistics;
 use millstream_predict::samples::{Conditions, SegmentSample};
 use millstream_profile::BatchedTimes;
@@ -68,7 +68,7 @@ pub(crate) fn run(
     let summary = times.into_iter().filter_map(|(key, times)| Some((key, times.statistics()?))).collect();
     let measured = measured(plan, &summary, period);
     let samples = samples(network, board, plan, &summary, period);
-    let stage_times = measured.stages.iter().flat_map(|stage| stage.times.iter().copied()).collect();
+    let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
     let spent = Nanoseconds::from(begin.elapsed());
     let trial = Trial { stage_times, period, spent, ..Trial::default() };
     Ok(PlanTrial { trial, samples, measured })
@@ -123,7 +123,7 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
     for span in &result.spans {
         let stage = &plan.stages[span.stage];
         // The processors of a team have one time together.
-        let classes = if stage.is_team { stage.replicas.clone() } else { vec![stage.replicas[span.replica].clone()] };
+        let classes = stage.replicas[span.replica].processors.clone();
         let is_shared = classes.iter().any(|class| is_slowed(board, &class.cluster));
         let times = times.entry((span.stage, classes)).or_insert_with(|| BatchedTimes::new(is_shared));
         times.push(span.end.duration_since(span.start));
@@ -132,17 +132,11 @@ fn note(times: &mut StageTimes, plan: &Plan, board: &Board, result: &FrameResult
 
 /// The plan with the times that it has.
 fn measured(plan: &Plan, summary: &BTreeMap<(usize, Vec<ProcessorClass>), Statistics>, period: Nanoseconds) -> Plan {
-    let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(|stage| stage.times.clone()).collect();
+    let mut measured: Vec<Vec<Nanoseconds>> = plan.stages.iter().map(PlannedStage::times).collect();
     for ((stage, processors), time) in summary {
-        let time = Nanoseconds::from_seconds(time.median_seconds);
-        let planned = &plan.stages[*stage];
-        if planned.is_team {
-            measured[*stage] = vec![time];
-            continue;
-        }
-        for (replica, own) in planned.replicas.iter().zip(&mut measured[*stage]) {
-            if processors.contains(replica) {
-                *own = time;
+        for (replica, own) in plan.stages[*stage].replicas.iter().zip(&mut measured[*stage]) {
+            if replica.processors == *processors {
+                *own = Nanoseconds::from_seconds(time.median_seconds);
             }
         }
     }

@@ -63,7 +63,8 @@ fn objectives_and_constraints_are_kept() {
 fn clocks_are_chosen_where_energy_counts() {
     let path = fixture("costs", "hikey-970");
     let aim = Aim::best(Objective::Energy);
-    let planned = plan_with_clocks(&machine(), &network("squeezenet"), &aim, CostSource::Models(&path)).unwrap();
+    let planned =
+        plan_with_clocks(&machine(), &network("squeezenet"), &aim, CostSource::Models(&path), &Control::new()).unwrap();
     assert!(planned.clocked_front.is_some_and(|front| front.len() > 1));
     assert!(planned.plan.energy.is_some());
 }

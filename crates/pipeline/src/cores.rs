@@ -30,6 +30,11 @@ impl CoreCounts {
         fits.then(|| counts.iter().zip(&self.strides).map(|(count, stride)| count * stride).sum())
     }
 
+    /// The encoding of so many cores of one cluster.
+    pub(crate) fn of_cluster(&self, cluster: usize, cores: usize) -> usize {
+        self.strides[cluster] * cores
+    }
+
     pub(crate) fn decode(&self, index: usize) -> Vec<usize> {
         self.limits.iter().zip(&self.strides).map(|(limit, stride)| index / stride % (limit + 1)).collect()
     }

@@ -52,15 +52,23 @@ impl ClassPower {
         let power = table.power(processor)?;
         Some(Self { idle_watts: power.idle_watts, more_watts: power.active_watts - power.idle_watts })
     }
+
+    /// Of a frame that takes this long.
+    pub(crate) fn for_time(self, time: Nanoseconds) -> StagePower {
+        StagePower { active_joules: self.more_watts * time.seconds(), idle_watts: self.idle_watts }
+    }
 }
 
 /// Power of a stage whose replicas take frames as often as they and their links can.
-pub(crate) fn replicated_power(powers: &[ClassPower], times: &[Nanoseconds], links: &[Option<LinkUse>]) -> StagePower {
+pub(crate) fn replicated_power(
+    replicas: &[StagePower],
+    times: &[Nanoseconds],
+    links: &[Option<LinkUse>],
+) -> StagePower {
     let rates = replica_rates(times, links);
     let rate: f64 = rates.iter().sum();
-    let working = powers.iter().zip(times).zip(&rates);
-    let more: f64 = working.map(|((power, time), rate)| power.more_watts * time.seconds() * rate).sum();
-    let idle_watts = powers.iter().map(|power| power.idle_watts).sum();
+    let more: f64 = replicas.iter().zip(&rates).map(|(own, rate)| own.active_joules * rate).sum();
+    let idle_watts = replicas.iter().map(|own| own.idle_watts).sum();
     StagePower { active_joules: more / rate, idle_watts }
 }
 
@@ -70,7 +78,7 @@ impl Problem {
         let mut joules = 0.0;
         let mut senders = Senders::NETWORK;
         for stage in &plan.stages {
-            let classes = self.classes_of_stage(stage)?;
+            let classes = self.ways_of(stage)?;
             let StagePower { active_joules, idle_watts } = self.stage_power(stage, &classes, senders)?;
             joules += active_joules + idle_watts * plan.period.seconds();
             senders = self.senders(&classes);
@@ -78,23 +86,26 @@ impl Problem {
         Some(Nanojoules::from_joules(joules))
     }
 
-    /// The numbers of a stage's classes, or that of its team.
-    fn classes_of_stage(&self, stage: &PlannedStage) -> Option<Vec<usize>> {
-        if stage.is_team {
-            return Some(vec![self.class_of(&stage.replicas.iter().collect::<Vec<_>>())?]);
-        }
-        stage.replicas.iter().map(|class| self.classes.iter().position(|own| own == class)).collect()
+    fn stage_power(&self, stage: &PlannedStage, ways: &[usize], senders: Senders) -> Option<StagePower> {
+        let times = stage.times();
+        let power = |(&way, &time): (&usize, &Nanoseconds)| self.way_power(way, senders, &stage.blocks, time);
+        let powers: Option<Vec<StagePower>> = ways.iter().zip(&times).map(power).collect();
+        Some(replicated_power(&powers?, &times, &self.links(ways, senders, &stage.blocks)))
     }
 
-    fn stage_power(&self, stage: &PlannedStage, classes: &[usize], senders: Senders) -> Option<StagePower> {
-        let Range { start, end } = stage.blocks;
-        if let Some(&own) = classes.first().filter(|_| stage.is_team) {
-            let predicted = self.team(own)?.power(senders, start, end)?;
-            let expected = self.time(own, senders, start, end) as f64 * 1e-9;
-            let factor = stage.times.first()?.seconds() / expected.max(1e-12);
-            return Some(StagePower { active_joules: predicted.active_joules * factor, ..predicted });
-        }
-        let powers: Option<Vec<ClassPower>> = classes.iter().map(|&class| self.powers.get(class).copied()?).collect();
-        Some(replicated_power(&powers?, &stage.times, &self.links(classes, senders, &stage.blocks)))
+    /// What a class or a team draws for a frame that takes it this long.
+    pub(crate) fn way_power(
+        &self,
+        way: usize,
+        senders: Senders,
+        blocks: &Range<usize>,
+        time: Nanoseconds,
+    ) -> Option<StagePower> {
+        let Range { start, end } = *blocks;
+        let Some(team) = self.team(way) else { return Some(self.powers.get(way).copied()??.for_time(time)) };
+        let predicted = team.power(senders, start, end)?;
+        let expected = self.time(way, senders, start, end) as f64 * 1e-9;
+        let factor = time.seconds() / expected.max(1e-12);
+        Some(StagePower { active_joules: predicted.active_joules * factor, ..predicted })
     }
 }

@@ -5,11 +5,10 @@ use std::ops::Range;
 use millstream_cost::Nanoseconds;
 use millstream_schedule::shared_period;
 
-use crate::energy::{ClassPower, Nanojoules, StagePower, replicated_power};
+use crate::energy::{Nanojoules, StagePower, replicated_power};
 use crate::problem::UNSUPPORTED;
 use crate::range_table::RangeTable;
 use crate::senders::Senders;
-use crate::stage_options::configurations;
 use crate::{Constraints, Plan, Problem};
 
 /// A way to run a stage on so many cores.
@@ -251,14 +250,9 @@ fn option(
     let latency = times.iter().map(|time| time.0).max().filter(|&latency| latency < UNSUPPORTED)?;
     let links = problem.links(classes, senders, &blocks);
     let period = shared_period(&times, &links);
-    let team = classes.first().and_then(|&class| problem.team(class));
-    let power = match team {
-        Some(team) => team.power(senders, blocks.start, blocks.end)?,
-        None => {
-            let powers = classes.iter().map(|&class| problem.powers.get(class).copied().flatten());
-            replicated_power(&powers.collect::<Option<Vec<ClassPower>>>()?, &times, &links)
-        }
-    };
+    let drawn = |(&way, &time): (&usize, &Nanoseconds)| problem.way_power(way, senders, &blocks, time);
+    let powers: Option<Vec<StagePower>> = classes.iter().zip(&times).map(drawn).collect();
+    let power = replicated_power(&powers?, &times, &links);
     Some(StageOption { period: period.0, latency, power, configuration })
 }
 
@@ -277,4 +271,41 @@ fn keep_useful(options: &mut Vec<StageOption>) {
         }
         !is_beaten
     });
+}
+
+/// All multisets of classes that the board has cores for, and the teams, with their encoded numbers of cores.
+fn configurations(problem: &Problem) -> Vec<(usize, Vec<usize>)> {
+    let mut found: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new())];
+    for cluster in 0..problem.clusters() {
+        let classes = problem.classes_of(cluster);
+        let mut extended = Vec::new();
+        for (size, chosen) in &found {
+            for partition in partitions(classes.len()) {
+                let cores: usize = partition.iter().sum();
+                let own = partition.iter().map(|count| classes.start + count - 1);
+                let size = size + problem.counts.of_cluster(cluster, cores);
+                extended.push((size, chosen.iter().copied().chain(own).collect()));
+            }
+        }
+        found = extended;
+    }
+    found.retain(|(size, classes)| *size > 0 && (problem.has_replicas || classes.len() == 1));
+    let teams = problem.teams.iter().enumerate();
+    found.extend(teams.map(|(index, own)| (own.size, vec![problem.classes.len() + index])));
+    found
+}
+
+/// All ways to write numbers from 0 to `limit` as sums of positive numbers, without regard to order.
+fn partitions(limit: usize) -> Vec<Vec<usize>> {
+    fn extend(left: usize, largest: usize, current: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+        found.push(current.clone());
+        for part in 1..=largest.min(left) {
+            current.push(part);
+            extend(left - part, part, current, found);
+            current.pop();
+        }
+    }
+    let mut found = Vec::new();
+    extend(limit, limit, &mut Vec::new(), &mut found);
+    found
 }

@@ -7,6 +7,12 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PipelineError {
+    /// No search takes so much effort.
+    #[error("an effort of {effort} is none: give a number above 0, such as 1 for the usual or 10 for ten times that")]
+    Effort {
+        /// What was asked for.
+        effort: f64,
+    },
     /// The cost table does not cover the board.
     #[error("the cost table has no times for {class}; profile the board again")]
     MissingProcessor {

@@ -1,5 +1,10 @@
 //! Every trade-off between period and latency.
 
+use std::sync::PoisonError;
+
+use millstream_cost::Nanoseconds;
+
+use crate::refining::NOT_WORTH;
 use crate::senders::Senders;
 use crate::stage_options::{BoundedOptions, StageOptions};
 use crate::{PipelineError, Plan, Problem};
@@ -16,7 +21,12 @@ use crate::{PipelineError, Plan, Problem};
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
 /// memory.
 pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
-    problem.fitting(whole_front(problem)?, whole_front).map(Plan::undominated)
+    let worse = |known: Nanoseconds, plan: Nanoseconds| known.0 as f64 <= plan.0 as f64 * (1.0 + NOT_WORTH);
+    let is_beaten = |plan: &Plan, known: &[Plan]| {
+        known.iter().any(|known| worse(known.latency, plan.latency) && worse(known.period, plan.period))
+    };
+    let front = problem.refined(whole_front, is_beaten)?;
+    problem.fitting(front, whole_front).map(Plan::undominated)
 }
 
 /// The front without regard to memory.
@@ -28,7 +38,7 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
     let mut bound = u64::MAX;
     while let Some(plan) = search.lowest_latency(&bounded) {
         // No period is shorter than nothing, which networks of operators without any known work take.
-        let shorter = plan.period.0.checked_sub(1);
+        let shorter = problem.reading.shorter(plan.period);
         // A later point with the same latency and a shorter period replaces the earlier one.
         if front.last().is_some_and(|last| last.latency == plan.latency) {
             front.pop();
@@ -138,12 +148,14 @@ impl<'a> FrontSearch<'a> {
         while end > 0 {
             let LastStage { start, senders, size, option } = self.choice[end * states + own];
             let configuration = bounded.options.options[option].configuration;
-            stages.push((start..end, bounded.options.configurations[configuration].clone()));
+            stages.push((start..end, configuration));
             own = senders.index() * sizes + own % sizes - size;
             end = start;
         }
         stages.reverse();
-        Some(self.problem.plan(stages))
+        let known = self.problem.options.lock().unwrap_or_else(PoisonError::into_inner);
+        let replicas = |place: usize| known.as_ref().map_or(Vec::new(), |known| known.multisets.at(place).to_vec());
+        Some(self.problem.plan(stages.into_iter().map(|(blocks, place)| (blocks, replicas(place))).collect()))
     }
 
     /// The best way to a state, given those to the states before it; notes its last stage.

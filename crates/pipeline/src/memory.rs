@@ -57,7 +57,7 @@ impl SharedCapacity {
     /// Bytes that all stages of a plan hold: every replica has weights and values of its own.
     pub(crate) fn needed(&self, plan: &Plan) -> u64 {
         let of_stage = |stage: &PlannedStage| {
-            let replicas = if stage.is_team { 1 } else { stage.replicas.len() as u64 };
+            let replicas = stage.replicas.len() as u64;
             replicas.saturating_mul(*self.footprints.at(stage.blocks.start, stage.blocks.end))
         };
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)

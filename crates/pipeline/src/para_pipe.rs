@@ -175,6 +175,10 @@ impl Search for ParaPipe {
         // Points that another one beats in both are left out (section V-B): of hybrids, those that are no better in anything than all
         // processors in one stage, unless there are no others.
         let all: Vec<&ProcessorClass> = self.processors.iter().collect();
+        for set in 1_usize..1 << self.processors.len() {
+            let way = problem.class_of(&members(&self.processors, set).collect::<Vec<_>>());
+            way.map_or(Ok(()), |way| problem.look_at_all(way))?;
+        }
         let whole = |class| problem.time(class, Senders::NETWORK, 0, problem.blocks());
         let para = problem.class_of(&all).map_or(UNSUPPORTED, whole);
         let mut best: Option<((bool, u128, u64), Stages)> = None;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use millstream_cost::Nanoseconds;
 
-use crate::problem::UNSUPPORTED;
+use crate::problem::{TeamWay, UNSUPPORTED};
+use crate::refining::NOT_WORTH;
 use crate::senders::Senders;
 use crate::{PipelineError, Plan, Problem, pareto_front};
 
@@ -21,7 +22,11 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
 /// memory.
 pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
-    let best = shortest_period(problem)?;
+    let is_beaten = |plan: &Plan, known: &[Plan]| {
+        known.iter().any(|known| known.period.0 as f64 <= plan.period.0 as f64 * (1.0 + NOT_WORTH))
+    };
+    let found = problem.refined(|problem| Ok(vec![shortest_period(problem)?]), is_beaten)?;
+    let best = found.into_iter().next().ok_or(PipelineError::Infeasible)?;
     if problem.capacity.as_ref().is_none_or(|capacity| capacity.has_room_for(&best)) {
         return Ok(best);
     }
@@ -101,14 +106,25 @@ fn incumbent(problem: &Problem) -> f64 {
 pub(crate) struct StageRates {
     /// Per cluster, per number of cores.
     per_cluster: Vec<Vec<f64>>,
-    /// Per encoded numbers of cores.
+    /// Per encoded numbers of cores, of single processors.
+    of_singles: Vec<f64>,
+    /// The same with teams.
     of_size: Vec<f64>,
+    /// For each team, all encoded numbers of cores that have room for it, ascending.
+    room: Vec<Vec<usize>>,
 }
 
 impl StageRates {
     pub(crate) fn new(problem: &Problem) -> Self {
         let per_cluster = (0..problem.clusters()).map(|cluster| vec![0.0; problem.classes_of(cluster).len() + 1]);
-        Self { per_cluster: per_cluster.collect(), of_size: vec![0.0; problem.counts.len()] }
+        let sizes = problem.counts.len();
+        let room = |own: &TeamWay| problem.counts.with_room_for(own.size).iter().map(|rest| rest + own.size).collect();
+        Self {
+            per_cluster: per_cluster.collect(),
+            of_singles: vec![0.0; sizes],
+            of_size: vec![0.0; sizes],
+            room: problem.teams.iter().map(room).collect(),
+        }
     }
 
     /// Whether the period of the last computed range is rounded to less than a given one on these encoded cores, of which those of each
@@ -144,17 +160,45 @@ impl StageRates {
             let block = filled;
             for (cores, &rate) in best.iter().enumerate() {
                 for index in 0..block {
-                    let base = if cluster == 0 { 0.0 } else { self.of_size[index] };
+                    let base = if cluster == 0 { 0.0 } else { self.of_singles[index] };
                     let together = if problem.has_replicas { base + rate } else { base.max(rate) };
-                    self.of_size[cores * block + index] = together;
+                    self.of_singles[cores * block + index] = together;
                 }
             }
             filled *= best.len();
         }
-        for (index, (size, _)) in problem.teams.iter().enumerate() {
+        self.of_size.copy_from_slice(&self.of_singles);
+        for (index, (own, room)) in problem.teams.iter().zip(&self.room).enumerate() {
             let rate = class_rate(problem, problem.classes.len() + index, senders, start, end);
-            self.of_size[*size] = self.of_size[*size].max(rate);
+            for &size in room.iter().filter(|_| rate > 0.0) {
+                let others = if problem.has_replicas { self.of_size[size - own.size] } else { 0.0 };
+                self.of_size[size] = self.of_size[size].max(others + rate);
+            }
         }
+    }
+
+    /// The teams behind the best rate of the last computed range on these encoded cores, and the cores that are left for single processors.
+    fn teams(&self, problem: &Problem, range: (Senders, &Range<usize>), mut size: usize) -> (Vec<usize>, usize) {
+        let (senders, Range { start, end }) = range;
+        let mut teams = Vec::new();
+        while self.of_size[size] > self.of_singles[size] * (1.0 + 1e-12) {
+            let with = |(index, room): (usize, &Vec<usize>)| {
+                room.binary_search(&size).ok()?;
+                let way = problem.classes.len() + index;
+                let rest = size - problem.teams[index].size;
+                let others = if problem.has_replicas { self.of_size[rest] } else { 0.0 };
+                let rate = class_rate(problem, way, senders, *start, *end);
+                (rate > 0.0).then_some((others + rate, way, rest))
+            };
+            let best = self.room.iter().enumerate().filter_map(with).max_by(|one, other| one.0.total_cmp(&other.0));
+            let Some((_, way, rest)) = best else { break };
+            teams.push(way);
+            if !problem.has_replicas {
+                return (teams, 0);
+            }
+            size = rest;
+        }
+        (teams, size)
     }
 }
 
@@ -169,20 +213,16 @@ fn replicas(problem: &Problem, senders: Senders, blocks: Range<usize>, size: usi
     let class_rate = |class: usize| class_rate(problem, class, senders, start, end);
     let mut rates = StageRates::new(problem);
     rates.compute(problem, senders, start, end);
-    let team = problem.teams.iter().enumerate().find(|(index, (own, _))| {
-        let class = problem.classes.len() + index;
-        *own == size && class_rate(class) >= rates.of_size[size]
-    });
-    if let Some((index, _)) = team {
-        return vec![problem.classes.len() + index];
-    }
+    let (mut chosen, size) = rates.teams(problem, (senders, &blocks), size);
     if !problem.has_replicas {
+        if !chosen.is_empty() {
+            return chosen;
+        }
         let own = |(cluster, cores): (usize, usize)| problem.classes_of(cluster).take(cores);
         let classes = problem.counts.decode(size).into_iter().enumerate().flat_map(own);
         let rate = |class: &usize| class_rate(*class);
         return classes.max_by(|one, other| rate(one).total_cmp(&rate(other))).into_iter().collect();
     }
-    let mut chosen = Vec::new();
     for (cluster, cores) in problem.counts.decode(size).into_iter().enumerate() {
         let first = problem.classes_of(cluster).start;
         // (rate, replicas' core counts) for at most so many cores.

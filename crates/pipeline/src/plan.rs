@@ -25,24 +25,52 @@ pub struct Plan {
 pub struct PlannedStage {
     /// Its blocks.
     pub blocks: Range<usize>,
-    /// Its replicas, fastest cluster first; or the processors of its only replica, if they work together.
-    pub replicas: Vec<ProcessorClass>,
-    /// Whether the processors work on one frame together rather than each on its own.
-    pub is_team: bool,
-    /// Time of each replica for a frame, hand-over included: one for a team.
-    pub times: Vec<Nanoseconds>,
+    /// Its replicas: single processors first, fastest cluster first, and then teams.
+    pub replicas: Vec<PlannedReplica>,
+}
+
+/// What takes every so many-th frame of a stage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedReplica {
+    /// Its processor, or the processors of a team, which work on one frame together.
+    pub processors: Vec<ProcessorClass>,
+    /// Time for a frame, hand-over included.
+    pub time: Nanoseconds,
+}
+
+impl PlannedReplica {
+    /// Whether several processors work on one frame together.
+    pub fn is_team(&self) -> bool {
+        self.processors.len() > 1
+    }
+}
+
+impl PlannedStage {
+    /// Time of each replica for a frame.
+    pub fn times(&self) -> Vec<Nanoseconds> {
+        self.replicas.iter().map(|replica| replica.time).collect()
+    }
+
+    /// Whether some replica is a team.
+    pub fn has_teams(&self) -> bool {
+        self.replicas.iter().any(PlannedReplica::is_team)
+    }
+
+    /// All processors of the stage, replica by replica.
+    pub fn processors(&self) -> impl Iterator<Item = &ProcessorClass> {
+        self.replicas.iter().flat_map(|replica| &replica.processors)
+    }
 }
 
 impl Plan {
     /// Its stages in short, such as `B4-(s2|s2)`.
     pub fn configuration(&self) -> String {
         let stage = |stage: &PlannedStage| {
-            let names: Vec<String> = stage.replicas.iter().map(ToString::to_string).collect();
-            match (stage.is_team, names.as_slice()) {
-                (_, [single]) => single.clone(),
-                (true, _) => names.join("+"),
-                (false, _) => format!("({})", names.join("|")),
-            }
+            let name = |replica: &PlannedReplica| {
+                replica.processors.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+            };
+            let names: Vec<String> = stage.replicas.iter().map(name).collect();
+            if let [single] = names.as_slice() { single.clone() } else { format!("({})", names.join("|")) }
         };
         self.stages.iter().map(stage).collect::<Vec<_>>().join("-")
     }
@@ -54,10 +82,11 @@ impl Plan {
 
     /// Whether two plans have the same stages on the same processors, whatever their times.
     pub fn is_same_pipeline(&self, other: &Self) -> bool {
-        let shape = |plan: &Self| -> Vec<(Range<usize>, Vec<ProcessorClass>, bool)> {
-            plan.stages.iter().map(|stage| (stage.blocks.clone(), stage.replicas.clone(), stage.is_team)).collect()
+        let is_same_stage = |(own, other): (&PlannedStage, &PlannedStage)| {
+            let processors = own.replicas.iter().map(|replica| &replica.processors);
+            own.blocks == other.blocks && processors.eq(other.replicas.iter().map(|replica| &replica.processors))
         };
-        shape(self) == shape(other)
+        self.stages.len() == other.stages.len() && self.stages.iter().zip(&other.stages).all(is_same_stage)
     }
 
     /// The same pipeline with times as they were measured: per stage one per replica, and the period of the whole. Its energy stays
@@ -65,9 +94,9 @@ impl Plan {
     #[must_use]
     pub fn with_measured(mut self, times: Vec<Vec<Nanoseconds>>, period: Nanoseconds) -> Self {
         for (stage, times) in self.stages.iter_mut().zip(times) {
-            stage.times = times;
+            stage.replicas.iter_mut().zip(times).for_each(|(replica, time)| replica.time = time);
         }
-        self.latency = self.stages.iter().filter_map(|stage| stage.times.iter().max()).copied().sum();
+        self.latency = self.stages.iter().filter_map(|stage| stage.times().into_iter().max()).sum();
         self.period = period;
         self
     }

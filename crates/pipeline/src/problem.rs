@@ -1,20 +1,23 @@
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use millstream_board::{Accelerator, Board, Cluster, CoreId, Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
-use millstream_partition::{Chain, subgraphs};
+use millstream_partition::Chain;
 use millstream_schedule::{LinkUse, Replica, Schedule, Stage, shared_period};
 
+use crate::allocations::KnownOptions;
 use crate::cores::CoreCounts;
+use crate::effort::Effort;
 use crate::energy::ClassPower;
 use crate::memory::{MemoryLimits, SharedCapacity};
 use crate::senders::{SenderKinds, Senders};
 use crate::stage_times::StageTimes;
-use crate::team::{Ground, Team};
-use crate::{PipelineError, Plan, PlannedStage};
+use crate::team::{Ground, Team, TeamTime};
+use crate::watch::Watch;
+use crate::{PipelineError, Plan, PlannedReplica, PlannedStage, SearchProgress};
 
 /// A time that stands for "not supported"; sums of it stay above every real time.
 pub(crate) const UNSUPPORTED: u64 = u64::MAX / 4;
@@ -39,9 +42,53 @@ pub struct Problem {
     kinds: SenderKinds,
     /// Times of stages on one class.
     times: StageTimes,
-    /// Sets of processors that may own a stage together, with their encoded numbers of cores. They are numbered after the
-    /// classes.
-    pub(crate) teams: Vec<(usize, Arc<Team>)>,
+    /// Sets of processors that may own a stage together. They are numbered after the classes.
+    pub(crate) teams: Vec<TeamWay>,
+    /// Options of stages that searches have found; shared by all that have the same processors.
+    pub(crate) options: Arc<Mutex<Option<KnownOptions>>>,
+    /// How much work searches put into teams.
+    pub(crate) effort: Effort,
+    watch: Option<Watch>,
+    /// What counts of teams' stages that nobody has looked at.
+    pub(crate) reading: Reading,
+}
+
+/// A team as a way to run stages.
+#[derive(Debug, Clone)]
+pub(crate) struct TeamWay {
+    /// Its encoded numbers of cores.
+    pub(crate) size: usize,
+    pub(crate) team: Arc<Team>,
+    /// What its times are multiplied by.
+    factor: f64,
+}
+
+/// Which times of teams' stages count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Those that were found; what nobody has looked at is left out.
+    Found,
+    /// The same, and the least that others could take.
+    Hoped,
+    /// The bounds of all.
+    Least,
+}
+
+impl TeamWay {
+    fn time(&self, reading: Reading, senders: Senders, start: usize, end: usize) -> u64 {
+        let scaled = |time: u64| {
+            if self.factor == 1.0 { time } else { (time as f64 * self.factor.max(0.0)).round() as u64 }
+        };
+        match (self.team.time(senders, start, end), reading) {
+            (TeamTime::Found(time), Reading::Found | Reading::Hoped) | (TeamTime::Hoped(time), Reading::Hoped) => {
+                scaled(time)
+            }
+            (TeamTime::Found(_) | TeamTime::Hoped(_), Reading::Least) => {
+                self.team.lower_bound(senders, start, end).unwrap_or(UNSUPPORTED)
+            }
+            (TeamTime::Never, _) | (TeamTime::Hoped(_), Reading::Found) => UNSUPPORTED,
+        }
+    }
 }
 
 /// The cores of a cluster, or an accelerator: a cluster of one unit without a core.
@@ -108,6 +155,10 @@ impl Problem {
             kinds,
             times,
             teams: Vec::new(),
+            options: Arc::default(),
+            effort: Effort::USUAL,
+            watch: None,
+            reading: Reading::Found,
         })
     }
 
@@ -115,10 +166,12 @@ impl Problem {
     /// run side by side, and single operators are divided by output channels where that helps. `teams` names the processors
     /// of each; [`teams_of()`](crate::teams_of()) lists sensible ones.
     ///
-    /// A team's stage starts and ends where all of the frame is in the values of one merged operator.
+    /// A team's stage starts and ends where all of the frame is in the values of one merged operator. How a team runs a stage is found by
+    /// the searches, where it may matter: before that there is a bound on the time that it takes. A stage may have several teams as
+    /// replicas, beside single processors.
     ///
     /// # Errors
-    /// As [`Problem::new`], and [`PipelineError::Mapping`] if a solver fails.
+    /// As [`Problem::new`].
     pub fn with_teams(
         graph: &Graph,
         chain: &Chain,
@@ -126,24 +179,46 @@ impl Problem {
         table: &CostTable,
         teams: &[Vec<ProcessorClass>],
     ) -> Result<Self, PipelineError> {
+        Self::with_teams_and_effort((graph, chain, board, table), teams, Effort::USUAL)
+    }
+
+    /// The same, for searches that take more effort or less.
+    ///
+    /// # Errors
+    /// As [`Problem::new`].
+    pub fn with_teams_and_effort(
+        (graph, chain, board, table): (&Graph, &Chain, &Board, &CostTable),
+        teams: &[Vec<ProcessorClass>],
+        effort: Effort,
+    ) -> Result<Self, PipelineError> {
         let mut problem = Self::new(graph, chain, board, table)?;
-        let subgraphs = subgraphs(graph);
-        let memory = MemoryLimits::of(board);
-        let kinds = problem.kinds.clone();
-        let ground = Ground { graph, chain, table, subgraphs: &subgraphs, memory: &memory, kinds: &kinds };
+        problem.effort = effort;
+        let ground = Arc::new(Ground::new((graph, chain, table), MemoryLimits::of(board), &problem.kinds, effort));
         for classes in teams {
             let Some(size) = problem.size_of(classes) else { continue };
-            if let Some(team) = Team::new(&ground, classes.clone())? {
-                problem.teams.push((size, Arc::new(team)));
+            if let Some(team) = Team::new(&ground, classes.clone()) {
+                problem.teams.push(TeamWay { size, team: Arc::new(team), factor: 1.0 });
             }
         }
         Ok(problem)
+    }
+
+    /// The same, telling somebody how searches with teams go on. A search that is told not to go on returns what it has found.
+    #[must_use]
+    pub fn watched(self, watch: impl Fn(&SearchProgress) -> bool + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Watch::new(watch)), ..self }
+    }
+
+    /// Whether nobody says that a search should not go on.
+    pub(crate) fn goes_on(&self, progress: &SearchProgress) -> bool {
+        self.watch.as_ref().is_none_or(|watch| watch.wants_more(progress))
     }
 
     /// The same with one replica per stage, as in the papers.
     #[must_use]
     pub fn without_replicas(mut self) -> Self {
         self.has_replicas = false;
+        self.options = Arc::default();
         self
     }
 
@@ -156,8 +231,8 @@ impl Problem {
 
     /// Multiplies all times of a team: what running a stage of its showed beyond the prediction.
     pub fn scale_team(&mut self, classes: &[ProcessorClass], factor: f64) {
-        for (_, team) in self.teams.iter_mut().filter(|(_, team)| team.classes == classes) {
-            Arc::make_mut(team).scale(factor);
+        for own in self.teams.iter_mut().filter(|own| own.team.classes == classes) {
+            own.factor *= factor;
         }
     }
 
@@ -206,8 +281,8 @@ impl Problem {
             (&one.cluster, one.count).cmp(&(&other.cluster, other.count))
         };
         wanted.sort_unstable_by(order);
-        let is_wanted = |(_, team): &(usize, Arc<Team>)| {
-            let mut own: Vec<&ProcessorClass> = team.classes.iter().collect();
+        let is_wanted = |own: &TeamWay| {
+            let mut own: Vec<&ProcessorClass> = own.team.classes.iter().collect();
             own.sort_unstable_by(order);
             own == wanted
         };
@@ -245,7 +320,7 @@ impl Problem {
     pub(crate) fn time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
         match class.checked_sub(self.times.classes()) {
             None => self.times.time(class, senders, start, end),
-            Some(team) => self.teams[team].1.time(senders, start, end),
+            Some(team) => self.teams[team].time(self.reading, senders, start, end),
         }
     }
 
@@ -301,12 +376,23 @@ impl Problem {
 
     /// The team of this number, counted after the classes.
     pub(crate) fn team(&self, class: usize) -> Option<&Team> {
-        self.teams.get(class.checked_sub(self.classes.len())?).map(|(_, team)| &**team)
+        self.teams.get(class.checked_sub(self.classes.len())?).map(|own| &*own.team)
     }
 
     /// The team of these processors.
-    pub(crate) fn team_of(&self, classes: &[ProcessorClass]) -> Option<&Team> {
-        self.teams.iter().find(|(_, team)| team.classes == classes).map(|(_, team)| &**team)
+    fn team_of(&self, classes: &[ProcessorClass]) -> Option<&Team> {
+        self.teams.iter().find(|own| own.team.classes == classes).map(|own| &*own.team)
+    }
+
+    /// The same with other times of teams' stages.
+    pub(crate) fn reading(&self, reading: Reading) -> Self {
+        Self { reading, ..self.clone() }
+    }
+
+    /// The numbers of a stage's classes and teams; `None` if there is no such team.
+    pub(crate) fn ways_of(&self, stage: &PlannedStage) -> Option<Vec<usize>> {
+        let way = |replica: &PlannedReplica| self.class_of(&replica.processors.iter().collect::<Vec<_>>());
+        stage.replicas.iter().map(way).collect()
     }
 
     /// A plan of these stages, with its period and latency.
@@ -320,12 +406,13 @@ impl Problem {
             plan.period = plan.period.max(shared_period(&times, &self.links(classes, senders, blocks)));
             senders = self.senders(classes);
             plan.latency += times.iter().copied().max().unwrap_or_default();
-            let team = classes.first().and_then(|&class| self.team(class));
-            let replicas = match team {
+            let processors = |way: usize| match self.team(way) {
                 Some(team) => team.classes.clone(),
-                None => classes.iter().map(|&class| self.classes[class].clone()).collect(),
+                None => vec![self.classes[way].clone()],
             };
-            plan.stages.push(PlannedStage { blocks: blocks.clone(), replicas, is_team: team.is_some(), times });
+            let replicas = classes.iter().zip(times);
+            let replicas = replicas.map(|(&way, time)| PlannedReplica { processors: processors(way), time });
+            plan.stages.push(PlannedStage { blocks: blocks.clone(), replicas: replicas.collect() });
         }
         plan.energy = self.energy(&plan);
         plan
@@ -340,9 +427,10 @@ impl Problem {
             cluster.cores.truncate(count);
         }
         within.counts = CoreCounts::new(counts);
-        within.teams.retain_mut(|(size, _)| match within.counts.encode(&self.counts.decode(*size)) {
+        within.options = Arc::default();
+        within.teams.retain_mut(|own| match within.counts.encode(&self.counts.decode(own.size)) {
             Some(encoded) => {
-                *size = encoded;
+                own.size = encoded;
                 true
             }
             None => false,
@@ -361,7 +449,7 @@ impl Problem {
         for (cluster, &given) in self.clusters.iter().zip(given.iter()) {
             free.insert(&cluster.label, cluster.cores.get(given..).unwrap_or_default().iter());
         }
-        for class in plan.stages.iter().flat_map(|stage| &stage.replicas) {
+        for class in plan.stages.iter().flat_map(PlannedStage::processors) {
             if let Some(place) = self.clusters.iter().position(|cluster| cluster.label == class.cluster) {
                 given[place] += class.count;
             }
@@ -371,13 +459,17 @@ impl Problem {
             Processor { cluster: class.cluster.clone(), cores: cores.collect() }
         };
         let stages = plan.stages.iter().map(|stage| {
-            let processors: Vec<Processor> = stage.replicas.iter().map(&mut processor).collect();
-            let single = |processor| Replica::single(processor, self.chain.operators(stage.blocks.clone()));
-            let team = Some(&stage.replicas).filter(|_| stage.is_team).and_then(|own| self.team_of(own));
-            match team.and_then(|team| team.replica(&stage.blocks, processors.clone())) {
-                Some(replica) => Stage { replicas: vec![replica] },
-                None => Stage { replicas: processors.into_iter().map(single).collect() },
-            }
+            let replica = |own: &PlannedReplica| {
+                let processors: Vec<Processor> = own.processors.iter().map(&mut processor).collect();
+                let team = Some(own).filter(|own| own.is_team()).and_then(|own| self.team_of(&own.processors));
+                let together = team.and_then(|team| team.replica(&stage.blocks, processors.clone()));
+                let single = processors
+                    .into_iter()
+                    .next()
+                    .map(|first| Replica::single(first, self.chain.operators(stage.blocks.clone())));
+                together.or(single)
+            };
+            Stage { replicas: stage.replicas.iter().filter_map(replica).collect() }
         });
         Schedule { stages: stages.collect() }
     }

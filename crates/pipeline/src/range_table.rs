@@ -17,15 +17,6 @@ impl<T> RangeTable<T> {
     pub(crate) fn at(&self, start: usize, end: usize) -> &T {
         &self.0[place(start, end)]
     }
-
-    /// Sets the value of a range.
-    pub(crate) fn set(&mut self, range: &Range<usize>, value: T) {
-        self.0[place(range.start, range.end)] = value;
-    }
-
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.0.iter_mut()
-    }
 }
 
 /// All ranges of so many blocks, by their ends and then by their starts.

@@ -234,7 +234,7 @@ fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
     let plans = choices.iter().zip(sizes).filter_map(|(own, size)| own.get(size).cloned().flatten());
     let worst = plans.enumerate().min_by(|one, other| slack(one.0, &one.1).total_cmp(&slack(other.0, &other.1)));
     let Some((tenant, plan)) = worst else { return PipelineError::Infeasible };
-    let longest = plan.stages.iter().max_by_key(|stage| stage.times.iter().max().copied());
+    let longest = plan.stages.iter().max_by_key(|stage| stage.times().into_iter().max());
     let (Some(stage), Some(deadline)) = (longest, tenants[tenant].deadline) else { return PipelineError::Infeasible };
     PipelineError::Deadline {
         network: tenants[tenant].name.to_owned(),
@@ -242,6 +242,6 @@ fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
         least: plan.latency,
         configuration: plan.configuration(),
         bottleneck: Plan { stages: vec![stage.clone()], ..plan.clone() }.configuration(),
-        takes: stage.times.iter().max().copied().unwrap_or_default(),
+        takes: stage.times().into_iter().max().unwrap_or_default(),
     }
 }

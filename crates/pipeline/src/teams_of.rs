@@ -1,32 +1,104 @@
+//! Which sets of processors may own a stage together.
+
+use std::fmt;
+
 use millstream_board::{Board, ProcessorClass};
 
 /// More processors than this on one frame spend their time waiting for each other.
 const MOST_PROCESSORS: usize = 4;
+/// Searches go through more teams than this only to find that most of them are like others.
+const MOST_TEAMS: usize = 400;
 
-/// Sets of processors of a board that may own a stage together: of every cluster, some cores as one processor or as single cores,
-/// and accelerators; two to four processors in all.
-pub fn teams_of(board: &Board) -> Vec<Vec<ProcessorClass>> {
-    let mut found: Vec<Vec<ProcessorClass>> = vec![Vec::new()];
-    for cluster in board.clusters() {
-        let class = |count| ProcessorClass { cluster: cluster.label.clone(), count };
-        let mut ways: Vec<Vec<ProcessorClass>> = vec![Vec::new()];
-        for count in 1..=cluster.cores.len() {
-            ways.push(vec![class(count)]);
-            if count > 1 {
-                ways.push(vec![class(1); count]);
-            }
-        }
-        found = combined(&found, &ways);
-    }
-    for accelerator in board.accelerators() {
-        let class = ProcessorClass { cluster: accelerator.label.clone(), count: 1 };
-        found = combined(&found, &[Vec::new(), vec![class]]);
-    }
-    found.retain(|team| team.len() > 1);
-    found
+/// The sets of processors of a board that searches look at as teams.
+///
+/// A team has up to four processors, several of one cluster among them, each of any number of its cores; or one processor of each of any
+/// number of clusters. Accelerators are in it once. On boards that have very many such teams, processors of a team have 1, 2, 4, ... or all
+/// cores of their cluster, and if that is not enough, there are fewer of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TeamSpace {
+    /// Processors of a team at the most.
+    pub most_processors: usize,
+    /// Whether larger teams are looked at that have no two processors of one cluster.
+    pub spans_clusters: bool,
+    /// Whether processors have any number of cores rather than 1, 2, 4, ... or all.
+    pub has_all_counts: bool,
 }
 
-fn combined(found: &[Vec<ProcessorClass>], ways: &[Vec<ProcessorClass>]) -> Vec<Vec<ProcessorClass>> {
-    let pairs = found.iter().flat_map(|team| ways.iter().map(move |way| [team.as_slice(), way].concat()));
-    pairs.filter(|team| team.len() <= MOST_PROCESSORS).collect()
+impl TeamSpace {
+    /// The largest space that is not too large.
+    pub fn of(board: &Board) -> Self {
+        let space =
+            |most_processors, spans_clusters, has_all_counts| Self { most_processors, spans_clusters, has_all_counts };
+        let most = MOST_PROCESSORS;
+        let smaller = (2..=most).rev().map(|processors| space(processors, false, false));
+        let all = [space(most, true, true), space(most, false, true), space(most, true, false)];
+        let mut spaces = all.into_iter().chain(smaller);
+        let is_small = |space: &Self| space.teams(board).len() <= MOST_TEAMS;
+        spaces.find(is_small).unwrap_or(space(0, false, false))
+    }
+
+    /// Its teams.
+    pub fn teams(self, board: &Board) -> Vec<Vec<ProcessorClass>> {
+        let clusters = board.clusters().iter().map(|cluster| (cluster.label.as_str(), cluster.cores.len()));
+        let accelerators = board.accelerators().iter().map(|own| (own.label.as_str(), 1));
+        let mut found: Vec<Vec<ProcessorClass>> = vec![Vec::new()];
+        for (label, cores) in clusters.chain(accelerators) {
+            let ways = self.ways(label, cores);
+            let pairs = found.iter().flat_map(|team| ways.iter().map(move |way| [team.as_slice(), way].concat()));
+            found = pairs.filter(|team| self.allows(team)).collect();
+            // Nobody wants to know how many more there are.
+            if found.len() > 20 * MOST_TEAMS {
+                break;
+            }
+        }
+        found.retain(|team| team.len() > 1);
+        found
+    }
+
+    fn allows(self, team: &[ProcessorClass]) -> bool {
+        let is_spread = || team.windows(2).all(|pair| pair[0].cluster != pair[1].cluster);
+        team.len() <= self.most_processors || self.spans_clusters && is_spread()
+    }
+
+    /// What a team may have of one cluster.
+    fn ways(self, label: &str, cores: usize) -> Vec<Vec<ProcessorClass>> {
+        let is_wanted = |count: &usize| self.has_all_counts || count.is_power_of_two() || *count == cores;
+        let counts: Vec<usize> = (1..=cores).filter(is_wanted).collect();
+        let mut ways: Vec<Vec<ProcessorClass>> = vec![Vec::new()];
+        let mut next = 0;
+        while let Some(way) = ways.get(next).cloned() {
+            next += 1;
+            let largest = way.last().map_or(cores, |own| own.count);
+            let left = cores - way.iter().map(|own| own.count).sum::<usize>();
+            if way.len() < self.most_processors {
+                for &count in counts.iter().filter(|&&count| count <= largest.min(left)) {
+                    let mut longer = way.clone();
+                    longer.push(ProcessorClass { cluster: label.to_owned(), count });
+                    ways.push(longer);
+                }
+            }
+        }
+        ways
+    }
+}
+
+impl fmt::Display for TeamSpace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.most_processors == 0 {
+            return formatter.write_str("no teams");
+        }
+        write!(formatter, "teams of up to {} processors", self.most_processors)?;
+        if self.spans_clusters {
+            formatter.write_str(" or of one of each cluster")?;
+        }
+        if !self.has_all_counts {
+            formatter.write_str(", each of 1, 2, 4, ... or all cores of a cluster")?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets of processors of a board that may own a stage together: those of [`TeamSpace::of`].
+pub fn teams_of(board: &Board) -> Vec<Vec<ProcessorClass>> {
+    TeamSpace::of(board).teams(board)
 }

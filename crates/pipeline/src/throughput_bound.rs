@@ -106,7 +106,7 @@ fn moved_bytes(graph: &Graph, table: &CostTable) -> f64 {
 }
 
 /// For every operator, the numbers of channels that it may be divided by: its own, and those of operators that it follows.
-fn divisions(graph: &Graph) -> Vec<Vec<usize>> {
+pub(crate) fn divisions(graph: &Graph) -> Vec<Vec<usize>> {
     let mut divisions = vec![Vec::new(); graph.operators().len()];
     for head in graph.operator_ids() {
         let Some(units) = graph.channel_units(head) else { continue };
@@ -137,7 +137,7 @@ fn core_nanoseconds(
 }
 
 /// The least time of a part for its share of all channels, in terms of the time of the whole: below 1 where the last wave is not full.
-fn least_per_share(part: &PartCost, of: usize) -> f64 {
+pub(crate) fn least_per_share(part: &PartCost, of: usize) -> f64 {
     let wave = part.wave.max(1);
     if wave == 1 {
         return 1.0;

@@ -11,8 +11,8 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Objective, PipeIt, PipelineError, Plan, PlannedStage, Problem, Search, ThroughputBound, best_period, choose,
-    pareto_front,
+    Objective, PipeIt, PipelineError, Plan, PlannedReplica, PlannedStage, Problem, Search, ThroughputBound,
+    best_period, choose, pareto_front,
 };
 use proptest::prelude::*;
 use random_cases::{Case, cases, linked_cases, plans};
@@ -154,9 +154,10 @@ proptest! {
 fn measured_times_replace_predicted_ones() {
     let stage = |blocks: Range<usize>| PlannedStage {
         blocks,
-        replicas: vec![ProcessorClass { cluster: "B".into(), count: 1 }],
-        is_team: false,
-        times: vec![Nanoseconds(10)],
+        replicas: vec![PlannedReplica {
+            processors: vec![ProcessorClass { cluster: "B".into(), count: 1 }],
+            time: Nanoseconds(10),
+        }],
     };
     let plan = |cut: usize| Plan {
         stages: vec![stage(0..cut), stage(cut..5)],

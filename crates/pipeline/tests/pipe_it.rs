@@ -9,7 +9,7 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{PipeIt, PipeItStep, Problem, Search, ShortestPeriod};
+use millstream_pipeline::{PipeIt, PipeItStep, PlannedStage, Problem, Search, ShortestPeriod};
 
 fn board(big: usize, small: usize) -> Board {
     let cores = |from: usize, count: usize| {
@@ -71,7 +71,7 @@ fn stages_merge_where_threads_pay() {
     schedule.validate(&graph, &board).unwrap();
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().period, plan.period);
     let has_merged = |cluster: &str| {
-        plan.stages.iter().flat_map(|stage| &stage.replicas).any(|class| class.cluster == cluster && class.count > 1)
+        plan.stages.iter().flat_map(PlannedStage::processors).any(|class| class.cluster == cluster && class.count > 1)
     };
     assert!(has_merged("B") && has_merged("s"), "{schedule}");
     // Three small cores are hardly faster than two.

@@ -9,7 +9,9 @@ use std::collections::HashSet;
 use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_partition::Chain;
-use millstream_pipeline::{PipelineError, Plan, Problem, Sharing, Tenant, divide_processors, share, take_turns};
+use millstream_pipeline::{
+    PipelineError, Plan, PlannedStage, Problem, Sharing, Tenant, divide_processors, share, take_turns,
+};
 use proptest::prelude::*;
 use random_cases::{Case, cases, plans};
 
@@ -17,7 +19,7 @@ use random_cases::{Case, cases, plans};
 fn all(case: &Case, problem: &Problem) -> Vec<(Vec<usize>, Nanoseconds, Nanoseconds)> {
     let (graph, board, table) = case.build();
     let used = |board: &Board, plan: &Plan| -> Vec<usize> {
-        let classes = || plan.stages.iter().flat_map(|stage| &stage.replicas);
+        let classes = || plan.stages.iter().flat_map(PlannedStage::processors);
         let of = |label: &str| classes().filter(|class| class.cluster == label).map(|class| class.count).sum();
         board.clusters().iter().map(|cluster| of(&cluster.label)).collect()
     };

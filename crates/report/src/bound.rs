@@ -5,10 +5,24 @@ use crate::milliseconds;
 /// A trial may come out so much below the bound by noise alone.
 const NOISE: f64 = 0.01;
 
-/// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them, and those whose stages
-/// are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is `single` if nobody waits for
-/// memory.
-pub fn bound_text(document: &ScheduleDocument, single: Option<f64>, competes_for_memory: bool) -> String {
+/// What no pipeline goes below that was searched for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Searched {
+    /// The least period.
+    pub period_seconds: f64,
+    /// Which teams its stages may run on.
+    pub teams: String,
+}
+
+/// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them; those that were searched
+/// for; and those whose stages are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is
+/// `single` if nobody waits for memory.
+pub fn bound_text(
+    document: &ScheduleDocument,
+    single: Option<f64>,
+    searched: Option<&Searched>,
+    competes_for_memory: bool,
+) -> String {
     let (period, bound) = (document.predicted.period_seconds, document.predicted.lower_bound_period_seconds);
     let ratio = period / bound.max(1e-12) - 1.0;
     let gap = match ratio {
@@ -17,6 +31,16 @@ pub fn bound_text(document: &ScheduleDocument, single: Option<f64>, competes_for
         // The bound holds by the costs, whatever a trial showed.
         below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
     };
+    // Bounds on fewer schedules that are no higher are no news.
+    let searched = searched.filter(|own| own.period_seconds > bound * (1.0 + NOISE) && ratio >= 0.0);
+    let searched = searched.map_or(String::new(), |own| {
+        let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
+        format!(
+            "\n           Of contiguous stages on processors, {} and replicas of them none has one below {} ms:\n           its own is at most {above:.1} % above the least of these.",
+            own.teams,
+            milliseconds(own.period_seconds)
+        )
+    });
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
     // What nobody reaches is no news.
     let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |best| {
@@ -26,7 +50,10 @@ pub fn bound_text(document: &ScheduleDocument, single: Option<f64>, competes_for
             "\n           {best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact)."
         )
     });
-    format!("no schedule by these costs{clocks} has a period below {} ms; {gap}.{single}", milliseconds(bound))
+    format!(
+        "no schedule by these costs{clocks} has a period below {} ms; {gap}.{searched}{single}",
+        milliseconds(bound)
+    )
 }
 
 #[cfg(test)]
@@ -48,16 +75,16 @@ mod tests {
 
     #[test]
     fn a_bound_names_what_it_is_of_and_is_not_what_was_measured() {
-        let said = bound_text(&document(0.0102), Some(0.0101), false);
+        let said = bound_text(&document(0.0102), Some(0.0101), None, false);
         assert!(said.contains("below 10.0 ms; its own is at most 2.0 % above the least."), "{said}");
         assert!(said.contains("10.1 ms is the least of contiguous stages on one processor each"), "{said}");
-        let said = bound_text(&document(0.0097), None, false);
+        let said = bound_text(&document(0.0097), None, None, false);
         assert!(said.contains("below 10.0 ms; its trial was 3.0 % below that: the profile is out of date."), "{said}");
         assert!(!said.contains("exact"), "{said}");
-        let said = bound_text(&document(0.0102), Some(0.0101), true);
+        let said = bound_text(&document(0.0102), Some(0.0101), None, true);
         assert!(said.contains("or replicas of it,\n           if nobody waited for memory (exact)."), "{said}");
-        assert!(bound_text(&document(0.00995), None, false).contains("its own reaches that"));
+        assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
         let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
-        assert!(bound_text(&clocked, None, true).contains("at these clocks"));
+        assert!(bound_text(&clocked, None, None, true).contains("at these clocks"));
     }
 }

@@ -26,7 +26,7 @@ mod trace;
 
 pub use bars::BarChart;
 pub use board::board_table;
-pub use bound::bound_text;
+pub use bound::{Searched, bound_text};
 pub use channel_splits::channel_split_table;
 pub use duration::{milliseconds, percent};
 pub use page::{Article, Chapter, Page};

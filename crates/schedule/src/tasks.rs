@@ -1,7 +1,5 @@
 //! A replica as the pieces of work that its processors do for a frame.
 
-use std::collections::HashMap;
-
 use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::Replica;
@@ -53,35 +51,40 @@ impl Replica {
     /// made waits for every part, but one that is divided in the same way only for its own.
     pub fn tasks(&self, graph: &Graph) -> Vec<Task> {
         let mut tasks: Vec<Task> = Vec::new();
-        // An operator's tasks, and the split that it is part of.
-        let mut makers: HashMap<OperatorId, (Vec<usize>, Option<usize>)> = HashMap::new();
-        let mut splits: HashMap<OperatorId, usize> = HashMap::new();
+        // By operator: the split that it is part of, and the place of its tasks in `parts`. Searches ask for this very often.
+        let mut splits: Vec<Option<usize>> = vec![None; graph.operators().len()];
         for (index, split) in self.splits.iter().enumerate() {
-            splits.extend(split.operators.iter().map(|&operator| (operator, index)));
+            split.operators.iter().for_each(|operator| splits[operator.index()] = Some(index));
         }
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let mut parts_of: Vec<Option<usize>> = vec![None; graph.operators().len()];
         for (processor, assignment) in self.assignments.iter().enumerate() {
             for &operator in &assignment.operators {
-                let split = splits.get(&operator).copied();
-                let share = split.and_then(|index| {
+                let share = splits[operator.index()].and_then(|index| {
                     let split = &self.splits[index];
                     let is_head = split.operators.first() == Some(&operator);
                     Some(Share { channels: *split.channels.get(processor)?, of: split.total(), is_head })
                 });
-                makers.entry(operator).or_insert((Vec::new(), split)).0.push(tasks.len());
+                let own = *parts_of[operator.index()].get_or_insert_with(|| {
+                    parts.push(Vec::new());
+                    parts.len() - 1
+                });
+                parts[own].push(tasks.len());
                 tasks.push(Task { operator, processor, share, inputs: Vec::new() });
             }
         }
         for index in 0..tasks.len() {
             let Task { operator, processor, .. } = tasks[index];
-            let own_split = splits.get(&operator).copied();
+            let own_split = splits[operator.index()];
             let mut inputs = Vec::new();
             for &value in &graph.operator(operator).inputs {
-                let Some((parts, split)) = graph.producer(value).and_then(|producer| makers.get(&producer)) else {
-                    continue;
-                };
+                let Some(producer) = graph.producer(value) else { continue };
+                let Some(makers) = parts_of[producer.index()] else { continue };
                 let bytes = graph.value(value).bytes().unwrap_or(0);
-                let is_aligned = split.is_some() && *split == own_split;
-                for &maker in parts.iter().filter(|&&maker| !is_aligned || tasks[maker].processor == processor) {
+                let split = splits[producer.index()];
+                let is_aligned = split.is_some() && split == own_split;
+                for &maker in parts[makers].iter().filter(|&&maker| !is_aligned || tasks[maker].processor == processor)
+                {
                     let bytes = tasks[maker].share.map_or(bytes, |share| share.of_bytes(bytes));
                     inputs.push(TaskInput { value, maker, bytes });
                 }

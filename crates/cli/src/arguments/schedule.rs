@@ -3,8 +3,9 @@ use std::path::PathBuf;
 use clap::Args;
 use millstream::{Aim, Constraints, CostSource, Objective, PlanOn};
 use millstream_cost::Nanoseconds;
+use millstream_pipeline::Effort;
 
-use super::values::{parse_deadline, parse_margin, parse_rate, parse_watts, parse_weight};
+use super::values::{parse_deadline, parse_effort, parse_margin, parse_rate, parse_watts, parse_weight};
 use super::{BoardArguments, DimensionArguments, InputArguments, cost_source};
 use crate::duration::Budget;
 
@@ -43,6 +44,9 @@ pub(crate) struct ScheduleCommand {
     /// How much better than these limits the prediction must be, such as 10%
     #[arg(long, value_name = "PERCENT", value_parser = parse_margin)]
     pub(crate) margin: Option<f64>,
+    /// How much work the search puts into stages of several processors, such as 10 for ten times the usual
+    #[arg(long, value_name = "NUMBER", value_parser = parse_effort, default_value = "1")]
+    pub(crate) search_effort: Effort,
     /// Choose the clocks of clusters as well, among the operating points that the board file has
     #[arg(long)]
     pub(crate) clocks: bool,
@@ -85,6 +89,9 @@ impl ScheduleCommand {
             max_period: self.min_throughput.map(|rate| Nanoseconds::from_seconds(1.0 / rate)),
             max_watts: self.max_power,
         };
-        Aim::best(self.objective).within(constraints).with_margin(self.margin.unwrap_or_default())
+        Aim::best(self.objective)
+            .within(constraints)
+            .with_margin(self.margin.unwrap_or_default())
+            .with_effort(self.search_effort)
     }
 }

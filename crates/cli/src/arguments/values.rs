@@ -3,6 +3,7 @@
 use millstream::SlowCore;
 use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
+use millstream_pipeline::Effort;
 use millstream_sim::{Disturbance, DisturbanceKind, Unit};
 
 use crate::duration::Budget;
@@ -70,6 +71,11 @@ fn moment(text: &str) -> Result<Nanoseconds, String> {
 pub(super) fn parse_watts(text: &str) -> Result<f64, String> {
     let watts: Option<f64> = text.parse().ok().filter(|watts| (1e-6..=1e6).contains(watts));
     watts.ok_or_else(|| format!("'{text}' is not a number of watts above 0"))
+}
+
+pub(super) fn parse_effort(text: &str) -> Result<Effort, String> {
+    let effort: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    Effort::new(effort).map_err(|error| error.to_string())
 }
 
 pub(super) fn parse_margin(text: &str) -> Result<f64, String> {

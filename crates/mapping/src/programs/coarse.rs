@@ -1,4 +1,4 @@
-use good_lp::{Expression, ProblemVariables, Solution, SolverModel, WithTimeLimit, constraint, highs, variable};
+use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, highs, variable};
 
 use crate::lists::heuristic;
 use crate::mapping::{Limits, Mapper, Mapping};
@@ -12,6 +12,9 @@ use crate::{MappingError, MappingProblem};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CoarseIlp;
 
+/// Nodes of the solver's search for one level of branches, of which there are few.
+const MOST_NODES: i32 = 2000;
+
 /// Nodes that go to one processor together, in an order in which they can run.
 type Path = Vec<usize>;
 
@@ -20,7 +23,7 @@ impl Mapper for CoarseIlp {
         "Para-Pipe coarse ILP"
     }
 
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let count = problem.len();
         let mut placement: Vec<Option<usize>> = vec![None; count];
         let mut loads = vec![0.0; problem.processors()];
@@ -33,7 +36,7 @@ impl Mapper for CoarseIlp {
         while !open.is_empty() {
             let branches = components(problem, &open);
             let paths: Vec<Path> = branches.iter().map(|branch| demanding_path(problem, branch)).collect();
-            assign(problem, &paths, fastest, &mut placement, &mut loads, limits)?;
+            assign(problem, &paths, fastest, &mut placement, &mut loads)?;
             open.retain(|&node| placement[node].is_none());
         }
         let mut order = vec![Vec::new(); problem.processors()];
@@ -102,7 +105,6 @@ fn assign(
     fastest: usize,
     placement: &mut [Option<usize>],
     loads: &mut [f64],
-    limits: &Limits<'_>,
 ) -> Result<(), MappingError> {
     let here = |node: usize, place: usize| {
         if problem.time(node, place).is_some() { place } else { fastest_for(problem, node) }
@@ -122,7 +124,8 @@ fn assign(
     let longest = variables.add(variable().min(0.0));
     let chosen: Vec<Vec<good_lp::Variable>> =
         paths.iter().map(|_| (0..processors).map(|_| variables.add(variable().binary())).collect()).collect();
-    let mut model = variables.minimise(longest).using(highs).with_time_limit(limits.time.as_secs_f64().max(0.01));
+    let model = variables.minimise(longest).using(highs).set_threads(1);
+    let mut model = model.set_option("random_seed", 1).set_option("mip_max_nodes", MOST_NODES);
     model.set_verbose(false);
     for row in &chosen {
         model.add_constraint(constraint!(row.iter().copied().sum::<Expression>() == 1.0));

@@ -4,10 +4,10 @@ use millstream_partition::reachability;
 
 use crate::bounds::quick;
 use crate::local_search::Found;
-use crate::mapping::{Clock, Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
 use crate::{MappingError, MappingProblem, exact};
 
-use super::solver::minimise;
+use super::solver::{Until, minimise};
 
 /// The horizon in the solver's units.
 const SCALE: f64 = 1000.0;
@@ -24,7 +24,7 @@ impl Mapper for FineIlp {
     }
 
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let clock = Clock::start(limits);
+        let budget = Budget::start(limits);
         if problem.is_empty() {
             return Ok(exact::finish(
                 problem,
@@ -34,7 +34,7 @@ impl Mapper for FineIlp {
             ));
         }
         let program = Program::new(problem);
-        let solved = minimise(program.rows, true, limits.gap, &clock)?;
+        let solved = minimise(program.rows, true, limits.gap, Until::Over(limits.program_time))?;
         let lower = solved.nanoseconds(program.unit).max(quick(problem));
         // Without a solution in time, what the solver would have been compared with.
         let found = match solved.values {
@@ -42,7 +42,7 @@ impl Mapper for FineIlp {
             None => exact::best_of(&[exact::LISTS, super::STARTS].concat(), problem, limits)
                 .ok_or_else(exact::nothing_found)?,
         };
-        let outcome = clock.reason(found.makespan, lower).unwrap_or(Outcome::TimeLimit);
+        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
         Ok(exact::finish(problem, found, lower, outcome))
     }
 }

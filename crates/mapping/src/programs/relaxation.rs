@@ -7,11 +7,13 @@
 use highs::{Col, RowProblem};
 
 use crate::bounds::PathBounds;
-use crate::mapping::Clock;
+use crate::mapping::Budget;
 use crate::{MappingError, MappingProblem};
 
-use super::solver::minimise;
+use super::solver::{Until, minimise};
 
+/// Assignments of nodes to processors beyond which only the linear program is solved: the solver would not come to an end.
+const MOST_INTEGERS: usize = 2000;
 /// Rounds of adding load rows that a solution violates.
 const ROUNDS: usize = 12;
 /// Load rows that are added in one round at the most, for each processor.
@@ -42,7 +44,7 @@ pub(crate) fn bound(
     bounds: &PathBounds,
     horizon: u64,
     gap: f64,
-    clock: &Clock<'_>,
+    budget: &Budget<'_>,
 ) -> Result<u64, MappingError> {
     let mut relaxation = Relaxation { problem, bounds, horizon, rows: Vec::new() };
     let mut best = bounds.critical;
@@ -51,17 +53,18 @@ pub(crate) fn bound(
     }
     relaxation.add_all_work();
     for _ in 0..ROUNDS {
-        let solved = minimise(relaxation.program(false), false, 0.0, clock)?;
+        let solved = minimise(relaxation.program(false), false, 0.0, Until::Spent(budget))?;
         best = best.max(solved.nanoseconds(relaxation.unit()));
         let Some(values) = solved.values else { return Ok(best) };
-        if clock.reason(horizon, best).is_some() || !relaxation.separate(&values) {
+        if budget.reason(horizon, best).is_some() || !relaxation.separate(&values) {
             break;
         }
     }
-    if clock.reason(horizon, best).is_some() {
+    let is_large = problem.len() * problem.processors() > MOST_INTEGERS;
+    if is_large || budget.reason(horizon, best).is_some() {
         return Ok(best);
     }
-    let solved = minimise(relaxation.program(true), true, gap / 4.0, clock)?;
+    let solved = minimise(relaxation.program(true), true, gap / 4.0, Until::Spent(budget))?;
     Ok(best.max(solved.nanoseconds(relaxation.unit())))
 }
 
@@ -232,8 +235,8 @@ mod tests {
     use crate::problems::{best_order, blocking_problems, brute_force, problems};
 
     fn unclamped(problem: &MappingProblem, horizon: u64) -> u64 {
-        let clock = Clock::start(&Limits::default());
-        bound(problem, &PathBounds::new(problem), horizon, 0.0, &clock).unwrap()
+        let budget = Budget::start(&Limits::default());
+        bound(problem, &PathBounds::new(problem), horizon, 0.0, &budget).unwrap()
     }
 
     proptest! {

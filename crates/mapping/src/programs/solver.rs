@@ -1,9 +1,11 @@
 //! HiGHS, as far as mappers need it.
 
-use highs::{HighsModelStatus, Model, RowProblem, Sense};
+use std::time::Duration;
+
+use highs::{HighsModelStatus, Model, RowProblem, Sense, SolvedModel};
 
 use crate::MappingError;
-use crate::mapping::Clock;
+use crate::mapping::Budget;
 
 /// The solver is exact up to this, relatively.
 const TOLERANCE: f64 = 3e-6;
@@ -25,26 +27,67 @@ impl Solved {
     }
 }
 
-/// Minimises a problem until the clock is over or the relative gap is reached.
+/// Steps of a budget that an iteration of the simplex method is worth, and a node of the solver's own branch and bound.
+const ITERATION_STEPS: u64 = 50;
+const NODE_STEPS: u64 = 20_000;
+
+/// When the solver stops.
+#[derive(Clone, Copy)]
+pub(crate) enum Until<'a> {
+    /// When it has done so much work, which it does the same everywhere.
+    Spent(&'a Budget<'a>),
+    /// When so much time is over.
+    Over(Duration),
+}
+
+impl Until<'_> {
+    fn limit(self, model: &mut Model) {
+        let number = |most: u64| i32::try_from(most.max(1)).unwrap_or(i32::MAX);
+        match self {
+            Self::Spent(budget) => {
+                model.set_option("simplex_iteration_limit", number(budget.left() / ITERATION_STEPS));
+                model.set_option("mip_max_nodes", number(budget.left() / NODE_STEPS));
+            }
+            Self::Over(time) => model.set_option("time_limit", time.as_secs_f64().max(0.01)),
+        }
+    }
+
+    fn spend(self, solved: &SolvedModel) {
+        if let Self::Spent(budget) = self {
+            let count = |name| u64::try_from(solved.int_info_value(name).unwrap_or(0)).unwrap_or(0);
+            let nodes = count(c"mip_node_count").saturating_mul(NODE_STEPS);
+            budget.spend(nodes + count(c"simplex_iteration_count").saturating_mul(ITERATION_STEPS));
+        }
+    }
+}
+
+/// Minimises a problem until the solver has to stop or the relative gap is reached.
 pub(crate) fn minimise(
     problem: RowProblem,
     has_integers: bool,
     gap: f64,
-    clock: &Clock<'_>,
+    until: Until<'_>,
 ) -> Result<Solved, MappingError> {
     let failed = |detail: String| MappingError::Solver { detail };
     let mut model: Model = problem
         .try_optimise(Sense::Minimise)
         .map_err(|status| failed(format!("the model was refused ({status:?})")))?;
     model.make_quiet();
-    model.set_option("time_limit", clock.left().as_secs_f64().max(0.01));
+    until.limit(&mut model);
     model.set_option("mip_rel_gap", gap);
     model.set_option("threads", 1);
     model.set_option("random_seed", 1);
     let solved = model.try_solve().map_err(|status| failed(format!("solving ended with {status:?}")))?;
+    until.spend(&solved);
     let status = solved.status();
     let is_finished = status == HighsModelStatus::Optimal;
-    if !is_finished && status != HighsModelStatus::ReachedTimeLimit {
+    let is_stopped = matches!(
+        status,
+        HighsModelStatus::ReachedTimeLimit
+            | HighsModelStatus::ReachedIterationLimit
+            | HighsModelStatus::ReachedSolutionLimit
+    );
+    if !is_finished && !is_stopped {
         return Err(failed(format!("solving ended with {status:?}")));
     }
     let bound = match has_integers {

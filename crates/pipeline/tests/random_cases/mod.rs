@@ -5,7 +5,7 @@ use std::ops::Range;
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
-use millstream_pipeline::{Plan, PlannedStage, Problem};
+use millstream_pipeline::{Plan, PlannedReplica, PlannedStage, Problem};
 use proptest::prelude::*;
 
 /// A chain of opaque operators, each also reading the value before last.
@@ -175,9 +175,12 @@ fn enumerate(
             let mut left = free.to_vec();
             set.iter().for_each(|&index| left[classes[index].0] -= classes[index].1.count);
             for rest in enumerate(end, blocks, &left, classes) {
-                let replicas = set.iter().map(|&index| classes[index].1.clone()).collect();
+                let replica = |&index: &usize| PlannedReplica {
+                    processors: vec![classes[index].1.clone()],
+                    time: Nanoseconds::ZERO,
+                };
                 let mut stages =
-                    vec![PlannedStage { blocks: Range { start, end }, replicas, is_team: false, times: Vec::new() }];
+                    vec![PlannedStage { blocks: Range { start, end }, replicas: set.iter().map(replica).collect() }];
                 stages.extend(rest);
                 found.push(stages);
             }

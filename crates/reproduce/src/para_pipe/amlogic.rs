@@ -1,11 +1,9 @@
 //! Figures 10, 12 and 13: Khadas VIM3 with costs calibrated to what others measured on it.
 
-use std::time::Duration;
-
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
-use millstream_mapping::{CoarseIlp, ExactMapper, Limits, Mapper, compose};
+use millstream_mapping::{CoarseIlp, ExactMapper, Limits, Mapper, STEPS_PER_SECOND, compose};
 use millstream_partition::{Chain, subgraphs};
 use millstream_pipeline::{ParaPipe, Plan, Problem, Search, Strategy, best_period};
 use millstream_predict::CostModels;
@@ -20,7 +18,7 @@ const COSTS: &str = include_str!("../../../../fixtures/costs/khadas-vim3.json");
 const SHOWN: [&str; 3] = ["googlenet", "inception-v3", "inception-v4"];
 /// Ratios beyond this are not to be expected of three processors.
 const MOST: f64 = 4.0;
-const TIME: Duration = Duration::from_secs(20);
+const STEPS: u64 = 20 * STEPS_PER_SECOND;
 
 fn class(cluster: &str, count: usize) -> ProcessorClass {
     ProcessorClass { cluster: cluster.into(), count }
@@ -224,7 +222,7 @@ fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
             let places: Option<Vec<ProcessorIndex>> = set.into_iter().map(|class| case.table.find(class)).collect();
             let Some(places) = places else { continue };
             let with = |mapper: &(dyn Mapper + Sync)| {
-                let limits = Limits { time: TIME, gap: 0.01, ..Limits::default() };
+                let limits = Limits { steps: STEPS, gap: 0.01, ..Limits::default() };
                 compose(&case.graph, &parts, &case.table, &places, mapper, &limits, threads)
             };
             let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&ExactMapper)?.makespan.seconds()];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, HandOver, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{CoarseIlp, Cpop, Heft, Limits, Mapper, MappingError, compose, map_network};
+use millstream_mapping::{CoarseIlp, Cpop, Heft, Limits, Mapper, MappingError, STEPS_PER_SECOND, compose, map_network};
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_report::{Align, Table, milliseconds, percent};
 
@@ -53,6 +53,8 @@ const LINK: TransferModel = TransferModel {
 /// Time for proving an optimum, and time for reaching a small gap where that is not enough.
 const PROOF_TIME: Duration = Duration::from_secs(5);
 const TIME: Duration = Duration::from_secs(60);
+const PROOF_STEPS: u64 = 5 * STEPS_PER_SECOND;
+const STEPS: u64 = 60 * STEPS_PER_SECOND;
 /// A gap that is small enough where the optimum can't be proven.
 const GAP: f64 = 0.02;
 
@@ -178,7 +180,7 @@ fn solving() -> Result<Section, ReproduceError> {
         let others: Vec<f64> = [&Heft as &(dyn Mapper + Sync), &Cpop, &CoarseIlp]
             .into_iter()
             .map(|mapper| {
-                let limits = Limits { time: TIME, ..Limits::default() };
+                let limits = Limits { steps: STEPS, program_time: TIME, ..Limits::default() };
                 let theirs = compose(graph, &parts, &costs, &processors, mapper, &limits, threads)?;
                 Ok(theirs.makespan.seconds() / mapped.makespan.seconds() - 1.0)
             })
@@ -223,11 +225,11 @@ fn solve(
     processors: &[ProcessorIndex],
     threads: usize,
 ) -> Result<millstream_mapping::NetworkMapping, MappingError> {
-    let limits = Limits { time: PROOF_TIME, gap: 0.0, ..Limits::default() };
+    let limits = Limits { steps: PROOF_STEPS, program_time: PROOF_TIME, ..Limits::default() };
     let mapped = map_network(graph, parts, costs, processors, &limits, threads)?;
     if mapped.gap() <= GAP {
         return Ok(mapped);
     }
-    let limits = Limits { time: TIME, gap: GAP, ..Limits::default() };
+    let limits = Limits { steps: STEPS, program_time: TIME, gap: GAP, ..Limits::default() };
     map_network(graph, parts, costs, processors, &limits, threads)
 }

@@ -6,7 +6,7 @@ use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{
-    FrontRow, bound_text, channel_split_table, front_table, milliseconds, stage_rows, stage_table,
+    FrontRow, Searched, bound_text, channel_split_table, front_table, milliseconds, stage_rows, stage_table,
 };
 use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
@@ -92,7 +92,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         warn_of_unpredictable(network);
     }
     let planned = match command.clocks {
-        true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached)),
+        true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control()),
         false => plan(machine, network, &aim, command.on(), &control()),
     };
     let planned = match aim.margin {
@@ -187,7 +187,9 @@ fn print(
         milliseconds(predicted.latency_seconds),
     ));
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    output::line(format!("Bound:     {}", bound_text(document, single, plans.competes_for_memory)));
+    let (searched, space) = &plans.searched;
+    let searched = Searched { period_seconds: searched.0.seconds(), teams: space.to_string() };
+    output::line(format!("Bound:     {}", bound_text(document, single, Some(&searched), plans.competes_for_memory)));
     if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         output::line(format!(
             "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",

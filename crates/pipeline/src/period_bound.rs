@@ -1,0 +1,28 @@
+//! How far the best pipeline of a search's space can be from what was found.
+
+use millstream_cost::Nanoseconds;
+
+use crate::period::shortest_period;
+use crate::problem::Reading;
+use crate::{PipelineError, Problem};
+
+/// A period that no pipeline of a [`Problem`] goes below: none whose stages are ranges of blocks on processors and teams of the problem, or
+/// replicas of these, however the teams share the operators of each subgraph among them, whole or divided by output channels.
+///
+/// It is what the search for the shortest period finds if every team takes no more than its lower bound: of each subgraph, the longest path,
+/// each operator at its fastest or divided as well as can be, or the work of all operators by what it is worth. What trials have shown of teams does
+/// not change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodBound(pub Nanoseconds);
+
+impl PeriodBound {
+    /// The bound of a problem.
+    ///
+    /// # Errors
+    /// [`PipelineError::Infeasible`] if no division into stages can run every operator.
+    pub fn of(problem: &Problem) -> Result<Self, PipelineError> {
+        let least = shortest_period(&problem.reading(Reading::Least))?;
+        // Sums of rates may miss a half nanosecond, which is rounded up, by their last digits.
+        Ok(Self(Nanoseconds(least.period.0.saturating_sub(1))))
+    }
+}
