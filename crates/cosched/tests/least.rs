@@ -4,7 +4,7 @@
 
 mod small;
 
-use millstream_cosched::{Shares, Split, divide, exact_shares, exact_split, published_split};
+use millstream_cosched::{Shares, Split, exact_shares, exact_split, published_split};
 use millstream_cost::{Nanoseconds, PartCost};
 use millstream_schedule::Replica;
 use proptest::prelude::*;
@@ -178,7 +178,7 @@ proptest! {
         let part = PartCost { apart: Nanoseconds(apart), wave, fixed_fraction: fixed };
         let steps: Vec<Step> = follows.map(Step::Follows).into_iter().chain([Step::Whole(tail)]).collect();
         let network = Network::new(units * unit, unit, &steps, &cores, per_channel, part);
-        let divided = divide(network.undivided(), &network.graph, &network.table, |_| true, |replica| network.finish(replica));
+        let divided = network.divided();
         let found = network.finish(&divided).unwrap();
         prop_assert!(found >= best_of_all(&network));
         if !divided.splits.is_empty() {
