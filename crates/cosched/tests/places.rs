@@ -111,6 +111,23 @@ fn the_first_division_counts_when_cores_are_free_and_inputs_there() {
     }
 }
 
+/// The second core would begin operator 1 when the first one begins the convolution, at 0: the part comes first.
+#[test]
+fn a_part_comes_before_what_starts_at_the_same_moment() {
+    let network = Network::of(8, &[(CONVOLUTION, vec![0]), (Step::Whole(300), vec![0])], &[100; 2], 0);
+    let first = asked(&network, network.placed(&[&[0], &[1]])).swap_remove(0);
+    assert_eq!(first.assignments[1].operators, network.ids(&[0, 1]));
+}
+
+/// Operator 1 takes no time and is done at 0 as well: something could depend on it, so that the part comes after it, but before operator 2.
+#[test]
+fn a_part_comes_after_what_takes_no_time() {
+    let nodes = [(CONVOLUTION, vec![0]), (Step::Whole(0), vec![0]), (Step::Whole(300), vec![0])];
+    let network = Network::of(8, &nodes, &[100; 2], 0);
+    let first = asked(&network, network.placed(&[&[0], &[1, 2]])).swap_remove(0);
+    assert_eq!(first.assignments[1].operators, network.ids(&[1, 0, 2]));
+}
+
 /// A convolution and its activation are divided already: the first core is done with 2 channels of both at 200 + 100, the second one with 6
 /// at 600 + 300. The other convolution could begin at 300 on the first core, when the second one is within what it has of the division: the
 /// part comes after all of that. Counted from 600, when the operator that the second core has begun is done, 6 and 2 channels end at 900
