@@ -88,11 +88,14 @@ fn cpop_keeps_the_critical_path_on_the_processor_that_is_fastest_for_all_of_it()
     assert_eq!(schedule(&Cpop, &path), (vec![vec![(2, 0)], vec![(0, 0), (1, 3)]], 11));
 }
 
-/// Switching from processor 0 to 1 costs 3 and saves 6 - 1 = 5; switching back would cost 3 again and save 3 - 2 = 1 only.
+/// Switching from processor 0 to 1 costs 3 and saves 6 - 1 = 5; switching back would cost 3 again and save 3 - 2 = 1 only, and then make
+/// the last node take 5 instead of 1.
 #[test]
 fn layers_switch_processors_where_that_pays() {
-    let chain = problem(&[&[Some(1), Some(9)], &[Some(6), Some(1)], &[Some(2), Some(3)]], &[(0, 1, 3), (1, 2, 3)]);
-    assert_eq!(schedule(&LayerSwitched, &chain), (vec![vec![(0, 0)], vec![(1, 4), (2, 5)]], 8));
+    let times: [&[Option<u64>]; 4] =
+        [&[Some(1), Some(9)], &[Some(6), Some(1)], &[Some(2), Some(3)], &[Some(5), Some(1)]];
+    let chain = problem(&times, &[(0, 1, 3), (1, 2, 3), (2, 3, 3)]);
+    assert_eq!(schedule(&LayerSwitched, &chain), (vec![vec![(0, 0)], vec![(1, 4), (2, 5), (3, 8)]], 9));
 }
 
 /// 12 on processor 0 and 11 on processor 1, although node 0 is faster on the former. Nothing has to be transferred.
@@ -100,6 +103,13 @@ fn layers_switch_processors_where_that_pays() {
 fn a_single_processor_is_the_fastest_for_everything() {
     let three = problem(&[&[Some(2), Some(4)], &[Some(10), Some(7)]], &[(0, 1, 5)]);
     assert_eq!(schedule(&SingleProcessor, &three), (vec![vec![], vec![(0, 0), (1, 4)]], 11));
-    let equal = problem(&[&[Some(5), Some(5)]], &[]);
-    assert_eq!(schedule(&SingleProcessor, &equal).1, 5);
+    let nobody = problem(&[&[Some(5), Some(5)], &[Some(5), None], &[None, Some(5)]], &[]);
+    let refusal = SingleProcessor.map(&nobody, &Limits::default()).unwrap_err();
+    assert!(refusal.to_string().contains("'n1'"), "the first that not all can run: {refusal}");
+}
+
+#[test]
+fn methods_have_the_names_of_the_literature() {
+    let methods: [&dyn Mapper; 4] = [&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
+    assert_eq!(methods.map(Mapper::name), ["HEFT", "CPOP", "layer-switched", "single processor"]);
 }

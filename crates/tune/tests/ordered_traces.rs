@@ -153,3 +153,16 @@ fn pipe_search_tries_nothing_twice() {
     let (one_stage, _) = four_layers().trace(&PipeSearch { most_stages: 1, ..PipeSearch::default() });
     assert_eq!(one_stage, expected(&[("A[1-4]", 17)]));
 }
+
+/// 3163 layers can be divided into three stages in 3162 * 3161 / 2 = 4,997,541 ways, which are listed; with one layer more there are more
+/// than five millions, which are not. Two stages are tried in any case.
+#[test]
+fn pipe_search_leaves_out_what_it_can_not_list() {
+    for (layers, most) in [(3163, 3), (3164, 2)] {
+        let (weights, times) = (vec![1; layers], vec![10; layers]);
+        let case = case(&weights, &[("F", &times), ("F", &times), ("F", &times)]);
+        let (tried, _) = case.trace(&PipeSearch { alpha: 1, ..PipeSearch::default() });
+        assert_eq!(tried.iter().map(|(stages, _)| stages.split(' ').count()).max(), Some(most), "{layers}");
+        assert!(tried.iter().any(|(stages, _)| stages.split(' ').count() == 2));
+    }
+}
