@@ -5,7 +5,7 @@
 mod trace;
 
 use millstream_cost::Nanoseconds;
-use millstream_tune::{Assignment, Balancing, Heuristic, Improvement, PipeSearch, Shisha};
+use millstream_tune::{Assignment, Balancing, Heuristic, Improvement, PipeSearch, Shisha, Tuner};
 use trace::{Case, Noting, case, expected};
 
 fn shisha(balancing: Balancing, alpha: usize) -> Shisha {
@@ -96,14 +96,17 @@ fn shisha_leaves_a_place_idle_that_has_nothing_left() {
     assert_eq!(tried, expected(&[("F[1-1] S[2-2]", 30), ("F[1-2]", 20)]));
 }
 
-/// Weights 4 3 2 6 on two places: 2 is the lightest and joins 3, the lighter of its neighbours; of 4, 5 and 6, 4 is the lightest and
-/// joins 5. The heavier of 9 and 6 gets the fast place: 9 and 12. The slow stage has one layer and gives it away: 15.
+/// Weights 5 2 4 9 3 on two places: 2 is the lightest and joins 4, the lighter of its neighbours; of 5, 6, 9 and 3, 3 is the lightest and
+/// joins 9; of 5, 6 and 12, 5 joins 6. The heavier of 11 and 12 gets the fast place: 22 and 12. The slow one gives a layer of 4 to the fast
+/// one: 14 and 16. Now the fast one is the slowest and gives it back, the first failure.
 #[test]
 fn shisha_begins_with_its_seed() {
-    let case = case(&[4, 3, 2, 6], &[("F", &[4, 3, 2, 6]), ("S", &[8, 6, 4, 12])]);
-    let (tried, tuning) = case.trace(&Shisha { alpha: 1, ..Shisha::default() });
-    assert_eq!(tried, expected(&[("F[1-3] S[4-4]", 12), ("F[1-4]", 15)]));
-    assert_eq!((tuning.best, tuning.trial.period), (case.configuration(&[3, 1], &[0, 1]), Nanoseconds(12)));
+    let case = case(&[5, 2, 4, 9, 3], &[("F", &[5, 2, 4, 9, 3]), ("S", &[10, 4, 8, 18, 6])]);
+    let shisha = Shisha { alpha: 1, ..Shisha::default() };
+    let (tried, tuning) = case.trace(&shisha);
+    assert_eq!(tried, expected(&[("S[1-3] F[4-5]", 22), ("S[1-2] F[3-5]", 16), ("S[1-3] F[4-5]", 22)]));
+    assert_eq!((tuning.best, tuning.trial.period), (case.configuration(&[2, 3], &[1, 0]), Nanoseconds(16)));
+    assert_eq!((shisha.name(), PipeSearch::default().name()), ("Shisha H3".to_owned(), "Pipe-Search".to_owned()));
 }
 
 /// Four layers of weights 5, 1, 2 and 4 on places A, B and C, whose speeds the search does not know. With two stages, 2 + 2 layers are
