@@ -2,7 +2,7 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `snapshots`,
-//! `outside`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
+//! `mutants`, `outside`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -11,6 +11,7 @@ mod command;
 mod conformance;
 mod dependencies;
 mod light;
+mod mutants;
 mod native;
 mod outside;
 mod solver;
@@ -46,6 +47,8 @@ Work on Millstream:
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   ci          lint and test, as continuous integration does
   bench       run the benchmarks [name of a crate]
+  mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
+              [--shard 0/20, the first twentieth]; all of them take a day
   snapshots   accept changed snapshots and schemas
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
@@ -73,6 +76,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "lint" => ci::lint().map(|()| ExitCode::SUCCESS),
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
+        "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),

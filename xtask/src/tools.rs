@@ -8,26 +8,37 @@ use crate::native::target_folder;
 /// The cargo-deny that is built where the machine has none; takes two to three minutes, once.
 const CARGO_DENY: &str = "0.20.2";
 
+/// The cargo-mutants that is built where the machine has none; takes two to three minutes, once.
+const CARGO_MUTANTS: &str = "27.1.0";
+
 /// Checks licences, duplicates and sources of all dependencies. Known vulnerabilities are checked where the advisory
 /// database can be reached, which a workflow of its own does.
 pub(crate) fn deny() -> Result<(), Failure> {
-    let installed = cargo().args(["deny", "--version"]).output().is_ok_and(|output| output.status.success());
-    let mut command = if installed {
-        let mut command = cargo();
-        command.arg("deny");
-        command
-    } else {
-        let folder = target_folder().join("millstream/cargo-deny");
-        let binary = folder.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
-        if !binary.is_file() {
-            eprintln!("building cargo-deny {CARGO_DENY} ...");
-            let install =
-                ["install", "cargo-deny", "--version", CARGO_DENY, "--locked", "--no-default-features", "--quiet"];
-            run(cargo().args(install).arg("--root").arg(&folder))?;
-        }
-        let mut command = Command::new(binary);
-        command.current_dir(root());
-        command
-    };
+    let mut command = tool("deny", CARGO_DENY, &["--no-default-features"])?;
     run(command.args(["--log-level", "warn", "check", "bans", "licenses", "sources"]))
+}
+
+/// Puts faults into the code and runs tests, with the arguments that the caller adds.
+pub(crate) fn mutants() -> Result<Command, Failure> {
+    tool("mutants", CARGO_MUTANTS, &[])
+}
+
+/// A command of cargo's that others wrote: the machine's own, else one of this version that is built here with these options.
+fn tool(name: &str, version: &str, options: &[&str]) -> Result<Command, Failure> {
+    if cargo().args([name, "--version"]).output().is_ok_and(|output| output.status.success()) {
+        let mut command = cargo();
+        command.arg(name);
+        return Ok(command);
+    }
+    let package = format!("cargo-{name}");
+    let folder = target_folder().join("millstream").join(&package);
+    let binary = folder.join("bin").join(format!("{package}{}", std::env::consts::EXE_SUFFIX));
+    if !binary.is_file() {
+        eprintln!("building {package} {version} ...");
+        let install = ["install", &package, "--version", version, "--locked", "--quiet"];
+        run(cargo().args(install).args(options).arg("--root").arg(&folder))?;
+    }
+    let mut command = Command::new(binary);
+    command.arg(name).current_dir(root());
+    Ok(command)
 }

@@ -142,3 +142,45 @@ pub fn best_order(problem: &MappingProblem) -> u64 {
     visit(problem, &mut vec![Vec::new(); problem.processors()], &mut vec![false; problem.len()], &mut best);
     best
 }
+
+/// The example that list scheduling was published with (Topcuoglu et al., TPDS 2002, figure 2 and its table): ten nodes on three
+/// processors. What an edge costs is the same between any two of them.
+pub fn published_example() -> MappingProblem {
+    let times = [
+        [14, 16, 9],
+        [13, 19, 18],
+        [11, 13, 19],
+        [13, 8, 17],
+        [12, 13, 10],
+        [13, 16, 9],
+        [7, 15, 11],
+        [5, 11, 14],
+        [18, 12, 20],
+        [21, 7, 16],
+    ];
+    // Counted from 1, as there.
+    let edges = [
+        (1, 2, 18),
+        (1, 3, 12),
+        (1, 4, 9),
+        (1, 5, 11),
+        (1, 6, 14),
+        (2, 8, 19),
+        (2, 9, 16),
+        (3, 7, 23),
+        (4, 8, 27),
+        (4, 9, 23),
+        (5, 9, 13),
+        (6, 8, 15),
+        (7, 10, 17),
+        (8, 10, 11),
+        (9, 10, 13),
+    ];
+    let apart = |time: u64| (0..3).map(|from| (0..3).map(|to| if from == to { 0 } else { time }).collect()).collect();
+    MappingProblem::new(
+        (1..=10).map(|node| format!("n{node}")).collect(),
+        times.iter().map(|row| row.iter().map(|&time| Some(time)).collect()).collect(),
+        edges.iter().map(|&(from, to, time)| Edge::new(from - 1, to - 1, apart(time))).collect(),
+    )
+    .unwrap()
+}
