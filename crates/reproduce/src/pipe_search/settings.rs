@@ -5,7 +5,7 @@ use millstream_tune::{PipeSearch, Tuner, coefficient_of_variation};
 
 use super::cores::{Cores, PIPELINES, SPEEDS, calibrated, space};
 use super::data::VGG16;
-use super::{division, rank};
+use super::{division, rank_claim, ranks, shown};
 use crate::{Claim, Evidence, Kind, ReproduceError, Section};
 
 const SLOWER_THAN_ONE: &str = "printed is less than the fast cluster alone would give with the other one at a sixth of its frequency, so stages must have \
@@ -28,14 +28,14 @@ pub(super) fn section(weights: &[u64]) -> Result<Section, ReproduceError> {
     let mut claims = Vec::new();
     for (index, setting) in VGG16.iter().enumerate() {
         let (number, printed) = (index + 1, &setting.optimum);
-        let ours = rank(weights, printed.layers).unwrap_or_default();
+        let ours = ranks(weights, printed.layers);
         let mut cores = Cores::new(weights, number, rate);
         let found = PipeSearch::default().tune(&space, &mut cores)?;
         let best = PIPELINES.tune(&space, &mut cores)?;
         table.row([
             number.to_string(),
             division(printed.layers),
-            ours.to_string(),
+            shown(ours),
             printed.rank.to_string(),
             format!("{:.1} %", 100.0 * coefficient_of_variation(weights, printed.layers)),
             found.best.to_string(),
@@ -43,7 +43,7 @@ pub(super) fn section(weights: &[u64]) -> Result<Section, ReproduceError> {
             format!("{:.2}", 1.0 / found.trial.period.seconds()),
             setting.frames_per_second.to_string(),
         ]);
-        claims.push(Claim::count(format!("rank of {}, VGG16", division(printed.layers)), ours, printed.rank));
+        claims.push(rank_claim(&format!("{}, VGG16", division(printed.layers)), ours, printed.rank));
         let what = format!("what Pipe-Search finds under setting {number}");
         claims.push(Claim::choice(what, found.best.to_string(), division(printed.layers)).because(SPEEDS));
         let what = format!("frames/s of what Pipe-Search finds under setting {number}");

@@ -4,13 +4,11 @@ use millstream_report::{Align, Table};
 use millstream_tune::coefficient_of_variation;
 
 use super::data::SYNTHETIC;
-use super::rank;
+use super::{rank_claim, ranks, shown};
 use crate::{Claim, Kind, Section, Tolerance};
 
-/// Divisions whose variation is printed a digit too low, and divisions with another rank.
+/// Divisions whose variation is printed a digit too low.
 const CUT_OFF: [&[usize]; 2] = [&[4, 1, 1, 1], &[7, 4, 2]];
-const TIED: [&[usize]; 3] = [&[8, 6, 1], &[3, 1, 2, 1, 4, 2], &[7, 4, 2]];
-const TIES: &str = "some divisions are about as even; their order, of which the paper says nothing, decides";
 
 pub(super) fn section() -> Section {
     let mut table = Table::new([
@@ -27,13 +25,13 @@ pub(super) fn section() -> Section {
         let optima = network.optima.iter().map(|optimum| (optimum.layers, optimum.rank, optimum.variation));
         for (layers, printed_rank, printed_variation) in seeds.chain(optima) {
             let variation = 100.0 * coefficient_of_variation(network.weights, layers);
-            let ours = rank(network.weights, layers).unwrap_or_default();
+            let ours = ranks(network.weights, layers);
             table.row([
                 network.name.to_owned(),
                 format!("{layers:?}"),
                 format!("{variation:.1} %"),
                 printed_variation.map_or("-".to_owned(), |printed| format!("{printed} %")),
-                ours.to_string(),
+                shown(ours),
                 printed_rank.to_string(),
             ]);
             let of = format!("{layers:?}, {}", network.name);
@@ -44,8 +42,7 @@ pub(super) fn section() -> Section {
                     CUT_OFF.contains(&layers).then_some("the paper cuts digits off where it should round up"),
                 ));
             }
-            let reason = TIED.contains(&layers).then_some(TIES);
-            claims.push(Claim::count(format!("rank of {of}"), ours, printed_rank).because(reason));
+            claims.push(rank_claim(&of, ours, printed_rank));
         }
     }
     Section {
@@ -53,6 +50,7 @@ pub(super) fn section() -> Section {
         kind: Kind::Computed,
         table,
         notes: vec![
+            "Divisions that are equally even share their ranks: of these, the one nearest to the printed rank is compared.".to_owned(),
             "Both columns of the paper are measured optima; it prints only one governor setting's name.".to_owned(),
         ],
         claims,
