@@ -1,7 +1,7 @@
 //! The board with an NPU and two DSPs, with speeds that are assumed: the paper takes times from a simulator that it does not describe.
 
 use millstream_board::ProcessorClass;
-use millstream_cost::{CostTable, HandOver, Nanoseconds, ProcessorIndex, TransferModel};
+use millstream_cost::{CostTable, HandOver, Nanoseconds, PartCost, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
 
 /// Why what depends on its speeds misses.
@@ -46,5 +46,16 @@ pub(super) fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
         let hand_over = HandOver { seconds: LINK.latency_seconds, seconds_per_byte: LINK.seconds_per_byte };
         table.set_hand_over(processor, hand_over);
     }
+    keep_whole(&mut table);
     (table, npu_and_dsps.to_vec())
+}
+
+/// Lets no processor gain anything from a part of an operator: Para-Pipe does not divide operators, which teams here do otherwise.
+pub(super) fn keep_whole(table: &mut CostTable) {
+    let part = PartCost { fixed_fraction: 1.0, ..PartCost::default() };
+    for processor in table.processors() {
+        for operator in 0..table.operators() {
+            table.set_part(processor, operator, part);
+        }
+    }
 }
