@@ -77,7 +77,7 @@ fn missing(network: &str, table: &str) -> Option<&'static str> {
             "its last layers are small in multiply-accumulates and move much data, which shares by multiply-accumulates do not show",
         ),
         ("MobileNet", "VI") => Some(
-            "times of layers are not printed; ours are shares by multiply-accumulates, which the small cluster's are not quite",
+            "a stage that both printed pipelines of MobileNet have is the slowest here, and times of its layers are not printed",
         ),
         ("SqueezeNet", "V") => Some(
             "the paper prints the same throughput for two cuts that lie three layers and a fifth of the work apart, which no fixed times of layers give",

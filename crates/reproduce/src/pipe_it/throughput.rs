@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-const EMPTY: &str = "on one small core its last layer is about as long as all others on the big cluster: stages of small cores stay empty, and \
+const EMPTY: &str = "SqueezeNet's last layer takes one small core as long as all others take the big cluster: stages of small cores stay empty, and \
                      empty stages are not merged";
 const SHARES: &str = "the search depends on times of layers for every number of cores, which are not printed; ours are shares by multiply-accumulates, \
                       with the same gain from cores for every layer";

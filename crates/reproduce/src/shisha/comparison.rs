@@ -23,7 +23,7 @@ const HEAVY_LAYERS: &str = "the paper's times are from a simulator and not print
                             place is the bottleneck, from where moving layers does not lead to the best";
 const LOCAL: &str = "the paper's times are from a simulator and not printed; by ours, Shisha ends beside the best, where no single layer is left to move";
 const FEW_GAINS: &str = "a search ends ten trials after its last gain, and by our times gains are few";
-const PATIENCE: &str = "for Pipe-Search, the paper does not print after how many trials without a gain it goes on";
+const PATIENCE: &str = "the paper ends Pipe-Search after a time that its user sets, and does not print the time";
 const LIMIT: &str = "how long annealing and climbing may go on is not printed; here 300 trials";
 /// Trials on four places (section 7.3), and which part of the divisions into stages they are, in per cent.
 const TRIALS_OF_SHISHA: [f64; 2] = [25.0, 35.0];
