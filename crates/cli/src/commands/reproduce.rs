@@ -88,7 +88,12 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
         let claims = found.iter().flat_map(|own| own.claims().map(|claim| ClaimReport::of(&own.paper, claim)));
         output::json(&claims.collect::<Vec<_>>())?;
     } else {
-        found.iter().for_each(print);
+        for own in &found {
+            print(own);
+            if found.len() > 1 {
+                output::line(format!("{}\n", own.tally()));
+            }
+        }
         output::line(total(&found));
     }
     refuse_faults(&found)
@@ -129,7 +134,7 @@ fn print(reproduction: &Reproduction) {
     if !reproduction.left_out.is_empty() {
         output::line(format!("\nNot computed\n\n{}", left_out(&reproduction.left_out)));
     }
-    output::line(format!("\n{}\n", reproduction.tally()));
+    output::line("");
 }
 
 fn left_out(all: &[LeftOut]) -> Table {
