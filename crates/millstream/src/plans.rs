@@ -94,7 +94,7 @@ impl Plans {
         let memory = SharedMemory::new(network, board, table);
         let searched = table.within_memory_of(board, network.graph());
         let space = TeamSpace::of(board);
-        let ground = (network.graph(), network.chain(), board, &searched);
+        let ground = (&**network.graph(), network.chain(), board, &searched);
         let mut problem = Problem::with_teams_and_effort(ground, &space.teams(board), aim.effort)?;
         let (name, watcher) = (activity(network), control.clone());
         problem = problem.watched(move |progress| {

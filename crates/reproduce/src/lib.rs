@@ -4,15 +4,26 @@
 //! use millstream_reproduce::{Paper, Selection, reproduce};
 //!
 //! let reproduction = reproduce(Paper::Granularity, Selection::default())?;
-//! assert!(reproduction.sections[0].table.to_string().contains("crossover"));
-//! assert_eq!(reproduction.misses().count(), 0, "every number that is held to the paper's agrees with it");
+//! assert!(reproduction.sections[0].table.to_string().contains("1, 2, 16, 8, 4, 32"));
+//! let tally = reproduction.tally();
+//! println!("{tally}");
+//! assert_eq!(tally.miss(), reproduction.misses().filter(|claim| claim.counts()).count());
+//! assert_eq!(reproduction.faults().count(), 0, "every miss has a reason, and no reason is out of date");
 //! # Ok::<(), millstream_reproduce::ReproduceError>(())
 //! ```
+//!
+//! A [`Claim`] says by its [`Evidence`] what agreement would mean. Counted is only what the paper prints and what ours is computed without: an input
+//! of a calibration, a fit beside the lines that its samples are from, and what is true by definition are checks, shown and never counted. A
+//! [`Tolerance`] is the rounding or the error that the paper states; where it states none, it is [`GENERAL_TOLERANCE`] everywhere, 10 %. What misses it
+//! is shown as a miss, with the reason; a miss without one is a [`Fault`], and so is a reason without a miss. What a paper has beyond the sections is named
+//! with the reason as well ([`LeftOut`]).
 //!
 //! Invariants: the same on every machine but for the times that searches take; nothing is read or written. Numbers of the papers stand in this crate
 //! with the table, figure or equation that they are from.
 
+mod claim;
 mod co_scheduling;
+mod evidence;
 mod granularity;
 mod layers;
 mod para_pipe;
@@ -33,7 +44,9 @@ use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
 
-pub use report::{Claim, Figure, Kind, Reproduction, Section, Selection};
+pub use claim::{Claim, Comparison, Fault};
+pub use evidence::{Evidence, GENERAL_TOLERANCE, Tolerance};
+pub use report::{Figure, Kind, LeftOut, Reproduction, Section, Selection, Tally};
 
 /// A paper of which something can be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +150,9 @@ pub fn reproduce(paper: Paper, selection: Selection) -> Result<Reproduction, Rep
         Paper::Shisha => shisha::reproduce(selection)?,
     };
     reproduction.sections.retain(|section| selection.wants(&section.title));
+    if !selection.is_everything() {
+        reproduction.left_out.clear();
+    }
     if reproduction.sections.is_empty() {
         return Err(ReproduceError::NothingSelected { paper });
     }

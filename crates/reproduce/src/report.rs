@@ -1,4 +1,9 @@
+use std::fmt;
+use std::iter::Sum;
+
 use millstream_report::Table;
+
+use crate::{Claim, Evidence, Fault};
 
 /// What kind of number ours is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,30 +20,6 @@ pub enum Kind {
     Assumed,
 }
 
-/// Which tables and figures are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Selection {
-    /// Only the table of this number.
-    pub table: Option<u32>,
-    /// Only the figure of this number.
-    pub figure: Option<u32>,
-}
-
-impl Selection {
-    /// Whether a table is among them.
-    pub fn wants_table(self, number: u32) -> bool {
-        self == Self::default() || self.table == Some(number)
-    }
-
-    /// Whether a section is, by its title.
-    pub(crate) fn wants(self, title: &str) -> bool {
-        let is = |kind: &str, number: Option<u32>| {
-            number.is_some_and(|number| title.starts_with(&format!("{kind} {number}:")))
-        };
-        self == Self::default() || is("Table", self.table) || is("Figure", self.figure)
-    }
-}
-
 impl Kind {
     /// The kind in words.
     pub fn words(self) -> &'static str {
@@ -52,35 +33,74 @@ impl Kind {
     }
 }
 
-/// A number of ours that the paper has as well.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Claim {
-    /// What the number is.
-    pub what: String,
-    /// Ours.
-    pub ours: f64,
-    /// The paper's: a single number as an empty range.
-    pub paper: [f64; 2],
-    /// How far ours may be outside the range, relative to its nearer end.
-    pub tolerance: f64,
+/// Which tables and figures are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// Only the table of this number.
+    pub table: Option<u32>,
+    /// Only the figure of this number.
+    pub figure: Option<u32>,
 }
 
-impl Claim {
-    /// How far ours is outside the paper's range, relative to the nearer end; 0 within.
-    pub fn difference(&self) -> f64 {
-        let [low, high] = self.paper;
-        if self.ours < low {
-            self.ours / low - 1.0
-        } else if self.ours > high {
-            self.ours / high - 1.0
-        } else {
-            0.0
-        }
+impl Selection {
+    /// Whether everything is wanted.
+    pub fn is_everything(self) -> bool {
+        self == Self::default()
     }
 
-    /// Whether the difference is tolerated.
-    pub fn holds(&self) -> bool {
-        self.difference().abs() <= self.tolerance
+    /// Whether a table is among them.
+    pub fn wants_table(self, number: u32) -> bool {
+        self.is_everything() || self.table == Some(number)
+    }
+
+    /// Whether a figure is among them.
+    pub fn wants_figure(self, number: u32) -> bool {
+        self.is_everything() || self.figure == Some(number)
+    }
+
+    /// Whether a section is, by its title.
+    pub(crate) fn wants(self, title: &str) -> bool {
+        let is = |kind: &str, number: Option<u32>| {
+            number.is_some_and(|number| title.starts_with(&format!("{kind} {number}:")))
+        };
+        self.is_everything() || is("Table", self.table) || is("Figure", self.figure)
+    }
+}
+
+/// How many claims could fail, and how many do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Claims that could fail: those with [`Evidence::Compared`](crate::Evidence::Compared).
+    pub could_fail: usize,
+    /// Those that hold.
+    pub hold: usize,
+}
+
+impl Tally {
+    fn of<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> Self {
+        let counted = claims.into_iter().filter(|claim| claim.counts());
+        counted.map(|claim| Self { could_fail: 1, hold: usize::from(claim.holds()) }).sum()
+    }
+
+    /// Those that miss.
+    pub fn miss(self) -> usize {
+        self.could_fail - self.hold
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |sum, own| Self {
+            could_fail: sum.could_fail + own.could_fail,
+            hold: sum.hold + own.hold,
+        })
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let claims = if self.could_fail == 1 { "claim" } else { "claims" };
+        write!(formatter, "{} {claims} could fail: {} hold, {} miss.", self.could_fail, self.hold, self.miss())
     }
 }
 
@@ -95,8 +115,46 @@ pub struct Section {
     pub table: Table,
     /// What to know when reading it.
     pub notes: Vec<String>,
-    /// The numbers that are held to the paper's.
+    /// What is held to the paper, and checks that are not counted.
     pub claims: Vec<Claim>,
+}
+
+impl Section {
+    /// How many of its claims could fail, and how many do.
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.claims)
+    }
+
+    /// Whether all of its claims and checks hold.
+    pub fn holds(&self) -> bool {
+        self.claims.iter().all(Claim::holds)
+    }
+
+    /// Its verdict, line by line: how many claims hold; the misses, each reason after those that it explains; and what is checked without
+    /// being counted. Nothing where there are no claims.
+    pub fn verdict(&self) -> Vec<String> {
+        let tally = self.tally();
+        let mut lines: Vec<String> = (tally.could_fail > 0).then(|| tally.to_string()).into_iter().collect();
+        let misses: Vec<&Claim> = self.claims.iter().filter(|claim| !claim.holds()).collect();
+        for group in misses.chunk_by(|one, other| one.reason == other.reason) {
+            lines.extend(group.iter().map(|miss| format!("Misses: {miss}.")));
+            lines.extend(group.first().and_then(|miss| miss.reason).map(|reason| format!("Why: {reason}.")));
+        }
+        lines.extend(self.checks());
+        lines
+    }
+
+    /// Of what is not counted, how many there are of each kind.
+    fn checks(&self) -> Option<String> {
+        let kinds = [Evidence::Input, Evidence::SelfConsistency, Evidence::ByDefinition, Evidence::NotInThePaper];
+        let told: Vec<String> = kinds
+            .into_iter()
+            .map(|kind| (self.claims.iter().filter(|claim| claim.evidence == kind).count(), kind))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, kind)| format!("{count} {}", kind.words()))
+            .collect();
+        (!told.is_empty()).then(|| format!("Checked, not counted: {}.", told.join(", ")))
+    }
 }
 
 /// A drawing.
@@ -108,6 +166,15 @@ pub struct Figure {
     pub svg: String,
 }
 
+/// A table, a figure or a part of one that can't be computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What the paper has.
+    pub what: &'static str,
+    /// Why it is not computed.
+    pub reason: &'static str,
+}
+
 /// Everything that is computed for one paper.
 #[derive(Debug)]
 pub struct Reproduction {
@@ -117,12 +184,29 @@ pub struct Reproduction {
     pub sections: Vec<Section>,
     /// Drawings of its figures.
     pub figures: Vec<Figure>,
+    /// What the paper has beyond them; nothing where only some tables and figures were wanted.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Reproduction {
-    /// Claims that do not hold.
+    /// All claims and checks.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.sections.iter().flat_map(|section| &section.claims)
+    }
+
+    /// How many claims could fail, and how many do.
+    pub fn tally(&self) -> Tally {
+        Tally::of(self.claims())
+    }
+
+    /// Claims and checks that do not hold.
     pub fn misses(&self) -> impl Iterator<Item = &Claim> {
-        self.sections.iter().flat_map(|section| &section.claims).filter(|claim| !claim.holds())
+        self.claims().filter(|claim| !claim.holds())
+    }
+
+    /// Misses without a reason, and reasons without a miss.
+    pub fn faults(&self) -> impl Iterator<Item = (&Claim, Fault)> {
+        self.claims().filter_map(|claim| Some((claim, claim.fault()?)))
     }
 }
 
@@ -131,10 +215,60 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_count_from_the_nearer_end() {
-        let claim = |ours: f64| Claim { what: "speedup".into(), ours, paper: [2.0, 4.0], tolerance: 0.03 };
-        assert_eq!(claim(3.0).difference(), 0.0);
-        assert!((claim(1.9).difference() + 0.05).abs() < 1e-12 && !claim(1.9).holds());
-        assert!((claim(4.1).difference() - 0.025).abs() < 1e-12 && claim(4.1).holds());
+    fn only_what_is_compared_is_counted() {
+        let claims = [
+            Claim::number("held", 1.0, 1.0),
+            Claim::number("missed", 2.0, 1.0).because("heat"),
+            Claim::number("calibrated", 1.0, 1.0).only(Evidence::Input),
+            Claim::number("fitted", 1.0, 1.0).only(Evidence::SelfConsistency),
+            Claim::number("made", 1.0, 1.0).only(Evidence::ByDefinition),
+            Claim::number("wished for", 1.0, 1.0).only(Evidence::NotInThePaper),
+        ];
+        let tally = Tally::of(&claims);
+        assert_eq!((tally.could_fail, tally.hold, tally.miss()), (2, 1, 1));
+        let twice: Tally = [tally, tally].into_iter().sum();
+        assert_eq!(twice.to_string(), "4 claims could fail: 2 hold, 2 miss.");
+        assert_eq!(Tally::of(&claims[..1]).to_string(), "1 claim could fail: 1 hold, 0 miss.");
+    }
+
+    #[test]
+    fn a_reason_stands_after_what_it_explains() {
+        let miss = |what: &str, reason| Claim::choice(what, "B4", "B4-s4").because(reason);
+        let mut section = Section {
+            title: "Table 1: stages".to_owned(),
+            kind: Kind::Computed,
+            table: Table::new([]),
+            notes: Vec::new(),
+            claims: vec![
+                miss("one", "heat"),
+                miss("two", "heat"),
+                Claim::choice("three", "B4", "B4"),
+                miss("four", "noise"),
+                Claim::number("five", 1.0, 1.0).only(Evidence::Input),
+            ],
+        };
+        let expected = [
+            "4 claims could fail: 1 hold, 3 miss.",
+            "Misses: one: B4 here, B4-s4 in the paper.",
+            "Misses: two: B4 here, B4-s4 in the paper.",
+            "Why: heat.",
+            "Misses: four: B4 here, B4-s4 in the paper.",
+            "Why: noise.",
+            "Checked, not counted: 1 input of the calibration.",
+        ];
+        assert_eq!(section.verdict(), expected);
+        assert!(!section.holds());
+        section.claims.retain(Claim::holds);
+        assert_eq!(section.verdict(), ["1 claim could fail: 1 hold, 0 miss.", expected[6]]);
+        assert!(section.holds());
+        section.claims.clear();
+        assert!(section.verdict().is_empty());
+    }
+
+    #[test]
+    fn selections_are_by_kind_and_number() {
+        let four = Selection { table: Some(4), figure: None };
+        assert!(four.wants("Table 4: idle") && !four.wants("Table 40: idle") && !four.wants("Figure 4: idle"));
+        assert!(four.wants_table(4) && !four.wants_figure(4) && Selection::default().wants("Equation 2: points"));
     }
 }

@@ -84,7 +84,7 @@ pub(crate) enum Command {
     )]
     Compare(CompareCommand),
     #[cfg(feature = "highs")]
-    /// Compute a paper's tables and figures beside the printed numbers
+    /// Compute a paper's tables and figures beside the printed numbers, and say what holds and what misses
     #[command(
         after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
     )]
@@ -347,7 +347,7 @@ pub(crate) struct ReproduceCommand {
     /// Where to write a page for browsers with all tables, notes and figures
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print the numbers that are held to the paper's as JSON
+    /// Print all claims and checks as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

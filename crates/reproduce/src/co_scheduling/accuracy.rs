@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::data::{LAYERS, MAPE, PLATFORMS, PROCESSING_ELEMENTS, Platform};
-use crate::{Claim, Kind, ReproduceError, Section};
+use crate::{Claim, Evidence, Kind, ReproduceError, Section, Tolerance};
 
 /// Samples for each line, as in section III-D.
 const SAMPLES: usize = 32;
@@ -30,7 +30,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
     let mut claims = Vec::new();
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     for (platform, printed) in PLATFORMS.iter().zip(MAPE) {
-        let mut rows = Vec::new();
+        let (mut rows, mut worst) = (Vec::new(), 0.0);
         for elements in PROCESSING_ELEMENTS {
             rows.push((format!("accelerator, {elements} PEs"), accelerator_errors(platform, elements, &mut random)?));
         }
@@ -39,17 +39,15 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
             let percent = |value: f64| format!("{value:.2} %");
             table.row([
                 platform.name.to_owned(),
-                name.clone(),
+                name,
                 percent(100.0 * ours[0]),
                 percent(paper[0]),
                 percent(100.0 * ours[1]),
                 percent(paper[1]),
             ]);
-            for (kernel, error) in ["1x1", "3x3"].into_iter().zip(ours) {
-                let what = format!("MAPE of {name} on {}, {kernel}", platform.name);
-                claims.push(Claim { what, ours: error, paper: [0.0, 0.01], tolerance: 0.0 });
-            }
+            worst = ours.into_iter().fold(worst, f64::max);
         }
+        claims.push(recovered(format!("largest error of models fitted on {}", platform.name), worst, MOST_ERROR));
     }
     Ok(Section {
         title: "Table 4: error of fitted models on the layers of table 3".to_owned(),
@@ -57,15 +55,22 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         table,
         notes: vec![
             "Ours are fits to 32 samples of the paper's model with 1 % noise, compared with that model; the paper's are fits to \
-             measurements, compared with measurements. Ours are held to below 1 %."
+             measurements, compared with measurements. So ours say only that the fit works, and are not counted: the largest of a platform is to \
+             be below 1 %."
                 .to_owned(),
         ],
         claims,
     })
 }
 
-/// Slopes are held to the printed ones within this.
-const SLOPE_TOLERANCE: f64 = 0.03;
+/// Slopes of fits are to be as near to those of the lines that their samples are from, and errors of fits below this.
+const MOST_SLOPE_DIFFERENCE: f64 = 0.03;
+const MOST_ERROR: f64 = 0.01;
+
+/// Fits to samples of a line, beside the line: says whether the fit works, nothing of the paper.
+fn recovered(what: String, worst: f64, most: f64) -> Claim {
+    Claim::range(what, worst, [0.0, most]).within(Tolerance::Exact).only(Evidence::SelfConsistency)
+}
 
 /// Table 2, from samples of its own lines.
 pub(super) fn coefficients() -> Result<Section, ReproduceError> {
@@ -89,6 +94,7 @@ pub(super) fn coefficients() -> Result<Section, ReproduceError> {
             ("invalidation", fitted.invalidation, truth.invalidation),
             ("CPU", fitted_cpu(platform, &mut random)?.unit, platform.cpu().unit),
         ];
+        let mut worst: f64 = 0.0;
         for (name, own, printed) in lines {
             let microseconds = |value: f64| format!("{:.6}", 1e6 * value);
             table.row([
@@ -99,19 +105,17 @@ pub(super) fn coefficients() -> Result<Section, ReproduceError> {
                 microseconds(own.intercept),
                 microseconds(printed.intercept),
             ]);
-            claims.push(Claim {
-                what: format!("alpha of {name} on {}, microseconds", platform.name),
-                ours: 1e6 * own.slope,
-                paper: [1e6 * printed.slope; 2],
-                tolerance: SLOPE_TOLERANCE,
-            });
+            worst = f64::max(worst, (own.slope / printed.slope - 1.0).abs());
         }
+        let what = format!("largest difference of a fitted alpha, {}", platform.name);
+        claims.push(recovered(what, worst, MOST_SLOPE_DIFFERENCE));
     }
     Ok(Section {
         title: "Table 2: coefficients, fitted to 32 samples of the paper's lines with 1 % noise".to_owned(),
         kind: Kind::Fitted,
         table,
         notes: vec![
+            "Samples of the paper's own lines: the fits say nothing of the paper, and are not counted.".to_owned(),
             "What a transfer or a flush takes beyond its elements, beta, is lost in the noise of large convolutions; it hardly matters for them."
                 .to_owned(),
         ],

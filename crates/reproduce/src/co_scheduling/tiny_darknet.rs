@@ -4,11 +4,9 @@ use millstream_predict::published::ConvolutionSize;
 use millstream_report::{Align, Table};
 
 use super::Outcome;
-use super::data::{PLATFORMS, Platform};
-use crate::{Claim, Kind, Section};
+use super::data::{PLATFORMS, Platform, STATED_ERROR};
+use crate::{Claim, Evidence, Kind, Section, Tolerance};
 
-/// Whole networks are held to the printed totals within this.
-const TOLERANCE: f64 = 0.03;
 /// The smallest version of the accelerator (section IV-D).
 const PROCESSING_ELEMENTS: u64 = 2;
 /// The paper does not name the platform; this one's coefficients give the printed times.
@@ -64,6 +62,23 @@ fn size([map, channels, kernel, filters]: [u64; 4]) -> ConvolutionSize {
     }
 }
 
+/// The convolutions alone: the other layers' times are copied.
+fn claims(convolutions: [[f64; 2]; 3]) -> Vec<Claim> {
+    let [cpu, accelerator, both] = convolutions;
+    let claim = |what: &str, [ours, printed]: [f64; 2]| {
+        let what = format!("convolutions of Tiny Darknet on {what}, seconds");
+        Claim::number(what, ours, printed).within(Tolerance::Stated(STATED_ERROR))
+    };
+    vec![
+        claim("the CPU", cpu),
+        // By which the platform was chosen.
+        claim("the accelerator", accelerator).only(Evidence::Input),
+        claim("both", both).because(
+            "measured, layers 0 and 2 take longer than by the models, and layer 6 runs in two goes for want of memory",
+        ),
+    ]
+}
+
 pub(super) fn section() -> Section {
     let mut table = Table::new([
         ("layer", Align::Right),
@@ -77,6 +92,7 @@ pub(super) fn section() -> Section {
         ("exact split s", Align::Right),
     ]);
     let mut totals = [[0.0; 2]; 3];
+    let mut convolutions = [[0.0; 2]; 3];
     let mut exact_total = 0.0;
     for (index, row) in ROWS.iter().enumerate() {
         let (what, ours, exact) = match row.convolution {
@@ -96,6 +112,10 @@ pub(super) fn section() -> Section {
             cells.extend([format!("{own:.4}"), format!("{printed:.4}")]);
             totals[place][0] += own;
             totals[place][1] += printed;
+            if row.convolution.is_some() {
+                convolutions[place][0] += own;
+                convolutions[place][1] += printed;
+            }
         }
         exact_total += exact;
         cells.push(format!("{exact:.4}"));
@@ -105,20 +125,14 @@ pub(super) fn section() -> Section {
     cells.extend(totals.iter().flatten().map(|total| format!("{total:.2}")));
     cells.push(format!("{exact_total:.2}"));
     table.row(cells);
-    let claims = ["CPU", "accelerator", "both"].into_iter().zip(totals).map(|(what, [ours, printed])| Claim {
-        what: format!("Tiny Darknet on {what}, seconds"),
-        ours,
-        paper: [printed; 2],
-        tolerance: TOLERANCE,
-    });
     Section {
         title: "Table 6: Tiny Darknet on CPU, accelerator and both".to_owned(),
         kind: Kind::Computed,
-        claims: claims.collect(),
+        claims: claims(convolutions),
         table,
         notes: vec![
             format!(
-                "The paper does not say on which platform; the coefficients of {} give the printed times. Layers without convolutions are \
+                "The paper does not say on which platform; the coefficients of {} give the accelerator's printed times best, which are not counted for that. Layers without convolutions are \
                  the CPU's printed ones: nothing is printed to compute them from.",
                 PLATFORM.name
             ),

@@ -12,12 +12,22 @@ pub(super) const fn optimum(layers: &'static [usize], rank: usize, variation: Op
     Optimum { layers, rank, variation }
 }
 
-/// Table 6: VGG16's optimum and throughput for governor settings 1 to 4.
-pub(super) const VGG16: [(Optimum, f64); 4] = [
-    (optimum(&[6, 5, 10], 1, None), 1.22),
-    (optimum(&[5, 16], 7, None), 0.36),
-    (optimum(&[9, 12], 2, None), 0.21),
-    (optimum(&[7, 4, 10], 3, None), 0.17),
+/// A row of table 6: VGG16's optimum and throughput under a governor setting.
+pub(super) struct Setting {
+    pub(super) optimum: Optimum,
+    pub(super) frames_per_second: f64,
+}
+
+const fn setting(layers: &'static [usize], rank: usize, frames_per_second: f64) -> Setting {
+    Setting { optimum: optimum(layers, rank, None), frames_per_second }
+}
+
+/// Table 6, settings 1 to 4.
+pub(super) const VGG16: [Setting; 4] = [
+    setting(&[6, 5, 10], 1, 1.22),
+    setting(&[5, 16], 7, 0.36),
+    setting(&[9, 12], 2, 0.21),
+    setting(&[7, 4, 10], 3, 0.17),
 ];
 
 /// Table 7: weights, the seeds with their variation, and the optima (the columns for two governor settings).

@@ -1,0 +1,154 @@
+//! What Para-Pipe is compared with: one operator after the other with changes of processor, and the classic list schedulers.
+
+use std::collections::BTreeSet;
+
+use millstream_board::BlockedEnd;
+use millstream_cost::{CostTable, ProcessorIndex};
+use millstream_graph::Graph;
+use millstream_mapping::{
+    Cpop, Heft, LayerSwitched, Limits, Mapper, Mapping, MappingError, MappingProblem, SingleProcessor,
+};
+use millstream_partition::{Subgraph, subgraphs};
+
+/// A network on some processors, as one subgraph.
+pub(super) struct Whole<'a> {
+    graph: &'a Graph,
+    table: &'a CostTable,
+    processors: &'a [ProcessorIndex],
+    subgraph: Subgraph,
+    problem: MappingProblem,
+}
+
+/// What a baseline takes for a frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Baseline {
+    pub(super) seconds: f64,
+    /// Not a number where power is not known.
+    pub(super) joules: f64,
+}
+
+impl<'a> Whole<'a> {
+    pub(super) fn new(
+        graph: &'a Graph,
+        table: &'a CostTable,
+        processors: &'a [ProcessorIndex],
+    ) -> Result<Self, MappingError> {
+        let subgraph = joined(graph);
+        let problem = MappingProblem::of_subgraph(graph, &subgraph, table, processors)?;
+        Ok(Self { graph, table, processors, subgraph, problem })
+    }
+
+    /// HEFT or CPOP, whichever is faster, as the paper does (section VII-A).
+    pub(super) fn lists(&self) -> Result<Baseline, MappingError> {
+        let limits = Limits::default();
+        let [heft, cpop] = [Heft.map(&self.problem, &limits)?, Cpop.map(&self.problem, &limits)?];
+        let faster = if cpop.makespan < heft.makespan { cpop } else { heft };
+        Ok(Baseline { seconds: faster.makespan.seconds(), joules: self.joules(&faster, faster.makespan.seconds()) })
+    }
+
+    /// One node after the other, with changes of processor or on the best one alone, whichever is faster: the search takes what a node reads
+    /// to be where the node before it ran, which branches are not. A mapping's own makespan would let processors work at the same time.
+    pub(super) fn layer_switched(&self) -> Result<Baseline, MappingError> {
+        let limits = Limits::default();
+        let mappings = [LayerSwitched.map(&self.problem, &limits)?, SingleProcessor.map(&self.problem, &limits)?];
+        let [switched, single] = mappings.map(|mapping| {
+            let seconds = self.in_turn(&mapping);
+            Baseline { seconds, joules: self.joules(&mapping, seconds) }
+        });
+        Ok(if single.seconds < switched.seconds { single } else { switched })
+    }
+
+    /// All nodes and all that crosses between processors, one thing after the other.
+    fn in_turn(&self, mapping: &Mapping) -> f64 {
+        let place = |node: usize| mapping.placement[node];
+        let work: u64 = (0..self.problem.len()).filter_map(|node| self.problem.time(node, place(node))).sum();
+        let transfers: u64 = self.transfers(mapping).iter().map(|(_, _, nanoseconds)| nanoseconds).sum();
+        (work + transfers) as f64 * 1e-9
+    }
+
+    /// Places between which values cross, and nanoseconds. A value crosses once to each processor that reads it.
+    fn transfers(&self, mapping: &Mapping) -> Vec<(usize, usize, u64)> {
+        let mut node_of = vec![0; self.graph.operators().len()];
+        for (node, operators) in self.subgraph.nodes.iter().enumerate() {
+            operators.iter().for_each(|id| node_of[id.index()] = node);
+        }
+        let mut found = Vec::new();
+        for id in self.graph.operator_ids() {
+            let from = mapping.placement[node_of[id.index()]];
+            for &value in &self.graph.operator(id).outputs {
+                let readers = self.graph.readers(value).iter().map(|reader| mapping.placement[node_of[reader.index()]]);
+                let targets: BTreeSet<usize> = readers.filter(|&to| to != from).collect();
+                let bytes = self.graph.value(value).bytes().unwrap_or(0);
+                let time = |to: usize| self.table.transfer(self.processors[from], self.processors[to], bytes).0;
+                found.extend(targets.into_iter().map(|to| (from, to, time(to))));
+            }
+        }
+        found
+    }
+
+    /// What processors draw while they work or are occupied by transfers, and while they wait, as far as that is known.
+    fn joules(&self, mapping: &Mapping, seconds: f64) -> f64 {
+        let mut busy = vec![0; self.processors.len()];
+        for node in 0..self.problem.len() {
+            let place = mapping.placement[node];
+            busy[place] += self.problem.time(node, place).unwrap_or(0);
+        }
+        for (from, to, nanoseconds) in self.transfers(mapping) {
+            match self.table.blocks(self.processors[from], self.processors[to]) {
+                Some(BlockedEnd::Sender) => busy[from] += nanoseconds,
+                Some(BlockedEnd::Receiver) => busy[to] += nanoseconds,
+                None => {}
+            }
+        }
+        let drawn = self.processors.iter().zip(busy).map(|(&processor, busy)| {
+            let Some(power) = self.table.power(processor) else { return f64::NAN };
+            (power.active_watts - power.idle_watts) * busy as f64 * 1e-9 + power.idle_watts * seconds
+        });
+        drawn.sum()
+    }
+}
+
+/// The subgraphs of a network as one.
+fn joined(graph: &Graph) -> Subgraph {
+    let parts = subgraphs(graph);
+    let parallelism = parts.iter().map(|part| part.parallelism).max().unwrap_or(1);
+    let nodes: Vec<_> = parts.into_iter().flat_map(|part| part.nodes).collect();
+    let mut node_of = vec![0; graph.operators().len()];
+    for (node, operators) in nodes.iter().enumerate() {
+        operators.iter().for_each(|id| node_of[id.index()] = node);
+    }
+    let mut edges = BTreeSet::new();
+    for id in graph.operator_ids() {
+        let makers = graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value));
+        edges.extend(makers.map(|maker| (node_of[maker.index()], node_of[id.index()])).filter(|(from, to)| from != to));
+    }
+    Subgraph { nodes, edges: edges.into_iter().collect(), parallelism }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::para_pipe::bst::board;
+
+    #[test]
+    fn baselines_take_at_least_what_their_operators_take() {
+        let model = millstream_zoo::build("googlenet").unwrap();
+        let graph = model.graph();
+        let (table, processors) = board(graph);
+        let whole = Whole::new(graph, &table, &processors).unwrap();
+        assert_eq!(whole.subgraph.operators().count(), graph.operators().len(), "every operator once");
+        let least = |node: usize| whole.problem.least_time(node) as f64 * 1e-9;
+        let work: f64 = (0..whole.problem.len()).map(least).sum();
+        let [lists, switched] = [whole.lists().unwrap(), whole.layer_switched().unwrap()];
+        assert!(switched.seconds >= work, "one after the other");
+        assert!(lists.seconds >= work / 3.0 && lists.seconds < switched.seconds, "three processors at once");
+        // Without power in the table there is no energy.
+        assert!(lists.joules.is_nan() && switched.joules.is_nan());
+        // One processor: nothing crosses, and everything takes its time.
+        let alone = Whole::new(graph, &table, &processors[1..2]).unwrap();
+        let [lists, switched] = [alone.lists().unwrap(), alone.layer_switched().unwrap()];
+        assert!((lists.seconds / switched.seconds - 1.0).abs() < 1e-9);
+    }
+}
