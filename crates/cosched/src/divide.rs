@@ -9,19 +9,31 @@ use crate::exact_shares;
 
 /// Rounds over all operators: what one division changes may make another one worthwhile.
 const MOST_ROUNDS: usize = 4;
-/// A division that takes this much longer than what is there does not become better by shifting channels.
-const WORTH_SHIFTING: f64 = 1.02;
 
 /// Divides operators by output channels between the replica's processors, one after the other, each where that brings down
 /// `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by whatever
 /// counts for the caller; `None` if it can't run.
 ///
-/// For each operator, the exact division of its own cost ([`exact_shares`]) is tried in place, with and without its followers, and the
-/// best of these shifted as long as that helps. Operators for which `is_free` is false stay as they are.
+/// For each operator, the exact division of its own cost ([`exact_shares`]) is tried in place, with and without its followers,
+/// and then shifted as long as that helps. Operators for which `is_free` is false stay as they are.
 pub fn divide(
+    replica: Replica,
+    graph: &Graph,
+    table: &CostTable,
+    is_free: impl Fn(OperatorId) -> bool,
+    finish: impl Fn(&Replica) -> Option<Nanoseconds>,
+) -> Replica {
+    divide_where_close(replica, graph, table, f64::INFINITY, is_free, finish)
+}
+
+/// The same where there is much to divide: a division is shifted only if the replica is done at most `most_above` times as late with it as
+/// without, and only from the processor whose part takes longest, unless `most_above` is infinite. Some divisions that shifting would make
+/// worthwhile are missed, and most of the time is saved.
+pub fn divide_where_close(
     mut replica: Replica,
     graph: &Graph,
     table: &CostTable,
+    most_above: f64,
     is_free: impl Fn(OperatorId) -> bool,
     finish: impl Fn(&Replica) -> Option<Nanoseconds>,
 ) -> Replica {
@@ -37,11 +49,11 @@ pub fn divide(
         let before = best;
         for &head in &heads {
             let Some(whole) = undivided(&replica, head) else { continue };
-            let candidates = candidates(&whole, head, graph, table, &is_free);
-            let timed = candidates.into_iter().filter_map(|candidate| Some((finish(&candidate)?, candidate)));
-            let is_close = |time: &Nanoseconds| time.0 as f64 <= best.0 as f64 * WORTH_SHIFTING;
-            if let Some((mut time, mut candidate)) = timed.min_by_key(|own| own.0).filter(|own| is_close(&own.0)) {
-                shift(&mut candidate, head, graph, &mut time, &finish);
+            for mut candidate in candidates(&whole, head, graph, table, &is_free) {
+                let Some(mut time) = finish(&candidate) else { continue };
+                if time.0 as f64 <= best.0 as f64 * most_above {
+                    shift(&mut candidate, head, (graph, table), &mut time, most_above == f64::INFINITY, &finish);
+                }
                 if time < best {
                     (replica, best) = (candidate, time);
                 }
@@ -208,32 +220,44 @@ fn arrival(
     transfers.max().unwrap_or_default()
 }
 
-/// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps.
+/// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps: from any, or only from the one
+/// whose part takes longest.
 fn shift(
     replica: &mut Replica,
     head: OperatorId,
-    graph: &Graph,
+    (graph, table): (&Graph, &CostTable),
     time: &mut Nanoseconds,
+    from_any: bool,
     finish: &impl Fn(&Replica) -> Option<Nanoseconds>,
 ) {
     let Some(ChannelUnits { channels, unit, .. }) = graph.channel_units(head) else { return };
     let Some(index) = replica.splits.iter().position(|split| split.operators.first() == Some(&head)) else { return };
+    let classes: Vec<Option<ProcessorIndex>> =
+        replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
+    let part_time = |replica: &Replica, position: usize| {
+        let share = replica.splits[index].channels[position];
+        classes[position].and_then(|class| table.part_time(class, head.index(), share, channels))
+    };
     let takers: Vec<usize> =
         (0..replica.assignments.len()).filter(|&position| replica.splits[index].channels[position] > 0).collect();
     let mut step = (channels / unit / 4).max(1);
     loop {
         let mut has_moved = false;
-        for (&from, &to) in takers.iter().flat_map(|from| takers.iter().map(move |to| (from, to))) {
-            let shares = &replica.splits[index].channels;
-            if from == to || shares[from] <= step * unit {
+        let longest = takers.iter().copied().max_by_key(|&position| part_time(replica, position));
+        let sources = takers.iter().copied().filter(|&from| from_any || Some(from) == longest);
+        for (from, to) in sources.flat_map(|from| takers.iter().map(move |&to| (from, to))).collect::<Vec<_>>() {
+            let moved = step * unit;
+            if from == to || replica.splits[index].channels[from] <= moved {
                 continue;
             }
-            let mut moved = replica.clone();
-            moved.splits[index].channels[from] -= step * unit;
-            moved.splits[index].channels[to] += step * unit;
-            if let Some(found) = finish(&moved).filter(|found| found < time) {
-                (*replica, *time) = (moved, found);
-                has_moved = true;
+            replica.splits[index].channels[from] -= moved;
+            replica.splits[index].channels[to] += moved;
+            match finish(replica).filter(|found| *found < *time) {
+                Some(found) => (*time, has_moved) = (found, true),
+                None => {
+                    replica.splits[index].channels[from] += moved;
+                    replica.splits[index].channels[to] -= moved;
+                }
             }
         }
         if !has_moved {

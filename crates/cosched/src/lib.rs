@@ -24,6 +24,6 @@ mod divide;
 mod pair;
 mod shares;
 
-pub use divide::divide;
+pub use divide::{divide, divide_where_close};
 pub use pair::{Split, exact_split, published_split};
 pub use shares::{Shares, exact_shares};

@@ -17,6 +17,11 @@ impl Effort {
         if effort.is_finite() && effort > 0.0 { Ok(Self(effort)) } else { Err(PipelineError::Effort { effort }) }
     }
 
+    /// In terms of the usual one.
+    pub(crate) fn factor(self) -> f64 {
+        self.0
+    }
+
     /// So many steps of the usual effort.
     pub(crate) fn steps(self, usual: u64) -> u64 {
         (usual as f64 * self.0) as u64

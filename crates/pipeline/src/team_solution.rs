@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use millstream_board::{CoreId, Processor, ProcessorClass};
-use millstream_cosched::divide;
+use millstream_cosched::divide_where_close;
 use millstream_cost::{Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, entered_problem};
@@ -18,6 +18,8 @@ const MAPPING_GAP: f64 = 0.005;
 /// Subgraphs whose operators take less than this in all are searched for as much less long: hand-overs decide, and nobody waits for
 /// them.
 const WORTH_ALL_STEPS: Nanoseconds = Nanoseconds(1_000_000);
+/// How much longer than without a division its channels are worth shifting, at the usual effort.
+const MOST_ABOVE: f64 = 0.02;
 /// Processors of a team on which the same subgraph may end.
 const MOST_ENDS: usize = 2;
 /// The shortest search.
@@ -158,7 +160,8 @@ impl Passage<'_> {
         let own: Vec<OperatorId> = subgraph.operators().collect();
         let exit = subgraph.nodes.last().map_or(&[][..], Vec::as_slice);
         let finish = |replica: &Replica| self.arrival(replica, exit, end);
-        let mut replica = divide(replica, graph, table, |id| own.contains(&id), finish);
+        let most_above = 1.0 + MOST_ABOVE * self.ground.effort.factor();
+        let mut replica = divide_where_close(replica, graph, table, most_above, |id| own.contains(&id), finish);
         let Some(time) = finish(&replica) else { return Ok(None) };
         if let Some((makers, source)) = &entrance {
             replica.assignments[*source].operators.drain(..makers.len());
