@@ -38,7 +38,7 @@ impl Mapper for Quick {
         let budget = Budget::start(limits);
         let (found, lower) = quick(problem, &PathBounds::new(problem), limits, &budget)?;
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
-        Ok(finish(problem, found, lower, outcome))
+        Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
     }
 }
 
@@ -101,7 +101,7 @@ impl Mapper for ExactMapper {
             }
         }
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
-        Ok(finish(problem, found, lower, outcome))
+        Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
     }
 }
 
@@ -124,5 +124,5 @@ pub(crate) fn finish(problem: &MappingProblem, found: Found, lower: u64, outcome
     let placement = placement_of(problem.len(), &found.order);
     // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
     let makespan = problem.makespan(&found.order).unwrap_or(Nanoseconds(found.makespan));
-    Mapping { placement, order: found.order, makespan, lower_bound: Nanoseconds(lower), outcome }
+    Mapping { placement, order: found.order, makespan, lower_bound: Nanoseconds(lower), outcome, steps: 0 }
 }

@@ -168,7 +168,7 @@ pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<usize>>) -> Map
     let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX));
     let lower_bound = Nanoseconds(quick(problem));
     let outcome = if makespan <= lower_bound { Outcome::Optimal } else { Outcome::Heuristic };
-    Mapping { placement, order, makespan, lower_bound, outcome }
+    Mapping { placement, order, makespan, lower_bound, outcome, steps: 0 }
 }
 
 /// Everything on the one processor that is fastest for it.

@@ -35,6 +35,8 @@ pub struct Mapping {
     pub lower_bound: Nanoseconds,
     /// Why the mapper stopped.
     pub outcome: Outcome,
+    /// Steps that it took.
+    pub steps: u64,
 }
 
 /// The processor of each of so many nodes, from the nodes of each processor.
@@ -97,6 +99,11 @@ pub(crate) struct Budget<'a> {
 impl<'a> Budget<'a> {
     pub(crate) fn start(limits: &Limits<'a>) -> Self {
         Self { limits: *limits, spent: Cell::new(0) }
+    }
+
+    /// Steps that were taken.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.get()
     }
 
     /// Steps that are left.

@@ -283,6 +283,7 @@ impl Composition {
             makespan: Nanoseconds(0),
             lower_bound: Nanoseconds(0),
             outcome: Outcome::Optimal,
+            steps: 0,
         };
         SubgraphMapping { mapping: mapping.unwrap_or_else(empty), end: pair.2 }
     }

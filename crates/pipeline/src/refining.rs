@@ -104,9 +104,8 @@ impl Problem {
             let Some(unknown) = self.unknown_team(&stages) else { return Ok(Look { plan: Some(now), ..look }) };
             let Unknown { stage, replica, way, senders } = unknown;
             let blocks = stages[stage].0.clone();
-            if let Some(team) = self.team(way) {
-                team.look_at(&blocks)?;
-            }
+            let Some(team) = self.team(way).filter(|team| !team.is_spent()) else { return Ok(look) };
+            team.look_at(&blocks)?;
             look.has_found = true;
             stages[stage].1[replica] = self.most_promising(way, senders, &blocks);
         }

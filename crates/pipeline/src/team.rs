@@ -1,6 +1,7 @@
 //! Stages whose processors work on one frame together.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use millstream_board::{Processor, ProcessorClass};
@@ -21,6 +22,9 @@ use crate::senders::{SenderKinds, Senders};
 use crate::team_bounds::Windows;
 use crate::team_solution::{Ends, Solution, Solutions, stand_in};
 
+/// What looking at all teams of a problem may take at the usual effort, in evaluations of single operators.
+const MOST_EVALUATIONS: u64 = 3_000_000;
+
 /// What all teams of a problem are made from.
 #[derive(Debug)]
 pub(crate) struct Ground {
@@ -35,6 +39,8 @@ pub(crate) struct Ground {
     subgraphs_until: Vec<Option<usize>>,
     pub(crate) effort: Effort,
     experience: Experience,
+    /// What looking at teams has taken so far, in evaluations of single operators.
+    spent: AtomicU64,
 }
 
 impl Ground {
@@ -50,6 +56,7 @@ impl Ground {
             subgraphs_until: subgraphs_until(graph, chain, &subgraphs),
             experience: Experience::new(subgraphs.len(), effort),
             effort,
+            spent: AtomicU64::new(0),
             graph: graph.clone(),
             chain: chain.clone(),
             table: table.clone(),
@@ -57,6 +64,15 @@ impl Ground {
             memory,
             kinds: kinds.clone(),
         }
+    }
+
+    pub(crate) fn spend(&self, evaluations: u64) {
+        self.spent.fetch_add(evaluations, Ordering::Relaxed);
+    }
+
+    /// Whether looking at teams has taken all that it may.
+    fn is_spent(&self) -> bool {
+        self.spent.load(Ordering::Relaxed) >= self.effort.steps(MOST_EVALUATIONS)
     }
 
     /// The subgraphs that these blocks consist of; `None` if they end within one.
@@ -226,6 +242,11 @@ impl Team {
 
     fn known(&self, start: usize, end: usize) -> Option<&RangeKnown> {
         Some(self.ranges.get()?.at(start, end))
+    }
+
+    /// Whether no more is to be looked at.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.ground.is_spent()
     }
 
     /// Looks at one more part of a range of blocks: at a subgraph of it, or at the whole once all subgraphs are known. Returns whether there is

@@ -22,6 +22,8 @@ const WORTH_ALL_STEPS: Nanoseconds = Nanoseconds(1_000_000);
 const MOST_ABOVE: f64 = 0.02;
 /// Processors of a team on which the same subgraph may end.
 const MOST_ENDS: usize = 2;
+/// About as much as evaluating an operator among others.
+const STEPS_PER_EVALUATION: u64 = 6;
 /// The shortest search.
 const LEAST_MAPPING_STEPS: u64 = 10_000;
 
@@ -159,7 +161,10 @@ impl Passage<'_> {
         }
         let own: Vec<OperatorId> = subgraph.operators().collect();
         let exit = subgraph.nodes.last().map_or(&[][..], Vec::as_slice);
-        let finish = |replica: &Replica| self.arrival(replica, exit, end);
+        let finish = |replica: &Replica| {
+            self.ground.spend(own.len() as u64);
+            self.arrival(replica, exit, end)
+        };
         let most_above = 1.0 + MOST_ABOVE * self.ground.effort.factor();
         let mut replica = divide_where_close(replica, graph, table, most_above, |id| own.contains(&id), finish);
         let Some(time) = finish(&replica) else { return Ok(None) };
@@ -187,6 +192,7 @@ impl Passage<'_> {
             return Ok(None);
         }
         let mapping = ExactMapper.map(&problem, &self.limits(&problem))?;
+        self.ground.spend(mapping.steps / STEPS_PER_EVALUATION);
         let lists = mapping.order.iter().map(|nodes| {
             nodes.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()).collect::<Vec<OperatorId>>()
         });

@@ -70,7 +70,7 @@ impl Selection {
 /// How many claims could fail, and how many do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Claims that could fail: those with [`Evidence::Compared`](crate::Evidence::Compared).
+    /// Claims that could fail: those with [`Evidence::Compared`].
     pub could_fail: usize,
     /// Those that hold.
     pub hold: usize,
