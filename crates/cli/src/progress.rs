@@ -44,7 +44,7 @@ impl Steps {
     /// Says what may still be gained.
     pub(crate) fn set_gap(&mut self, gap: f64) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: within {:.1} %", self.title, 100.0 * gap));
+            bar.set_message(format!("{}: {:.1} % may be gained", self.title, 100.0 * gap));
         }
     }
 

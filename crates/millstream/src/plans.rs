@@ -116,6 +116,8 @@ impl Plans {
         let competes_for_memory = memory.is_some();
         if let Some(memory) = memory {
             plans = memory.simulated_front(&problem, plans, &aim)?;
+            // Of few frames, a simulation may show a little less than what is possible.
+            plans.iter_mut().for_each(|plan| plan.period = plan.period.max(bound.period));
         }
         plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
         // What was measured of a plan changes its energy as well.
@@ -213,7 +215,9 @@ impl Plans {
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),
         };
-        let document = document(&schedule, predicted, algorithm(self.competes_for_memory), objective, network, board);
+        let has_teams = !self.searched.1.teams(board).is_empty();
+        let algorithm = algorithm(has_teams, self.competes_for_memory);
+        let document = document(&schedule, predicted, algorithm, objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
 }
@@ -223,7 +227,13 @@ fn activity(network: &Network) -> String {
     format!("searching for schedules of {}", network.name())
 }
 
-/// What found a schedule: an exact search, of whose results simulations show which is best where processors compete for memory.
-pub(crate) fn algorithm(competes_for_memory: bool) -> &'static str {
-    if competes_for_memory { "exact-then-simulated" } else { "exact" }
+/// What found a schedule: a search that is exact without teams, and with them looks where bounds promise something; where processors compete for
+/// memory, simulations show which of its results is best.
+pub(crate) fn algorithm(has_teams: bool, competes_for_memory: bool) -> &'static str {
+    match (has_teams, competes_for_memory) {
+        (false, false) => "exact",
+        (false, true) => "exact-then-simulated",
+        (true, false) => "teams-by-bounds",
+        (true, true) => "teams-by-bounds-then-simulated",
+    }
 }

@@ -97,7 +97,7 @@ fn frames_come_back_in_order_with_their_results() {
         }
     });
     let (machine, scheduled) = scheduled(1, &control);
-    assert_eq!(*activities.lock().unwrap(), ["measuring", "trying"]);
+    assert_eq!(*activities.lock().unwrap(), ["measuring", "searching", "trying"]);
 
     let stream = Stream::start(&machine, &scheduled, &EngineOptions::default()).unwrap();
     assert_eq!(stream.first_frame(), None);

@@ -105,7 +105,10 @@ impl<'a> Allocations<'a> {
         for equals in ways.chunk_by(|one, other| one.time == other.time) {
             changed.clear();
             for way in equals {
-                self.add(way, &mut changed);
+                match self.problem.has_links() && self.problem.team(way.number).is_some() {
+                    true => self.add_alone(way),
+                    false => self.add(way, &mut changed),
+                }
             }
             changed.sort_unstable();
             changed.dedup();
@@ -157,6 +160,15 @@ impl<'a> Allocations<'a> {
         }
         let useful = |way: &&Way| is_useful[way.size] && fastest[way.size] == (way.time, way.number);
         self.ways.iter().filter(useful).copied().collect()
+    }
+
+    /// Adds a team that has its stage for itself: what several processors take over a link that others use as well is not known.
+    fn add_alone(&mut self, way: &Way) {
+        if self.found[way.size].last().is_none_or(|known| way.time < known.period) {
+            let step = self.steps.len();
+            self.steps.push(Step { way: way.number, before: NO_STEP });
+            self.found[way.size].push(Candidate { latency: way.time, period: way.time, step });
+        }
     }
 
     /// Adds replicas on one more way.

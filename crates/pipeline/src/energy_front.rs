@@ -10,7 +10,8 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 
 /// Plans among which there is, for every plan that keeps to the constraints, one that is at most `tolerance` worse than it, relatively,
 /// in each of period, latency and energy of a frame, from the lowest energy on. With a tolerance of 0, no plan that is left out is
-/// better in one of the three without being worse in another. That is so unless the board's memory is too small for some of them.
+/// better in one of the three without being worse in another. That is so unless the board's memory is too small for some of them, and among
+/// plans on single processors: of teams, those are in it that [`pareto_front`] looked at, each alone in its stage.
 ///
 /// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped
 /// as soon as the best that can come of it is no better than a whole plan that is known.

@@ -1,5 +1,6 @@
 //! Every trade-off between period and latency.
 
+use std::ops::Range;
 use std::sync::PoisonError;
 
 use millstream_cost::Nanoseconds;
@@ -9,7 +10,9 @@ use crate::senders::Senders;
 use crate::stage_options::{BoundedOptions, StageOptions};
 use crate::{PipelineError, Plan, Problem};
 
-/// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period.
+/// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period. Exact for stages
+/// on single processors and their replicas; teams are looked at where they may be better by more than half a percent, within the problem's
+/// effort.
 ///
 /// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used); starting
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point.
@@ -153,9 +156,14 @@ impl<'a> FrontSearch<'a> {
             end = start;
         }
         stages.reverse();
+        Some(self.problem.plan(self.with_replicas(stages)))
+    }
+
+    /// Stages with their replicas in place of the numbers of these.
+    fn with_replicas(&self, stages: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, Vec<usize>)> {
         let known = self.problem.options.lock().unwrap_or_else(PoisonError::into_inner);
         let replicas = |place: usize| known.as_ref().map_or(Vec::new(), |known| known.multisets.at(place).to_vec());
-        Some(self.problem.plan(stages.into_iter().map(|(blocks, place)| (blocks, replicas(place))).collect()))
+        stages.into_iter().map(|(blocks, place)| (blocks, replicas(place))).collect()
     }
 
     /// The best way to a state, given those to the states before it; notes its last stage.

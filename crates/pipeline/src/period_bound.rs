@@ -7,7 +7,8 @@ use crate::problem::Reading;
 use crate::{PipelineError, Problem};
 
 /// A period that no pipeline of a [`Problem`] goes below: none whose stages are ranges of blocks on processors and teams of the problem, or
-/// replicas of these, however the teams share the operators of each subgraph among them, whole or divided by output channels.
+/// replicas of these, however the teams share the operators of each subgraph among them, whole or divided by output channels. Stages on
+/// teams begin and end where all of a frame is in what one merged operator made, and operators of different subgraphs are not divided together.
 ///
 /// It is what the search for the shortest period finds if every team takes no more than its lower bound: of each subgraph, the longest path,
 /// each operator at its fastest or divided as well as can be, or the work of all operators by what it is worth. What trials have shown of teams does

@@ -68,7 +68,7 @@ pub(crate) struct TeamWay {
 pub(crate) enum Reading {
     /// Those that were found; what nobody has looked at is left out.
     Found,
-    /// The same, and the least that others could take.
+    /// The same, and what may be hoped for of others, which is not proven.
     Hoped,
     /// The bounds of all.
     Least,
@@ -79,14 +79,13 @@ impl TeamWay {
         let scaled = |time: u64| {
             if self.factor == 1.0 { time } else { (time as f64 * self.factor.max(0.0)).round() as u64 }
         };
-        match (self.team.time(senders, start, end), reading) {
-            (TeamTime::Found(time), Reading::Found | Reading::Hoped) | (TeamTime::Hoped(time), Reading::Hoped) => {
-                scaled(time)
-            }
-            (TeamTime::Found(_) | TeamTime::Hoped(_), Reading::Least) => {
-                self.team.lower_bound(senders, start, end).unwrap_or(UNSUPPORTED)
-            }
-            (TeamTime::Never, _) | (TeamTime::Hoped(_), Reading::Found) => UNSUPPORTED,
+        if reading == Reading::Least {
+            return self.team.lower_bound(senders, start, end).unwrap_or(UNSUPPORTED);
+        }
+        match self.team.time(senders, start, end) {
+            TeamTime::Found(time) => scaled(time),
+            TeamTime::Hoped(time) if reading == Reading::Hoped => scaled(time),
+            TeamTime::Never | TeamTime::Hoped(_) => UNSUPPORTED,
         }
     }
 }
@@ -462,12 +461,13 @@ impl Problem {
             let replica = |own: &PlannedReplica| {
                 let processors: Vec<Processor> = own.processors.iter().map(&mut processor).collect();
                 let team = Some(own).filter(|own| own.is_team()).and_then(|own| self.team_of(&own.processors));
-                let together = team.and_then(|team| team.replica(&stage.blocks, processors.clone()));
-                let single = processors
-                    .into_iter()
-                    .next()
-                    .map(|first| Replica::single(first, self.chain.operators(stage.blocks.clone())));
-                together.or(single)
+                if let Some(team) = team {
+                    // Whoever made the plan has looked at it before, so that this can't fail.
+                    while team.look_at(&stage.blocks).is_ok_and(|is_known| !is_known) {}
+                    return team.replica(&stage.blocks, processors);
+                }
+                let single = processors.into_iter().next().filter(|_| !own.is_team());
+                single.map(|own| Replica::single(own, self.chain.operators(stage.blocks.clone())))
             };
             Stage { replicas: stage.replicas.iter().filter_map(replica).collect() }
         });

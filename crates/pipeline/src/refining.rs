@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use millstream_cost::Nanoseconds;
 
-use crate::problem::Reading;
+use crate::problem::{Reading, UNSUPPORTED};
 use crate::range_table::ranges;
 use crate::senders::Senders;
-use crate::team::TeamTime;
+use crate::team::{Ground, TeamTime};
 use crate::{PipelineError, Plan, Problem, SearchProgress};
 
 /// What is no better than something known by more than this part of it is not looked at.
@@ -68,6 +68,8 @@ impl Problem {
             known => known?,
         };
         let most_rounds = self.most_rounds();
+        let ground = self.teams.first().map(|own| own.team.ground());
+        let most_spent = ground.map_or(0, Ground::most_spent);
         for rounds in 0..most_rounds {
             let mut is_settled = true;
             let hopes = search(&hoped)?;
@@ -76,7 +78,9 @@ impl Problem {
                 break;
             }
             for plan in hopes {
-                let look = hoped.look_at(&plan, |plan| is_beaten(plan, &known))?;
+                // Something has to be known in the end.
+                let most = if known.is_empty() { u64::MAX } else { most_spent };
+                let look = hoped.look_at(&plan, most, |plan| is_beaten(plan, &known))?;
                 is_settled &= !look.has_found;
                 known.extend(look.plan);
             }
@@ -93,7 +97,7 @@ impl Problem {
 
     /// Looks at the teams of a plan until nothing is left to look at or the plan is beaten. If another team with as many cores looks better
     /// than one that has been looked at, it takes its place.
-    fn look_at(&self, plan: &Plan, is_beaten: impl Fn(&Plan) -> bool) -> Result<Look, PipelineError> {
+    fn look_at(&self, plan: &Plan, most: u64, is_beaten: impl Fn(&Plan) -> bool) -> Result<Look, PipelineError> {
         let mut look = Look { has_found: false, plan: None };
         let Some(mut stages) = self.stages_of(plan) else { return Ok(look) };
         loop {
@@ -101,10 +105,12 @@ impl Problem {
             if is_beaten(&now) {
                 return Ok(look);
             }
-            let Some(unknown) = self.unknown_team(&stages) else { return Ok(Look { plan: Some(now), ..look }) };
+            let Some(unknown) = self.unknown_team(&stages) else {
+                return Ok(Look { plan: Some(now).filter(|now| now.latency.0 < UNSUPPORTED), ..look });
+            };
             let Unknown { stage, replica, way, senders } = unknown;
             let blocks = stages[stage].0.clone();
-            let Some(team) = self.team(way).filter(|team| !team.is_spent()) else { return Ok(look) };
+            let Some(team) = self.team(way).filter(|team| team.ground().spent() < most) else { return Ok(look) };
             team.look_at(&blocks)?;
             look.has_found = true;
             stages[stage].1[replica] = self.most_promising(way, senders, &blocks);

@@ -136,7 +136,7 @@ fn options<'a>(tenant: &Tenant<'_>, front: &'a [Plan]) -> Vec<&'a Plan> {
 /// and every network keeps to its deadline.
 ///
 /// Exact among divisions that give every core and accelerator to one network: the best pipeline of each network for every set of
-/// processors is found by the exact searches, and dynamic programming over (networks, processors given away) finds the division.
+/// processors is found by [`best_period`] and [`pareto_front`], which are exact without teams, and dynamic programming over (networks, processors given away) finds the division.
 ///
 /// # Errors
 /// [`PipelineError::Deadline`] if deadlines can't be met, with the network and the stage that stand in the way;

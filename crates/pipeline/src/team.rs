@@ -22,7 +22,7 @@ use crate::senders::{SenderKinds, Senders};
 use crate::team_bounds::Windows;
 use crate::team_solution::{Ends, Solution, Solutions, stand_in};
 
-/// What looking at all teams of a problem may take at the usual effort, in evaluations of single operators.
+/// What looking at teams for one search may take at the usual effort, in evaluations of single operators.
 const MOST_EVALUATIONS: u64 = 3_000_000;
 
 /// What all teams of a problem are made from.
@@ -37,6 +37,8 @@ pub(crate) struct Ground {
     windows: Windows,
     /// Of each number of blocks, how many subgraphs have the same operators, if that is a whole number.
     subgraphs_until: Vec<Option<usize>>,
+    /// No value is smaller.
+    least_bytes: u64,
     pub(crate) effort: Effort,
     experience: Experience,
     /// What looking at teams has taken so far, in evaluations of single operators.
@@ -51,10 +53,12 @@ impl Ground {
         effort: Effort,
     ) -> Self {
         let subgraphs = millstream_partition::subgraphs(graph);
+        let values = graph.operator_ids().flat_map(|id| graph.operator(id).outputs.iter().copied());
         Self {
             windows: Windows::of(graph, &subgraphs),
             subgraphs_until: subgraphs_until(graph, chain, &subgraphs),
             experience: Experience::new(subgraphs.len(), effort),
+            least_bytes: values.map(|value| graph.value(value).bytes().unwrap_or(0)).min().unwrap_or(0).min(1),
             effort,
             spent: AtomicU64::new(0),
             graph: graph.clone(),
@@ -66,13 +70,18 @@ impl Ground {
         }
     }
 
-    pub(crate) fn spend(&self, evaluations: u64) {
-        self.spent.fetch_add(evaluations, Ordering::Relaxed);
+    /// What looking at teams may have taken in the end if it begins now.
+    pub(crate) fn most_spent(&self) -> u64 {
+        self.spent().saturating_add(self.effort.steps(MOST_EVALUATIONS))
     }
 
-    /// Whether looking at teams has taken all that it may.
-    fn is_spent(&self) -> bool {
-        self.spent.load(Ordering::Relaxed) >= self.effort.steps(MOST_EVALUATIONS)
+    /// What looking at teams has taken.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn spend(&self, evaluations: u64) {
+        self.spent.fetch_add(evaluations, Ordering::Relaxed);
     }
 
     /// The subgraphs that these blocks consist of; `None` if they end within one.
@@ -86,7 +95,7 @@ impl Ground {
 pub(crate) enum TeamTime {
     /// It can't run there.
     Never,
-    /// Nobody has looked for the best way yet: this is what one may hope for.
+    /// Nobody has looked for the best way yet: this is what may be hoped for, which is not proven.
     Hoped(u64),
     /// The best way that was found.
     Found(u64),
@@ -148,7 +157,9 @@ impl Team {
         let least_hand_over = ground.kinds.all().map(|senders| {
             let Entry::Stage { senders } = ground.kinds.entry(senders, 1, &receivers) else { return 0 };
             let from = || senders.iter().filter_map(|class| ground.table.find(class));
-            let of = |&to: &ProcessorIndex| from().map(|from| ground.table.hand_over(from, to, 1).0).max().unwrap_or(0);
+            let of = |&to: &ProcessorIndex| {
+                from().map(|from| ground.table.hand_over(from, to, ground.least_bytes).0).max().unwrap_or(0)
+            };
             processors.iter().map(of).min().unwrap_or(0)
         });
         Some(Self {
@@ -244,9 +255,9 @@ impl Team {
         Some(self.ranges.get()?.at(start, end))
     }
 
-    /// Whether no more is to be looked at.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.ground.is_spent()
+    /// What all teams of the problem have in common.
+    pub(crate) fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Looks at one more part of a range of blocks: at a subgraph of it, or at the whole once all subgraphs are known. Returns whether there is
@@ -263,10 +274,10 @@ impl Team {
         };
         let may_be_first = self.ground.subgraphs_until.contains(&Some(index));
         let found = Solutions::find(&self.ground, &self.classes, &self.processors, index, may_be_first)?;
-        if let Some(least) = found.least() {
+        let least = found.least();
+        if let (Ok(()), Some(least)) = (self.solutions[index].set(found), least) {
             self.ground.experience.add(index, self.classes.len(), self.least_time(index), least);
         }
-        self.solutions[index].get_or_init(|| found);
         Ok(false)
     }
 

@@ -10,6 +10,8 @@ use crate::throughput_bound::{divisions, least_per_share};
 
 /// Steps in which processors become dearer, for the bound by load.
 const PRICE_STEPS: usize = 24;
+/// Teams of more processors than this are not asked from where to where values go.
+const MOST_PAIRED: usize = 4;
 /// Divided parts are each rounded to a nanosecond.
 const ROUNDING: f64 = 1.0;
 
@@ -26,8 +28,10 @@ struct WindowOperator {
     output_bytes: u64,
     /// Numbers of channels that it may be divided by; none if it may not.
     divisions: Vec<usize>,
-    /// Whether its parts can't be made together with those of an operator before it, so that they pay for running apart.
-    starts_apart: bool,
+    /// Whether it may be the first of operators that are divided together.
+    leads: bool,
+    /// The first operators of those that it may be divided together with.
+    follows: Vec<usize>,
     /// Whether whoever reads it needs all of its parts.
     is_gathered: bool,
 }
@@ -70,7 +74,8 @@ impl Windows {
                     reads: reads.collect(),
                     output_bytes: graph.operator(id).outputs.iter().map(|&value| bytes(value)).min().unwrap_or(0),
                     divisions: divisions[id.index()].clone(),
-                    starts_apart: follows[id.index()].is_empty(),
+                    leads: graph.channel_units(id).is_some(),
+                    follows: follows[id.index()].iter().map(|head: &OperatorId| head.index()).collect(),
                     is_gathered: Some(id) != last
                         && readers().next().is_some()
                         && readers().all(|reader| follows[reader.index()].is_empty()),
@@ -133,6 +138,30 @@ struct Ends {
     divided: f64,
 }
 
+/// Operators that are divided together, each part of the last needing only that of the one before.
+struct Run {
+    head: usize,
+    /// When what the first reads is made, and its bytes.
+    entries: Vec<(Ends, u64)>,
+    /// All operators together.
+    lines: Vec<PartLine>,
+}
+
+impl Run {
+    /// The same with one more operator, if that may be divided with it.
+    fn followed_by(&self, lines: &[PartLine], operator: &WindowOperator) -> Option<Self> {
+        let longer = |own: &PartLine| {
+            let next = lines.iter().find(|next| next.place == own.place)?;
+            Some(PartLine { start: own.start + next.start, whole: own.whole + next.whole, ..*own })
+        };
+        operator.follows.contains(&self.head).then(|| Self {
+            head: self.head,
+            entries: self.entries.clone(),
+            lines: self.lines.iter().filter_map(longer).collect(),
+        })
+    }
+}
+
 /// A part's time on a processor is at least this, for a share from 0 to 1: `start + share * whole`.
 #[derive(Clone, Copy)]
 struct PartLine {
@@ -148,35 +177,50 @@ impl TeamCosts<'_> {
         self.table.time(processor, operator.index).map(|time| time.0 as f64)
     }
 
-    /// The longest way through a window, each operator whole where it is fastest or divided as well as can be.
+    /// The longest way through a window, each operator whole where it is fastest or divided as well as can be, alone or together with those
+    /// before it.
     ///
     /// Parts of an operator whose input is whole on one processor start later everywhere else by its transfer; and if all parts are needed
     /// together, those made elsewhere arrive later by theirs.
     fn path(&self, window: &[WindowOperator]) -> f64 {
         let mut ends: Vec<Ends> = Vec::with_capacity(window.len());
+        let mut runs: Vec<Vec<Run>> = Vec::with_capacity(window.len());
         for operator in window {
             let times = || self.processors.iter().filter_map(|&processor| self.time(processor, operator));
-            let whole = times().fold(f64::INFINITY, f64::min);
-            let lines = self.part_lines(operator);
-            let after_divided = self.divided(&lines, None, operator);
-            let mut own = Ends { whole, divided: after_divided };
-            for &Read { maker, bytes } in &operator.reads {
-                let after_whole = self.divided(&lines, Some(bytes), operator);
-                let Ends { whole: read_whole, divided: read_divided } = ends[maker];
-                own.whole = own.whole.max(read_whole.min(read_divided) + whole);
-                own.divided = own.divided.max((read_whole + after_whole).min(read_divided + after_divided));
+            let entries: Vec<(Ends, u64)> = operator.reads.iter().map(|read| (ends[read.maker], read.bytes)).collect();
+            let ready = entries.iter().map(|(end, _)| end.whole.min(end.divided)).fold(0.0, f64::max);
+            let whole = ready + times().fold(f64::INFINITY, f64::min);
+
+            let mut own: Vec<Run> = Vec::new();
+            for run in operator.reads.iter().flat_map(|read| &runs[read.maker]) {
+                own.extend(run.followed_by(&self.part_lines(operator, false), operator));
             }
-            ends.push(own);
+            if operator.leads {
+                own.push(Run { head: operator.index, entries, lines: self.part_lines(operator, true) });
+            }
+            own.retain(|run| run.lines.len() > 1);
+            let divided = own.iter().map(|run| self.run_end(run, operator)).fold(f64::INFINITY, f64::min);
+            ends.push(Ends { whole, divided });
+            runs.push(own);
         }
         ends.iter().map(|own| own.whole.min(own.divided)).filter(|end| end.is_finite()).fold(0.0, f64::max)
     }
 
+    /// When operators that are divided together are done at the earliest.
+    fn run_end(&self, run: &Run, last: &WindowOperator) -> f64 {
+        let after_divided = self.divided(&run.lines, None, last);
+        let after = |(end, bytes): &(Ends, u64)| {
+            (end.whole + self.divided(&run.lines, Some(*bytes), last)).min(end.divided + after_divided)
+        };
+        run.entries.iter().map(after).fold(after_divided, f64::max)
+    }
+
     /// What parts of an operator take on each processor at least; none if it can't be divided.
-    fn part_lines(&self, operator: &WindowOperator) -> Vec<PartLine> {
+    fn part_lines(&self, operator: &WindowOperator, is_first: bool) -> Vec<PartLine> {
         let line = |(place, &processor): (usize, &ProcessorIndex)| {
             let time = self.time(processor, operator)?;
             let part = self.table.part(processor, operator.index);
-            let apart = if operator.starts_apart { part.apart.0 as f64 } else { 0.0 };
+            let apart = if is_first { part.apart.0 as f64 } else { 0.0 };
             let varying = PartCost { fixed_fraction: 0.0, ..part };
             let least = operator.divisions.iter().map(|&of| least_per_share(&varying, of)).fold(1.0, f64::min);
             let fixed = part.fixed_fraction.clamp(0.0, 1.0);
@@ -193,6 +237,10 @@ impl TeamCosts<'_> {
     fn divided(&self, lines: &[PartLine], received: Option<u64>, operator: &WindowOperator) -> f64 {
         if lines.len() < 2 {
             return f64::INFINITY;
+        }
+        // Of many processors, some pair is always close enough.
+        if self.processors.len() > MOST_PAIRED {
+            return together(&mut lines.to_vec());
         }
         let places = || (0..self.processors.len()).map(Some);
         let all = |is_needed: bool| {
@@ -219,9 +267,12 @@ impl TeamCosts<'_> {
             line.start += transfer(self.processors[source], line.processor, bytes);
         }
         if let Some((target, bytes)) = target.filter(|(target, _)| *target != line.place) {
-            let least = transfer(line.processor, self.processors[target], 1);
-            line.start += least;
-            line.whole += (transfer(line.processor, self.processors[target], bytes) - least - ROUNDING).max(0.0);
+            // A part's bytes are rounded down, and its transfer to a nanosecond.
+            let target = self.processors[target];
+            let least = transfer(line.processor, target, 0);
+            let byte = transfer(line.processor, target, 1) - least;
+            line.start += (least - byte - ROUNDING).max(0.0);
+            line.whole += (transfer(line.processor, target, bytes) - least - ROUNDING).max(0.0);
         }
     }
 
@@ -272,4 +323,66 @@ fn together(lines: &mut [PartLine]) -> f64 {
         least = least.min((1.0 + lost) / rate);
     }
     least
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::ProcessorClass;
+    use millstream_cost::{Nanoseconds, TransferModel};
+
+    use super::*;
+
+    fn operator(index: usize, reads: Vec<Read>, follows: Vec<usize>) -> WindowOperator {
+        let leads = follows.is_empty();
+        WindowOperator { index, reads, output_bytes: 12, divisions: vec![12], leads, follows, is_gathered: false }
+    }
+
+    /// Operators as rows of a time and a fixed part for each of two processors, between which a byte takes so long.
+    fn table(rows: &[[(u64, f64); 2]], seconds_per_byte: f64) -> (CostTable, Vec<ProcessorIndex>) {
+        let class = |count| ProcessorClass { cluster: "B".into(), count };
+        let mut table = CostTable::new(rows.len(), [class(1), class(2)]);
+        let processors: Vec<ProcessorIndex> = table.processors().collect();
+        for (operator, row) in rows.iter().enumerate() {
+            for (&processor, &(time, fixed_fraction)) in processors.iter().zip(row) {
+                table.set_time(processor, operator, Nanoseconds(time));
+                table.set_part(processor, operator, PartCost { fixed_fraction, ..PartCost::default() });
+            }
+        }
+        let model = TransferModel { seconds_per_byte, ..TransferModel::default() };
+        table.set_transfer(processors[0], processors[1], model);
+        table.set_transfer(processors[1], processors[0], model);
+        (table, processors)
+    }
+
+    /// The second operator's shares are those of the first: with a third on the first processor, 1000 + 333 there and 667 + 667 on the other.
+    /// Each by itself would be done after 1000 and 500 more.
+    #[test]
+    fn operators_that_are_divided_together_have_one_division() {
+        let (table, processors) = table(&[[(1000, 1.0), (1000, 0.0)], [(1000, 0.0), (1000, 0.0)]], 0.0);
+        let team = TeamCosts { table: &table, processors: &processors };
+        let first = operator(0, Vec::new(), Vec::new());
+        let second = operator(1, vec![Read { maker: 0, bytes: 12 }], vec![0]);
+        let path = team.path(&[first.clone(), second.clone()]);
+        assert!((path - 1333.3).abs() < 0.1, "{path}");
+        // If it has to be divided anew, it is: 1000 for the first, as on one processor, and 500 for the second.
+        let apart = WindowOperator { leads: true, follows: Vec::new(), ..second };
+        let path = team.path(&[first, apart]);
+        assert!((path - 1500.0).abs() < 0.1, "{path}");
+    }
+
+    /// Twelve bytes take 120 ns, which the other processor waits for and its part of the output takes again where all of it is needed.
+    #[test]
+    fn parts_wait_for_what_they_read_and_are_waited_for() {
+        let (table, processors) = table(&[[(600, 0.0), (9000, 0.0)], [(600, 0.0), (600, 0.0)]], 1e-8);
+        let team = TeamCosts { table: &table, processors: &processors };
+        let first = WindowOperator { divisions: Vec::new(), ..operator(0, Vec::new(), Vec::new()) };
+        let second = operator(1, vec![Read { maker: 0, bytes: 12 }], Vec::new());
+        // 600 s on the one and 120 + 600 (1 - s) on the other: s = 0.6.
+        let path = team.path(&[first.clone(), second.clone()]);
+        assert!((path - 960.0).abs() < 0.1, "{path}");
+        // Where its output is needed, 120 (1 - s) more, but for a byte and a rounding.
+        let path = team.path(&[first, WindowOperator { is_gathered: true, ..second }]);
+        assert!(path > 975.0 && path < 982.0, "{path}");
+    }
 }

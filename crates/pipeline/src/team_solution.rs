@@ -76,7 +76,8 @@ impl Solutions {
                 let alike = alike(classes, (source, end));
                 let solution = match found.0.get(&alike) {
                     _ if alike == (source, end) => passage.solve((source, end))?,
-                    known => known.map(|known| known.exchanged(&exchange(classes, alike, (source, end)))),
+                    Some(known) => Some(known.exchanged(&exchange(classes, alike, (source, end)))),
+                    None => passage.solve((source, end))?,
                 };
                 if let Some(solution) = solution {
                     found.0.insert((source, end), solution);
@@ -144,7 +145,7 @@ struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    /// The best way that is found: an exact mapping, then channel splits where they help.
+    /// The best way that is found: a mapping, exact as far as its steps go, then channel splits where they help.
     fn solve(&self, (source, end): Ends) -> Result<Option<Solution>, MappingError> {
         let Ground { graph, table, subgraphs, .. } = self.ground;
         let subgraph = &subgraphs[self.index];

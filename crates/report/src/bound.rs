@@ -10,7 +10,7 @@ const NOISE: f64 = 0.01;
 pub struct Searched {
     /// The least period.
     pub period_seconds: f64,
-    /// Which teams its stages may run on.
+    /// Which teams its stages may run on; empty for none.
     pub teams: String,
 }
 
@@ -32,12 +32,12 @@ pub fn bound_text(
         below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
     };
     // Bounds on fewer schedules that are no higher are no news.
-    let searched = searched.filter(|own| own.period_seconds > bound * (1.0 + NOISE) && ratio >= 0.0);
-    let searched = searched.map_or(String::new(), |own| {
+    let is_news = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
+    let searched = searched.filter(is_news).map_or(String::new(), |own| {
         let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
+        let teams = if own.teams.is_empty() { String::new() } else { format!(" and\n           {}", own.teams) };
         format!(
-            "\n           Of contiguous stages on processors, {} and replicas of them none has one below {} ms:\n           its own is at most {above:.1} % above the least of these.",
-            own.teams,
+            "\n           Nothing has one below {} ms that was searched: contiguous stages on processors{teams}, and\n           replicas of these. Its own is at most {above:.1} % above the least of them.",
             milliseconds(own.period_seconds)
         )
     });
@@ -84,6 +84,14 @@ mod tests {
         let said = bound_text(&document(0.0102), Some(0.0101), None, true);
         assert!(said.contains("or replicas of it,\n           if nobody waited for memory (exact)."), "{said}");
         assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
+        let searched = |period_seconds| Searched { period_seconds, teams: "teams of up to 4 processors".to_owned() };
+        let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);
+        assert!(said.contains("Nothing has one below 10.2 ms that was searched:"), "{said}");
+        assert!(said.contains("Its own is at most 0.0 % above the least of them."), "{said}");
+        // A bound that is no higher than the first, or that a trial went below, says nothing.
+        for (own, least) in [(0.0102, 0.01), (0.0102, 0.0103)] {
+            assert!(!bound_text(&document(own), None, Some(&searched(least)), false).contains("Nothing has"));
+        }
         let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
         assert!(bound_text(&clocked, None, None, true).contains("at these clocks"));
     }

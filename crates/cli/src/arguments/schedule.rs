@@ -29,7 +29,8 @@ pub(crate) struct ScheduleCommand {
     /// Measure anew even if there is a cached profile
     #[arg(long, conflicts_with_all = ["profile", "cost"])]
     pub(crate) fresh: bool,
-    /// What the schedule should be best at: throughput, latency, balanced or energy
+    /// What the schedule should be best at: throughput (up to 3 % of it may go for a shorter latency), latency,
+    /// balanced or energy
     #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
     pub(crate) objective: Objective,
     /// The longest that a frame may take, such as 40ms

@@ -188,7 +188,10 @@ fn print(
     ));
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
     let (searched, space) = &plans.searched;
-    let searched = Searched { period_seconds: searched.0.seconds(), teams: space.to_string() };
+    let searched = Searched {
+        period_seconds: searched.0.seconds(),
+        teams: if space.most_processors > 0 { space.to_string() } else { String::new() },
+    };
     output::line(format!("Bound:     {}", bound_text(document, single, Some(&searched), plans.competes_for_memory)));
     if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         output::line(format!(
