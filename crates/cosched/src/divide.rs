@@ -112,8 +112,7 @@ fn candidates(
         let before = tasks.iter().zip(&spans).filter(|(task, span)| task.processor == position && span.start < start);
         before.map(|(_, span)| span.end).max().unwrap_or_default().max(start)
     };
-    let classes: Vec<Option<ProcessorIndex>> =
-        replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
+    let classes = classes(replica, table);
     let mut found = Vec::new();
     for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
@@ -140,6 +139,11 @@ fn candidates(
         found.push(divided);
     }
     found
+}
+
+/// The processors' places in the table.
+fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ProcessorIndex>> {
+    replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect()
 }
 
 /// How many of the operators that follow an operator on its processor could be divided with it.
@@ -232,8 +236,7 @@ fn shift(
 ) {
     let Some(ChannelUnits { channels, unit, .. }) = graph.channel_units(head) else { return };
     let Some(index) = replica.splits.iter().position(|split| split.operators.first() == Some(&head)) else { return };
-    let classes: Vec<Option<ProcessorIndex>> =
-        replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
+    let classes = classes(replica, table);
     let part_time = |replica: &Replica, position: usize| {
         let share = replica.splits[index].channels[position];
         classes[position].and_then(|class| table.part_time(class, head.index(), share, channels))

@@ -215,8 +215,7 @@ impl Plans {
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),
         };
-        let has_teams = !self.searched.1.teams(board).is_empty();
-        let algorithm = algorithm(has_teams, self.competes_for_memory);
+        let algorithm = algorithm(self.problem.has_teams(), self.competes_for_memory);
         let document = document(&schedule, predicted, algorithm, objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }

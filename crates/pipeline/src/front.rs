@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use millstream_cost::Nanoseconds;
-
-use crate::refining::NOT_WORTH;
+use crate::refining::is_about_as_short;
 use crate::senders::Senders;
 use crate::stage_options::{BoundedOptions, StageOptions};
 use crate::{PipelineError, Plan, Problem};
@@ -24,9 +22,10 @@ use crate::{PipelineError, Plan, Problem};
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
 /// memory.
 pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
-    let worse = |known: Nanoseconds, plan: Nanoseconds| known.0 as f64 <= plan.0 as f64 * (1.0 + NOT_WORTH);
     let is_beaten = |plan: &Plan, known: &[Plan]| {
-        known.iter().any(|known| worse(known.latency, plan.latency) && worse(known.period, plan.period))
+        let beats =
+            |own: &Plan| is_about_as_short(own.latency, plan.latency) && is_about_as_short(own.period, plan.period);
+        known.iter().any(beats)
     };
     let front = problem.refined(whole_front, is_beaten)?;
     problem.fitting(front, whole_front).map(Plan::undominated)

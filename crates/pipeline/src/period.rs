@@ -5,7 +5,7 @@ use std::ops::Range;
 use millstream_cost::Nanoseconds;
 
 use crate::problem::{TeamWay, UNSUPPORTED};
-use crate::refining::NOT_WORTH;
+use crate::refining::is_about_as_short;
 use crate::senders::Senders;
 use crate::{PipelineError, Plan, Problem, pareto_front};
 
@@ -24,9 +24,8 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the
 /// memory.
 pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
-    let is_beaten = |plan: &Plan, known: &[Plan]| {
-        known.iter().any(|known| known.period.0 as f64 <= plan.period.0 as f64 * (1.0 + NOT_WORTH))
-    };
+    let is_beaten =
+        |plan: &Plan, known: &[Plan]| known.iter().any(|known| is_about_as_short(known.period, plan.period));
     let found = problem.refined(|problem| Ok(vec![shortest_period(problem)?]), is_beaten)?;
     let best = found.into_iter().next().ok_or(PipelineError::Infeasible)?;
     if problem.capacity.as_ref().is_none_or(|capacity| capacity.has_room_for(&best)) {

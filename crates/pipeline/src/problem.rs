@@ -46,8 +46,6 @@ pub struct Problem {
     pub(crate) teams: Vec<TeamWay>,
     /// Options of stages that searches have found; shared by all that have the same processors.
     pub(crate) options: Arc<Mutex<Option<KnownOptions>>>,
-    /// How much work searches put into teams.
-    pub(crate) effort: Effort,
     watch: Option<Watch>,
     /// What counts of teams' stages that nobody has looked at.
     pub(crate) reading: Reading,
@@ -155,7 +153,6 @@ impl Problem {
             times,
             teams: Vec::new(),
             options: Arc::default(),
-            effort: Effort::USUAL,
             watch: None,
             reading: Reading::Found,
         })
@@ -191,7 +188,6 @@ impl Problem {
         effort: Effort,
     ) -> Result<Self, PipelineError> {
         let mut problem = Self::new(graph, chain, board, table)?;
-        problem.effort = effort;
         let ground = Arc::new(Ground::new((graph, chain, table), MemoryLimits::of(board), &problem.kinds, effort));
         for classes in teams {
             let Some(size) = problem.size_of(classes) else { continue };
@@ -219,6 +215,11 @@ impl Problem {
         self.has_replicas = false;
         self.options = Arc::default();
         self
+    }
+
+    /// Whether several processors may own a stage together.
+    pub fn has_teams(&self) -> bool {
+        !self.teams.is_empty()
     }
 
     /// The same without stages that several processors own together.

@@ -7,11 +7,16 @@ use millstream_cost::Nanoseconds;
 use crate::problem::{Reading, UNSUPPORTED};
 use crate::range_table::ranges;
 use crate::senders::Senders;
-use crate::team::{Ground, TeamTime};
+use crate::team::TeamTime;
 use crate::{PipelineError, Plan, Problem, SearchProgress};
 
 /// What is no better than something known by more than this part of it is not looked at.
-pub(crate) const NOT_WORTH: f64 = 0.005;
+const NOT_WORTH: f64 = 0.005;
+
+/// Whether a known time is so short that another, which may be hoped for, is not worth a look.
+pub(crate) fn is_about_as_short(known: Nanoseconds, hoped: Nanoseconds) -> bool {
+    known.0 as f64 <= hoped.0 as f64 * (1.0 + NOT_WORTH)
+}
 
 /// A stage's replica that nobody knows the time of.
 struct Unknown {
@@ -59,17 +64,15 @@ impl Problem {
         is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
     ) -> Result<Vec<Plan>, PipelineError> {
         let found = self.reading(Reading::Found);
-        if self.teams.is_empty() || self.reading != Reading::Found {
-            return search(self);
-        }
+        let Some(first) = self.teams.first().filter(|_| self.reading == Reading::Found) else { return search(self) };
         let hoped = self.reading(Reading::Hoped);
         let mut known = match search(&found) {
             Err(PipelineError::Infeasible) => Vec::new(),
             known => known?,
         };
-        let most_rounds = self.most_rounds();
-        let ground = self.teams.first().map(|own| own.team.ground());
-        let most_spent = ground.map_or(0, Ground::most_spent);
+        let ground = first.team.ground();
+        let most_rounds = ground.effort.steps(MOST_ROUNDS).max(1);
+        let most_spent = ground.most_spent();
         for rounds in 0..most_rounds {
             let mut is_settled = true;
             let hopes = search(&hoped)?;
@@ -89,10 +92,6 @@ impl Problem {
             }
         }
         search(&found)
-    }
-
-    fn most_rounds(&self) -> u64 {
-        self.effort.steps(MOST_ROUNDS).max(1)
     }
 
     /// Looks at the teams of a plan until nothing is left to look at or the plan is beaten. If another team with as many cores looks better
