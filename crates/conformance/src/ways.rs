@@ -66,7 +66,7 @@ pub(crate) fn divided(graph: &Graph, chain: &Chain) -> Option<Schedule> {
     let mut lists = [Vec::new(), Vec::new()];
     let mut splits = Vec::new();
     let mut placed = vec![false; graph.operators().len()];
-    for id in chain.operators(0..chain.blocks().len()) {
+    for id in chain.operators(chain.whole()) {
         if placed[id.index()] {
             continue;
         }

@@ -161,11 +161,11 @@ fn samples(
         if is_idle && is_slowed(board, &processor.cluster) {
             return None;
         }
-        let blocks = planned.blocks.clone();
+        let blocks = planned.blocks;
         Some(SegmentSample {
             processor: processor.clone(),
-            start: blocks.start,
-            end: blocks.end,
+            start: blocks.start().index(),
+            end: blocks.end().index(),
             input_bytes: bytes.of(blocks),
             concurrent: workers(plan),
             time,

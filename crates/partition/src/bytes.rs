@@ -1,8 +1,6 @@
-use std::ops::Range;
-
 use millstream_graph::Graph;
 
-use crate::Block;
+use crate::{Block, BlockRange};
 
 /// Bytes of the values that each range of blocks reads and that earlier blocks made. Inputs of the network are not
 /// counted: they come from the caller whatever the stages are. A value of unknown size counts as nothing.
@@ -52,7 +50,8 @@ impl InputBytes {
     }
 
     /// Bytes that the stage of these blocks receives; 0 for an empty range.
-    pub fn of(&self, range: Range<usize>) -> u64 {
+    pub fn of(&self, range: impl Into<BlockRange>) -> u64 {
+        let range = range.into().indices();
         if range.is_empty() { 0 } else { self.bytes[range.start * self.blocks + range.end - 1] }
     }
 }

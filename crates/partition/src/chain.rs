@@ -1,18 +1,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::ops::Range;
 
 use millstream_graph::{Graph, OperatorId};
 use petgraph::unionfind::UnionFind;
 
-use crate::{InputBytes, merge};
-
-/// Operators that are never separated, in the order in which they run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
-    /// The operators.
-    pub operators: Vec<OperatorId>,
-}
+use crate::{Block, BlockRange, InputBytes, merge};
 
 /// A network as a sequence of blocks; stages are contiguous ranges of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +26,14 @@ impl Chain {
         &self.blocks
     }
 
+    /// All blocks, as a range.
+    pub fn whole(&self) -> BlockRange {
+        BlockRange::from(0..self.blocks.len())
+    }
+
     /// The operators of a range of blocks, in the order in which they run.
-    pub fn operators(&self, range: Range<usize>) -> Vec<OperatorId> {
-        self.blocks[range].iter().flat_map(|block| block.operators.iter().copied()).collect()
+    pub fn operators(&self, range: impl Into<BlockRange>) -> Vec<OperatorId> {
+        self.blocks[range.into().indices()].iter().flat_map(|block| block.operators.iter().copied()).collect()
     }
 
     /// How many bytes each possible stage receives from the stages before it.
@@ -45,7 +42,7 @@ impl Chain {
     }
 
     /// The range of blocks that consists of exactly these operators, if there is one.
-    pub fn find(&self, operators: &[OperatorId]) -> Option<Range<usize>> {
+    pub fn find(&self, operators: &[OperatorId]) -> Option<BlockRange> {
         let first = operators.first()?;
         let start = self.blocks.iter().position(|block| block.operators.contains(first))?;
         let mut end = start;
@@ -54,7 +51,8 @@ impl Chain {
             count += self.blocks.get(end)?.operators.len();
             end += 1;
         }
-        (self.operators(start..end) == operators).then_some(start..end)
+        let range = BlockRange::from(start..end);
+        (self.operators(range) == operators).then_some(range)
     }
 
     /// Joins blocks wherever a value of unknown type would cross, because no segment can start or end at it.

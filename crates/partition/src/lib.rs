@@ -12,20 +12,22 @@
 //! let chain = Chain::of(model.graph());
 //! assert!(chain.blocks().len() > 58, "at least one block per weighted layer");
 //! let bytes = chain.input_bytes(model.graph());
-//! assert_eq!(bytes.of(0..chain.blocks().len()), 0, "a stage that starts the pipeline receives nothing from another");
+//! assert_eq!(bytes.of(chain.whole()), 0, "a stage that starts the pipeline receives nothing from another");
 //! # Ok::<(), millstream_zoo::ZooError>(())
 //! ```
 //!
 //! Invariants: the blocks of a chain contain every operator once, and their concatenation is a topological order. This
 //! crate knows no board and no cost.
 
+mod block;
 mod bytes;
 mod chain;
 mod merge;
 mod merged;
 mod subgraph;
 
+pub use block::{Block, BlockId, BlockRange};
 pub use bytes::InputBytes;
-pub use chain::{Block, Chain};
+pub use chain::Chain;
 pub use merged::reachability;
 pub use subgraph::{Subgraph, subgraphs};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
-use millstream_partition::Chain;
+use millstream_partition::{BlockRange, Chain};
 use proptest::prelude::*;
 
 /// A random DAG whose operators are of mixed kinds; value `v` has `4 * (v + 1)` bytes. Some values have no type.
@@ -47,7 +47,7 @@ proptest! {
     ) {
         let graph = random_graph(&edges, &kinds, &untyped);
         let chain = Chain::of(&graph);
-        let operators = chain.operators(0..chain.blocks().len());
+        let operators = chain.operators(chain.whole());
         prop_assert_eq!(operators.len(), graph.operators().len());
         let place = |id| operators.iter().position(|&other| other == id).unwrap();
         for id in graph.operator_ids() {
@@ -65,7 +65,7 @@ proptest! {
         for start in 0..chain.blocks().len() {
             for end in start + 1..=chain.blocks().len() {
                 let stage = chain.operators(start..end);
-                prop_assert_eq!(chain.find(&stage), Some(start..end));
+                prop_assert_eq!(chain.find(&stage), Some(BlockRange::from(start..end)));
                 let received = graph.boundary(&stage).inputs.into_iter().filter(|&value| graph.producer(value).is_some());
                 let received: Vec<_> = received.map(|value| graph.value(value)).collect();
                 prop_assert!(received.iter().all(|value| value.data_type.is_some()), "an untyped value crosses");

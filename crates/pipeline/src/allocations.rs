@@ -1,17 +1,18 @@
 //! How the cores of a stage are divided among replicas.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
 use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
 use millstream_schedule::{replicated_period, shared_period};
 
 use crate::Problem;
-use crate::problem::UNSUPPORTED;
-use crate::range_table::{place, ranges};
+use crate::cores::Cores;
+use crate::energy::StagePower;
+use crate::multisets::Multisets;
+use crate::range_table::RangeTable;
 use crate::senders::Senders;
 use crate::stage_options::StageOption;
 use crate::undominated::keep_undominated;
+use crate::way::WayId;
 
 /// The best replicas of a stage for every number of cores and every latency.
 ///
@@ -22,9 +23,9 @@ pub(crate) struct Allocations<'a> {
     problem: &'a Problem,
     ways: Vec<Way>,
     /// For each number of cores that a way may have, all numbers that have room for it, ascending.
-    room: Vec<Vec<usize>>,
+    room: Vec<Vec<Cores>>,
     /// Numbers of cores with one core less somewhere.
-    fewer: Vec<Vec<usize>>,
+    fewer: Vec<Vec<Cores>>,
     /// The rest is of one range of blocks. Per number of cores: the highest rate so far.
     best: Vec<Reached>,
     /// How rates were reached.
@@ -32,16 +33,15 @@ pub(crate) struct Allocations<'a> {
     /// Per number of cores: what it can do, by rising latency and falling period.
     found: Vec<Vec<Candidate>>,
     /// Per number of cores: latency and period of what so many or fewer can do.
-    reach: Vec<Vec<(u64, u64)>>,
+    reach: Vec<Vec<(Nanoseconds, Nanoseconds)>>,
 }
 
-/// A class or a team.
+/// A way to run a range of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Way {
-    number: usize,
-    /// Its encoded numbers of cores.
-    size: usize,
-    time: u64,
+    id: WayId,
+    cores: Cores,
+    time: Nanoseconds,
 }
 
 #[derive(Clone, Copy)]
@@ -53,14 +53,14 @@ struct Reached {
 /// One more replica.
 #[derive(Clone, Copy)]
 struct Step {
-    way: usize,
+    way: WayId,
     before: usize,
 }
 
 #[derive(Clone, Copy)]
 struct Candidate {
-    latency: u64,
-    period: u64,
+    latency: Nanoseconds,
+    period: Nanoseconds,
     step: usize,
 }
 
@@ -70,25 +70,21 @@ const NOTHING: Reached = Reached { rate: 0.0, step: NO_STEP };
 impl<'a> Allocations<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
         let sizes = problem.counts.len();
-        let mut ways = Vec::new();
-        for cluster in 0..problem.clusters() {
-            for (cores, number) in problem.classes_of(cluster).enumerate() {
-                ways.push(Way { number, size: problem.counts.of_cluster(cluster, cores + 1), time: 0 });
-            }
-        }
-        let teams = problem.teams.iter().enumerate();
-        ways.extend(teams.map(|(index, own)| Way { number: problem.classes.len() + index, size: own.size, time: 0 }));
+        let singles = (0..problem.clusters()).flat_map(|cluster| problem.classes_of(cluster));
+        let way = |id| Way { id, cores: problem.cores(id), time: Nanoseconds::ZERO };
+        let ways: Vec<Way> = singles.chain(problem.team_ways()).map(way).collect();
         let mut room = vec![Vec::new(); sizes];
         for way in &ways {
-            if room[way.size].is_empty() {
-                room[way.size] = problem.counts.with_room_for(way.size).iter().map(|own| own + way.size).collect();
+            let room = &mut room[way.cores.index()];
+            if room.is_empty() {
+                *room = problem.counts.with_room_for(way.cores).into_iter().map(|own| own + way.cores).collect();
             }
         }
         Self {
             problem,
             ways,
             room,
-            fewer: (0..sizes).map(|size| problem.counts.one_fewer(size)).collect(),
+            fewer: problem.counts.all().map(|cores| problem.counts.one_fewer(cores)).collect(),
             best: vec![NOTHING; sizes],
             steps: Vec::new(),
             found: vec![Vec::new(); sizes],
@@ -97,7 +93,7 @@ impl<'a> Allocations<'a> {
     }
 
     /// Finds the best replicas of a stage on these ways.
-    fn find(&mut self, ways: &[Way], senders: Senders, blocks: &Range<usize>) {
+    fn find(&mut self, ways: &[Way], senders: Senders, blocks: BlockRange) {
         self.best.fill(NOTHING);
         self.steps.clear();
         self.found.iter_mut().for_each(Vec::clear);
@@ -105,18 +101,19 @@ impl<'a> Allocations<'a> {
         for equals in ways.chunk_by(|one, other| one.time == other.time) {
             changed.clear();
             for way in equals {
-                match self.problem.has_links() && self.problem.team(way.number).is_some() {
+                match self.problem.has_links() && self.problem.team(way.id).is_some() {
                     true => self.add_alone(way),
                     false => self.add(way, &mut changed),
                 }
             }
             changed.sort_unstable();
             changed.dedup();
-            for &size in &changed {
-                let step = self.best[size].step;
+            for &cores in &changed {
+                let step = self.best[cores.index()].step;
                 let period = self.period(step, senders, blocks);
-                if self.found[size].last().is_none_or(|known| period < known.period) {
-                    self.found[size].push(Candidate { latency: equals[0].time, period, step });
+                let found = &mut self.found[cores.index()];
+                if found.last().is_none_or(|known| period < known.period) {
+                    found.push(Candidate { latency: equals[0].time, period, step });
                 }
             }
         }
@@ -127,69 +124,75 @@ impl<'a> Allocations<'a> {
         &mut self,
         known: &'k mut KnownOptions,
         senders: Senders,
-        blocks: &Range<usize>,
-    ) -> &'k [(usize, StageOption)] {
+        blocks: BlockRange,
+    ) -> &'k [(Cores, StageOption)] {
         let mut ways = self.useful_ways(senders, blocks);
-        ways.sort_unstable_by_key(|way| (way.time, way.number));
-        let own = &mut known.of_stages[senders.index()][place(blocks.start, blocks.end)];
+        ways.sort_unstable_by_key(|way| (way.time, way.id));
+        let own = known.of_stages[senders.index()].at_mut(blocks);
         if own.ways != ways || ways.is_empty() {
             self.find(&ways, senders, blocks);
             own.ways = ways;
             own.options.clear();
-            for size in 0..self.fewer.len() {
-                self.keep_new(size, &mut known.multisets, &mut own.options);
+            for cores in self.problem.counts.all() {
+                self.keep_new(cores, &mut known.multisets, &mut own.options);
             }
         }
         &own.options
     }
 
     /// The ways that run the blocks and need more cores than all that are as fast.
-    fn useful_ways(&mut self, senders: Senders, blocks: &Range<usize>) -> Vec<Way> {
-        let mut fastest: Vec<(u64, usize)> = vec![(UNSUPPORTED, usize::MAX); self.fewer.len()];
-        for way in &mut self.ways {
-            way.time = self.problem.time(way.number, senders, blocks.start, blocks.end);
-            fastest[way.size] = fastest[way.size].min((way.time, way.number));
+    fn useful_ways(&mut self, senders: Senders, blocks: BlockRange) -> Vec<Way> {
+        const NEVER: (Nanoseconds, WayId) = (Nanoseconds(u64::MAX), WayId::new(usize::MAX));
+        let mut fastest = vec![NEVER; self.fewer.len()];
+        let mut able = Vec::with_capacity(self.ways.len());
+        for &way in &self.ways {
+            let Some(time) = self.problem.time(way.id, senders, blocks) else { continue };
+            let fastest = &mut fastest[way.cores.index()];
+            *fastest = (*fastest).min((time, way.id));
+            able.push(Way { time, ..way });
         }
         // With fewer cores, and with as many.
-        let mut reached: Vec<u64> = Vec::with_capacity(fastest.len());
+        let mut reached: Vec<Nanoseconds> = Vec::with_capacity(fastest.len());
         let mut is_useful = Vec::with_capacity(fastest.len());
-        for (size, fewer) in self.fewer.iter().enumerate() {
-            let before = fewer.iter().map(|&fewer| reached[fewer]).min().unwrap_or(UNSUPPORTED);
-            is_useful.push(fastest[size].0 < before);
-            reached.push(fastest[size].0.min(before));
+        for (&(time, _), fewer) in fastest.iter().zip(&self.fewer) {
+            let before = fewer.iter().map(|fewer| reached[fewer.index()]).min().unwrap_or(NEVER.0);
+            is_useful.push(time < before);
+            reached.push(time.min(before));
         }
-        let useful = |way: &&Way| is_useful[way.size] && fastest[way.size] == (way.time, way.number);
-        self.ways.iter().filter(useful).copied().collect()
+        able.retain(|way| is_useful[way.cores.index()] && fastest[way.cores.index()] == (way.time, way.id));
+        able
     }
 
     /// Adds a team that has its stage for itself: what several processors take over a link that others use as well is not known.
     fn add_alone(&mut self, way: &Way) {
-        if self.found[way.size].last().is_none_or(|known| way.time < known.period) {
+        let found = &mut self.found[way.cores.index()];
+        if found.last().is_none_or(|known| way.time < known.period) {
             let step = self.steps.len();
-            self.steps.push(Step { way: way.number, before: NO_STEP });
-            self.found[way.size].push(Candidate { latency: way.time, period: way.time, step });
+            self.steps.push(Step { way: way.id, before: NO_STEP });
+            found.push(Candidate { latency: way.time, period: way.time, step });
         }
     }
 
     /// Adds replicas on one more way.
-    fn add(&mut self, way: &Way, changed: &mut Vec<usize>) {
-        let own = 1.0 / way.time as f64;
-        for &size in &self.room[way.size] {
-            let before = self.best[size - way.size];
-            let is_alone = size == way.size;
+    fn add(&mut self, way: &Way, changed: &mut Vec<Cores>) {
+        let own = 1.0 / way.time.0 as f64;
+        for &cores in &self.room[way.cores.index()] {
+            let before = self.best[(cores - way.cores).index()];
+            let is_alone = cores == way.cores;
             if !is_alone && (before.step == NO_STEP || !self.problem.has_replicas) {
                 continue;
             }
             let rate = before.rate + own;
-            if rate > self.best[size].rate {
-                self.best[size] = Reached { rate, step: self.steps.len() };
-                self.steps.push(Step { way: way.number, before: before.step });
-                changed.push(size);
+            let best = &mut self.best[cores.index()];
+            if rate > best.rate {
+                *best = Reached { rate, step: self.steps.len() };
+                self.steps.push(Step { way: way.id, before: before.step });
+                changed.push(cores);
             }
         }
     }
 
-    fn replicas(&self, mut step: usize) -> Vec<usize> {
+    fn replicas(&self, mut step: usize) -> Vec<WayId> {
         let mut replicas = Vec::new();
         while let Some(&Step { way, before }) = self.steps.get(step) {
             replicas.push(way);
@@ -199,23 +202,23 @@ impl<'a> Allocations<'a> {
         replicas
     }
 
-    fn period(&self, step: usize, senders: Senders, blocks: &Range<usize>) -> u64 {
+    fn period(&self, step: usize, senders: Senders, blocks: BlockRange) -> Nanoseconds {
         let replicas = self.replicas(step);
-        let time = |&way: &usize| Nanoseconds(self.problem.time(way, senders, blocks.start, blocks.end));
-        let times: Vec<Nanoseconds> = replicas.iter().map(time).collect();
-        let period = match self.problem.has_links() {
+        let times: Vec<Nanoseconds> =
+            replicas.iter().filter_map(|&way| self.problem.time(way, senders, blocks)).collect();
+        match self.problem.has_links() {
             true => shared_period(&times, &self.problem.links(&replicas, senders, blocks)),
             false => replicated_period(&times),
-        };
-        period.0
+        }
     }
 
     /// Adds the options of so many cores that fewer cores do not have. Sizes come in ascending order.
-    fn keep_new(&mut self, size: usize, multisets: &mut Multisets, options: &mut Vec<(usize, StageOption)>) {
+    fn keep_new(&mut self, cores: Cores, multisets: &mut Multisets, options: &mut Vec<(Cores, StageOption)>) {
+        let size = cores.index();
         let (below, from_here) = self.reach.split_at_mut(size);
         let reached = &mut from_here[0];
         reached.clear();
-        self.fewer[size].iter().for_each(|&fewer| reached.extend_from_slice(&below[fewer]));
+        self.fewer[size].iter().for_each(|fewer| reached.extend_from_slice(&below[fewer.index()]));
         if self.fewer[size].len() > 1 {
             keep_undominated(reached, |&pair| pair);
         }
@@ -224,11 +227,11 @@ impl<'a> Allocations<'a> {
         for candidate in &found {
             let Candidate { latency, period, step } = *candidate;
             let at = self.reach[size][..known].partition_point(|pair| pair.0 <= latency);
-            let shortest_below = at.checked_sub(1).map_or(u64::MAX, |at| self.reach[size][at].1);
-            if period < shortest_below {
+            let is_shorter = at.checked_sub(1).is_none_or(|at| period < self.reach[size][at].1);
+            if is_shorter {
                 self.reach[size].push((latency, period));
-                let configuration = multisets.place(self.replicas(step));
-                options.push((size, StageOption { period, latency, configuration }));
+                let replicas = multisets.place(self.replicas(step));
+                options.push((cores, StageOption { period, latency, power: StagePower::default(), replicas }));
             }
         }
         self.found[size] = found;
@@ -239,44 +242,22 @@ impl<'a> Allocations<'a> {
 }
 
 /// Options that were found, by senders and range, for searches that ask again and again.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct KnownOptions {
-    of_stages: Vec<Vec<KnownStage>>,
+    of_stages: Vec<RangeTable<KnownStage>>,
     pub(crate) multisets: Multisets,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct KnownStage {
     /// What they were found from, by rising times.
     ways: Vec<Way>,
-    options: Vec<(usize, StageOption)>,
+    options: Vec<(Cores, StageOption)>,
 }
 
 impl KnownOptions {
     pub(crate) fn new(problem: &Problem) -> Self {
-        let of_senders = |_| vec![KnownStage::default(); ranges(problem.blocks()).count()];
+        let of_senders = |_| RangeTable::of(problem.blocks(), |_| KnownStage::default());
         Self { of_stages: problem.all_senders().map(of_senders).collect(), multisets: Multisets::default() }
-    }
-}
-
-/// Multisets of classes and teams that have become options.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Multisets {
-    all: Vec<Vec<usize>>,
-    places: HashMap<Vec<usize>, usize>,
-}
-
-impl Multisets {
-    pub(crate) fn at(&self, place: usize) -> &[usize] {
-        &self.all[place]
-    }
-
-    fn place(&mut self, multiset: Vec<usize>) -> usize {
-        if let Some(&known) = self.places.get(&multiset) {
-            return known;
-        }
-        self.all.push(multiset.clone());
-        self.places.insert(multiset, self.all.len() - 1);
-        self.all.len() - 1
     }
 }

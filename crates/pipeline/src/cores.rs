@@ -1,6 +1,39 @@
-//! Numbers of cores per cluster, encoded as one index.
+//! Numbers of cores per cluster, encoded as one number.
 
-/// All vectors `0 <= v <= limits` in mixed-radix encoding: adding the encodings of two vectors adds the vectors.
+use std::ops::{Add, Sub};
+
+/// A number of cores of each cluster, encoded by [`CoreCounts`]. Adding two adds their numbers, cluster by cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Cores(usize);
+
+impl Cores {
+    /// No core at all.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Its place among all of them.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl Add for Cores {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Cores {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+/// All vectors `0 <= v <= limits` in mixed-radix encoding.
 #[derive(Debug, Clone)]
 pub(crate) struct CoreCounts {
     limits: Vec<usize>,
@@ -19,40 +52,50 @@ impl CoreCounts {
         Self { limits, strides, size }
     }
 
-    /// Number of vectors; the encoding of `limits` is the last.
+    /// Number of vectors.
     pub(crate) fn len(&self) -> usize {
         self.size
     }
 
+    /// All of them: no core first, and none before one with fewer cores somewhere and more nowhere.
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = Cores> + use<> {
+        (0..self.size).map(Cores)
+    }
+
+    /// Every core.
+    pub(crate) fn most(&self) -> Cores {
+        Cores(self.size - 1)
+    }
+
     /// The encoding of a vector; `None` if it is not within the limits.
-    pub(crate) fn encode(&self, counts: &[usize]) -> Option<usize> {
+    pub(crate) fn encode(&self, counts: &[usize]) -> Option<Cores> {
         let fits = counts.iter().zip(&self.limits).all(|(count, limit)| count <= limit);
-        fits.then(|| counts.iter().zip(&self.strides).map(|(count, stride)| count * stride).sum())
+        fits.then(|| Cores(counts.iter().zip(&self.strides).map(|(count, stride)| count * stride).sum()))
     }
 
-    /// The encoding of so many cores of one cluster.
-    pub(crate) fn of_cluster(&self, cluster: usize, cores: usize) -> usize {
-        self.strides[cluster] * cores
+    /// So many cores of one cluster.
+    pub(crate) fn of_cluster(&self, cluster: usize, cores: usize) -> Cores {
+        Cores(self.strides[cluster] * cores)
     }
 
-    pub(crate) fn decode(&self, index: usize) -> Vec<usize> {
-        self.limits.iter().zip(&self.strides).map(|(limit, stride)| index / stride % (limit + 1)).collect()
+    pub(crate) fn decode(&self, cores: Cores) -> Vec<usize> {
+        self.limits.iter().zip(&self.strides).map(|(limit, stride)| cores.0 / stride % (limit + 1)).collect()
     }
 
-    /// Encodings of the vectors with one core less in one place.
-    pub(crate) fn one_fewer(&self, index: usize) -> Vec<usize> {
-        let used = self.decode(index);
-        used.iter().zip(&self.strides).filter(|(used, _)| **used > 0).map(|(_, stride)| index - stride).collect()
+    /// Those with one core less in one place.
+    pub(crate) fn one_fewer(&self, cores: Cores) -> Vec<Cores> {
+        let used = self.decode(cores);
+        let less = used.iter().zip(&self.strides).filter(|(used, _)| **used > 0);
+        less.map(|(_, stride)| Cores(cores.0 - stride)).collect()
     }
 
-    /// Encodings of all vectors that leave room for `size`, that is, whose sum with it is within the limits.
-    pub(crate) fn with_room_for(&self, size: usize) -> Vec<usize> {
-        let wanted = self.decode(size);
-        (0..self.size)
-            .filter(|&index| {
-                let used = self.decode(index);
-                used.iter().zip(&wanted).zip(&self.limits).all(|((used, wanted), limit)| used + wanted <= *limit)
-            })
-            .collect()
+    /// All that leave room for these, that is, whose sum with them is within the limits.
+    pub(crate) fn with_room_for(&self, cores: Cores) -> Vec<Cores> {
+        let wanted = self.decode(cores);
+        let has_room = |other: &Cores| {
+            let used = self.decode(*other);
+            used.iter().zip(&wanted).zip(&self.limits).all(|((used, wanted), limit)| used + wanted <= *limit)
+        };
+        self.all().filter(has_room).collect()
     }
 }

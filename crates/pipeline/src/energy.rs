@@ -1,12 +1,14 @@
 //! What frames cost in energy.
 
 use std::fmt;
-use std::ops::Range;
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_partition::BlockRange;
 use millstream_schedule::{LinkUse, replica_rates};
 
 use crate::senders::Senders;
+use crate::way::WayId;
+use crate::ways::Reading;
 use crate::{Plan, PlannedStage, Problem};
 
 /// An energy in whole nanojoules, so that equal means equal.
@@ -78,34 +80,40 @@ impl Problem {
         let mut joules = 0.0;
         let mut senders = Senders::NETWORK;
         for stage in &plan.stages {
-            let classes = self.ways_of(stage)?;
-            let StagePower { active_joules, idle_watts } = self.stage_power(stage, &classes, senders)?;
+            let ways = self.ways_of(stage)?;
+            let StagePower { active_joules, idle_watts } = self.stage_power(stage, &ways, senders)?;
             joules += active_joules + idle_watts * plan.period.seconds();
-            senders = self.senders(&classes);
+            senders = self.senders(&ways);
         }
         Some(Nanojoules::from_joules(joules))
     }
 
-    fn stage_power(&self, stage: &PlannedStage, ways: &[usize], senders: Senders) -> Option<StagePower> {
+    fn stage_power(&self, stage: &PlannedStage, ways: &[WayId], senders: Senders) -> Option<StagePower> {
         let times = stage.times();
-        let power = |(&way, &time): (&usize, &Nanoseconds)| self.way_power(way, senders, &stage.blocks, time);
+        let power = |(&way, &time): (&WayId, &Nanoseconds)| self.way_power(way, senders, stage.blocks, time);
         let powers: Option<Vec<StagePower>> = ways.iter().zip(&times).map(power).collect();
-        Some(replicated_power(&powers?, &times, &self.links(ways, senders, &stage.blocks)))
+        Some(replicated_power(&powers?, &times, &self.links(ways, senders, stage.blocks)))
     }
 
-    /// What a class or a team draws for a frame that takes it this long.
+    /// What a class or a team draws for a frame that takes it this long. Of a team that nobody has looked at, what may be hoped for, where that
+    /// counts.
     pub(crate) fn way_power(
         &self,
-        way: usize,
+        way: WayId,
         senders: Senders,
-        blocks: &Range<usize>,
+        blocks: BlockRange,
         time: Nanoseconds,
     ) -> Option<StagePower> {
-        let Range { start, end } = *blocks;
-        let Some(team) = self.team(way) else { return Some(self.powers.get(way).copied()??.for_time(time)) };
-        let predicted = team.power(senders, start, end)?;
-        let expected = self.time(way, senders, start, end) as f64 * 1e-9;
-        let factor = time.seconds() / expected.max(1e-12);
-        Some(StagePower { active_joules: predicted.active_joules * factor, ..predicted })
+        let Some(team) = self.team(way) else {
+            return Some(self.powers.get(way.index()).copied()??.for_time(time));
+        };
+        match team.power(senders, blocks) {
+            Some(predicted) => {
+                let factor = time.seconds() / self.time(way, senders, blocks)?.seconds().max(1e-12);
+                Some(StagePower { active_joules: predicted.active_joules * factor, ..predicted })
+            }
+            None if self.reading == Reading::Hoped => team.least_power(blocks),
+            None => None,
+        }
     }
 }

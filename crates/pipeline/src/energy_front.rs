@@ -6,12 +6,14 @@ use millstream_graph::Graph;
 use millstream_partition::Chain;
 
 use crate::energy_search::EnergySearch;
+use crate::refining::{is_about_as_little, is_about_as_short};
 use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 
 /// Plans among which there is, for every plan that keeps to the constraints, one that is at most `tolerance` worse than it, relatively,
 /// in each of period, latency and energy of a frame, from the lowest energy on. With a tolerance of 0, no plan that is left out is
 /// better in one of the three without being worse in another. That is so unless the board's memory is too small for some of them, and among
-/// plans on single processors: of teams, those are in it that [`pareto_front`] looked at, each alone in its stage.
+/// plans on single processors and replicas of them; teams are looked at where they may be better by more than half a percent in one of the
+/// three, within the problem's effort.
 ///
 /// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped
 /// as soon as the best that can come of it is no better than a whole plan that is known.
@@ -21,14 +23,26 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 /// stages can run every operator, and what [`Constraints::among`] says if no plan keeps to the constraints.
 pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64) -> Result<Vec<Plan>, PipelineError> {
     check_power(problem)?;
-    let mut plans = pareto_front(problem)?;
-    plans.extend(beyond(problem, constraints, tolerance, &plans));
-    let plans = problem.fitting(plans, pareto_front)?;
+    let search = |problem: &Problem| {
+        let mut plans = pareto_front(problem)?;
+        plans.extend(beyond(problem, constraints, tolerance, &plans));
+        Ok(plans)
+    };
+    let is_beaten = |plan: &Plan, known: &[Plan]| known.iter().any(|known| is_about_as_good(known, plan));
+    let plans = problem.fitting(problem.refined(search, is_beaten)?, pareto_front)?;
     match constraints.among(&plans) {
         Ok(plans) => Ok(Plan::undominated_with_energy(plans)),
         // What was dropped on the way tells what could be reached.
         Err(_) => constraints.among(&energy_front(problem, &Constraints::default(), tolerance)?),
     }
+}
+
+/// Whether a known plan is so good that another, which may be hoped for, is not worth a look.
+fn is_about_as_good(known: &Plan, hoped: &Plan) -> bool {
+    let energy = |plan: &Plan| plan.energy.map_or(u64::MAX, |energy| energy.0);
+    is_about_as_short(known.latency, hoped.latency)
+        && is_about_as_short(known.period, hoped.period)
+        && is_about_as_little(energy(known), energy(hoped))
 }
 
 /// What [`energy_front`] finds that is better than some plans in something. Of many plans some are enough to compare with: the others

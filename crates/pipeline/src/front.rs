@@ -1,8 +1,9 @@
 //! Every trade-off between period and latency.
 
-use std::ops::Range;
-use std::sync::PoisonError;
+use millstream_partition::{BlockId, BlockRange};
 
+use crate::cores::Cores;
+use crate::planning::StageWays;
 use crate::refining::is_about_as_short;
 use crate::senders::Senders;
 use crate::stage_options::{BoundedOptions, StageOptions};
@@ -33,7 +34,7 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
 
 /// The front without regard to memory.
 fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
-    let options = StageOptions::new(problem);
+    let options = StageOptions::by_time(problem);
     let mut search = FrontSearch::new(problem);
     let mut bounded = options.bounded();
     let mut front: Vec<Plan> = Vec::new();
@@ -67,7 +68,7 @@ struct FrontSearch<'a> {
     all_senders: Vec<Senders>,
     /// For each state after some blocks, by what the last stage is to the next and the cores used: how many of them the last stage may
     /// have, and how many that leaves for the stages before.
-    parts: Vec<Vec<(usize, usize)>>,
+    parts: Vec<Vec<(Cores, Cores)>>,
     /// (latency, period) of the first blocks in that state, with exactly so many cores.
     best: Vec<(u64, u64)>,
     /// The last stage that gives it.
@@ -79,16 +80,15 @@ struct FrontSearch<'a> {
 /// The last stage of a pipeline of the first blocks.
 #[derive(Debug, Clone, Copy)]
 struct LastStage {
-    start: usize,
+    start: BlockId,
     senders: Senders,
-    /// Its cores.
-    size: usize,
+    cores: Cores,
     /// Which of its options it is.
     option: usize,
 }
 
 impl LastStage {
-    const NONE: Self = Self { start: 0, senders: Senders::NETWORK, size: 0, option: 0 };
+    const NONE: Self = Self { start: BlockId::new(0), senders: Senders::NETWORK, cores: Cores::NONE, option: 0 };
 }
 
 impl<'a> FrontSearch<'a> {
@@ -98,10 +98,10 @@ impl<'a> FrontSearch<'a> {
         let all_senders: Vec<Senders> = problem.all_senders().collect();
         let states = all_senders.len() * sizes;
         let mut parts = vec![Vec::new(); states];
-        for size in 1..sizes {
-            let own = problem.senders_of_size(size).index() * sizes;
-            for before in problem.counts.with_room_for(size) {
-                parts[own + before + size].push((size, before));
+        for cores in problem.counts.all().skip(1) {
+            let own = problem.senders_on(cores).index() * sizes;
+            for before in problem.counts.with_room_for(cores) {
+                parts[own + (before + cores).index()].push((cores, before));
             }
         }
         let mut best = vec![UNREACHED; (blocks + 1) * states];
@@ -123,17 +123,18 @@ impl<'a> FrontSearch<'a> {
         let blocks = self.problem.blocks();
         let (sizes, states) = (self.problem.counts.len(), self.parts.len());
         self.is_changed.fill(!self.is_begun);
-        for end in 1..=blocks {
+        for end in (1..=blocks).map(BlockId::new) {
             for own in 1..states {
-                let state = end * states + own;
+                let state = end.index() * states + own;
                 if self.is_begun {
                     if self.best[state] == UNREACHED {
                         continue;
                     }
-                    let LastStage { start, senders, size, option } = self.choice[state];
-                    let holds = bounded.current[bounded.options.row(senders, start, end) + size] == option;
-                    let before = senders.index() * sizes + own % sizes - size;
-                    if holds && !self.is_changed[start * states + before] {
+                    let LastStage { start, senders, cores, option } = self.choice[state];
+                    let row = bounded.options.row(senders, BlockRange::new(start, end));
+                    let holds = bounded.current[row + cores.index()] == option;
+                    let before = senders.index() * sizes + own % sizes - cores.index();
+                    if holds && !self.is_changed[start.index() * states + before] {
                         continue;
                     }
                 }
@@ -145,49 +146,42 @@ impl<'a> FrontSearch<'a> {
         self.is_begun = true;
         let last = &self.best[blocks * states..];
         let mut own = (0..states).min_by_key(|&own| last[own]).filter(|&own| last[own] != UNREACHED)?;
-        let mut end = blocks;
-        let mut stages = Vec::new();
-        while end > 0 {
-            let LastStage { start, senders, size, option } = self.choice[end * states + own];
-            let configuration = bounded.options.options[option].configuration;
-            stages.push((start..end, configuration));
-            own = senders.index() * sizes + own % sizes - size;
+        let mut end = BlockId::new(blocks);
+        let mut stages: Vec<StageWays> = Vec::new();
+        while end.index() > 0 {
+            let LastStage { start, senders, cores, option } = self.choice[end.index() * states + own];
+            let replicas = bounded.options.replicas(bounded.options.option(option).replicas);
+            stages.push((BlockRange::new(start, end), replicas.to_vec()));
+            own = senders.index() * sizes + own % sizes - cores.index();
             end = start;
         }
         stages.reverse();
-        Some(self.problem.plan(self.with_replicas(stages)))
-    }
-
-    /// Stages with their replicas in place of the numbers of these.
-    fn with_replicas(&self, stages: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, Vec<usize>)> {
-        let known = self.problem.options.lock().unwrap_or_else(PoisonError::into_inner);
-        let replicas = |place: usize| known.as_ref().map_or(Vec::new(), |known| known.multisets.at(place).to_vec());
-        stages.into_iter().map(|(blocks, place)| (blocks, replicas(place))).collect()
+        self.problem.plan(stages)
     }
 
     /// The best way to a state, given those to the states before it; notes its last stage.
-    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: usize, own: usize) -> (u64, u64) {
+    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: BlockId, own: usize) -> (u64, u64) {
         let (sizes, states) = (self.problem.counts.len(), self.parts.len());
         let mut best = UNREACHED;
-        for start in 0..end {
+        for start in (0..end.index()).map(BlockId::new) {
             // Before the first stage there is nobody.
-            let all = if start == 0 { &[Senders::NETWORK][..] } else { &self.all_senders };
+            let all = if start.index() == 0 { &[Senders::NETWORK][..] } else { &self.all_senders };
             for &senders in all {
-                let row = bounded.options.row(senders, start, end);
+                let row = bounded.options.row(senders, BlockRange::new(start, end));
                 let latencies = &bounded.latency[row..row + sizes];
-                let from = start * states + senders.index() * sizes;
+                let from = start.index() * states + senders.index() * sizes;
                 let before_start = &self.best[from..from + sizes];
-                for &(size, before) in &self.parts[own] {
-                    let (latency, period) = before_start[before];
-                    let together = latency.saturating_add(latencies[size]);
+                for &(cores, before) in &self.parts[own] {
+                    let (latency, period) = before_start[before.index()];
+                    let together = latency.saturating_add(latencies[cores.index()]);
                     if together > best.0 || together == u64::MAX {
                         continue;
                     }
-                    let candidate = (together, period.max(bounded.period[row + size]));
+                    let candidate = (together, period.max(bounded.period[row + cores.index()]));
                     if candidate < best {
                         best = candidate;
-                        let option = bounded.current[row + size];
-                        self.choice[end * states + own] = LastStage { start, senders, size, option };
+                        let option = bounded.current[row + cores.index()];
+                        self.choice[end.index() * states + own] = LastStage { start, senders, cores, option };
                     }
                 }
             }

@@ -50,7 +50,7 @@ impl SharedCapacity {
     /// `None` if the board does not say how much memory it has.
     pub(crate) fn of(graph: &Graph, chain: &Chain, board: &Board) -> Option<Self> {
         let bytes = board.memory_bytes()?;
-        let footprints = RangeTable::of(chain.blocks().len(), |range| footprint(graph, &chain.operators(range)));
+        let footprints = RangeTable::of(chain.blocks().len(), |blocks| footprint(graph, &chain.operators(blocks)));
         Some(Self { bytes, footprints })
     }
 
@@ -58,7 +58,7 @@ impl SharedCapacity {
     pub(crate) fn needed(&self, plan: &Plan) -> u64 {
         let of_stage = |stage: &PlannedStage| {
             let replicas = stage.replicas.len() as u64;
-            replicas.saturating_mul(*self.footprints.at(stage.blocks.start, stage.blocks.end))
+            replicas.saturating_mul(*self.footprints.at(stage.blocks))
         };
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)
     }

@@ -1,14 +1,14 @@
 //! Para-Pipe's enumeration of stage configurations (section III-B) and its choices among them (section V-B).
 
-use std::ops::Range;
-
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
+use millstream_partition::{BlockId, BlockRange};
 
 use crate::design_space::binomial;
-use crate::problem::UNSUPPORTED;
+use crate::planning::StageWays;
 use crate::senders::Senders;
 use crate::undominated::keep_undominated;
+use crate::way::WayId;
 use crate::{PipelineError, Plan, Problem, Search};
 
 /// Which of the enumerated pipelines is wanted.
@@ -44,12 +44,12 @@ impl Strategy {
     }
 
     /// What is to be small, first things first.
-    fn measure(self, point: (u64, u64)) -> (u128, u64) {
-        let (latency, period) = point;
+    fn measure(self, point: &Point) -> (u128, Nanoseconds) {
+        let Point { latency, period, .. } = *point;
         match self {
-            Self::PipeOnly | Self::HybridThroughput => (u128::from(period), latency),
-            Self::ParaOnly | Self::HybridLatency => (u128::from(latency), period),
-            Self::Balanced => (u128::from(latency) * u128::from(period), latency),
+            Self::PipeOnly | Self::HybridThroughput => (u128::from(period.0), latency),
+            Self::ParaOnly | Self::HybridLatency => (u128::from(latency.0), period),
+            Self::Balanced => (u128::from(latency.0) * u128::from(period.0), latency),
         }
     }
 }
@@ -104,9 +104,9 @@ pub fn para_pipe_points(blocks: u64, processors: u32) -> u128 {
 /// A pipeline of the first blocks: its latency and period, and where its stages end.
 #[derive(Debug, Clone)]
 struct Point {
-    latency: u64,
-    period: u64,
-    ends: Vec<usize>,
+    latency: Nanoseconds,
+    period: Nanoseconds,
+    ends: Vec<BlockId>,
 }
 
 impl ParaPipe {
@@ -124,37 +124,31 @@ impl ParaPipe {
         teams
     }
 
-    /// All trade-offs of one sequence of classes over the chain.
-    fn front(problem: &Problem, classes: &[usize]) -> Vec<Point> {
+    /// All trade-offs of one sequence of stages over the chain, each with one way to run it.
+    fn front(problem: &Problem, ways: &[WayId]) -> Vec<Point> {
         let blocks = problem.blocks();
         let mut fronts: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
-        fronts[0].push(Point { latency: 0, period: 0, ends: Vec::new() });
+        fronts[0].push(Point { latency: Nanoseconds::ZERO, period: Nanoseconds::ZERO, ends: Vec::new() });
         let mut senders = Senders::NETWORK;
-        for &class in classes {
+        for &way in ways {
             let mut next: Vec<Vec<Point>> = vec![Vec::new(); blocks + 1];
             for (end, points) in next.iter_mut().enumerate().skip(1) {
                 for (start, before) in fronts.iter().enumerate().take(end) {
-                    let time = problem.time(class, senders, start, end);
-                    if time >= UNSUPPORTED {
-                        continue;
-                    }
+                    let Some(time) = problem.time(way, senders, BlockRange::from(start..end)) else { continue };
                     points.extend(before.iter().map(|point| {
                         let mut ends = point.ends.clone();
-                        ends.push(end);
+                        ends.push(BlockId::new(end));
                         Point { latency: point.latency + time, period: point.period.max(time), ends }
                     }));
                 }
                 keep_undominated(points, |point| (point.latency, point.period));
             }
             fronts = next;
-            senders = problem.senders(&[class]);
+            senders = problem.senders(&[way]);
         }
         fronts.pop().unwrap_or_default()
     }
 }
-
-/// Blocks and class of each stage.
-type Stages = Vec<(Range<usize>, Vec<usize>)>;
 
 fn members(processors: &[ProcessorClass], set: usize) -> impl Iterator<Item = &ProcessorClass> {
     processors.iter().enumerate().filter(move |(index, _)| set >> index & 1 == 1).map(|(_, class)| class)
@@ -174,36 +168,33 @@ impl Search for ParaPipe {
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
         // Points that another one beats in both are left out (section V-B): of hybrids, those that are no better in anything than all
         // processors in one stage, unless there are no others.
-        let all: Vec<&ProcessorClass> = self.processors.iter().collect();
+        let way_of = |set: usize| problem.way_of(&members(&self.processors, set).collect::<Vec<_>>());
         for set in 1_usize..1 << self.processors.len() {
-            let way = problem.class_of(&members(&self.processors, set).collect::<Vec<_>>());
-            way.map_or(Ok(()), |way| problem.look_at_all(way))?;
+            way_of(set).map_or(Ok(()), |way| problem.look_at_all(way))?;
         }
-        let whole = |class| problem.time(class, Senders::NETWORK, 0, problem.blocks());
-        let para = problem.class_of(&all).map_or(UNSUPPORTED, whole);
-        let mut best: Option<((bool, u128, u64), Stages)> = None;
+        let all = way_of((1 << self.processors.len()) - 1);
+        let para = all.and_then(|way| problem.time(way, Senders::NETWORK, problem.chain.whole()));
+        let is_beaten_by_para = |point: &Point| para.is_some_and(|para| point.latency >= para && point.period >= para);
+        let mut best: Option<((bool, u128, Nanoseconds), Vec<StageWays>)> = None;
         for sets in ordered_partitions(self.processors.len()) {
             let sizes: Vec<usize> = sets.iter().map(|set| set.count_ones() as usize).collect();
             if !self.strategy.wants(&sizes) {
                 continue;
             }
-            let classes: Option<Vec<usize>> =
-                sets.iter().map(|&set| problem.class_of(&members(&self.processors, set).collect::<Vec<_>>())).collect();
-            let Some(classes) = classes else { continue };
-            for point in Self::front(problem, &classes) {
-                let (first, second) = self.strategy.measure((point.latency, point.period));
-                let is_hybrid = sizes.len() > 1 && sizes.iter().any(|&size| size > 1);
-                let measure = (is_hybrid && point.latency >= para && point.period >= para, first, second);
+            let Some(ways) = sets.iter().map(|&set| way_of(set)).collect::<Option<Vec<WayId>>>() else { continue };
+            let is_hybrid = sizes.len() > 1 && sizes.iter().any(|&size| size > 1);
+            for point in Self::front(problem, &ways) {
+                let (first, second) = self.strategy.measure(&point);
+                let measure = (is_hybrid && is_beaten_by_para(&point), first, second);
                 if best.as_ref().is_none_or(|(known, _)| measure < *known) {
-                    let starts = std::iter::once(0).chain(point.ends.iter().copied());
-                    let stages = starts.zip(&point.ends).zip(&classes);
-                    let stages = stages.map(|((start, &end), &class)| (start..end, vec![class])).collect();
-                    best = Some((measure, stages));
+                    let starts = std::iter::once(BlockId::new(0)).chain(point.ends.iter().copied());
+                    let stages = starts.zip(&point.ends).zip(&ways);
+                    let stage = |((start, &end), &way)| (BlockRange::new(start, end), vec![way]);
+                    best = Some((measure, stages.map(stage).collect()));
                 }
             }
         }
-        let plan = best.map(|(_, stages)| problem.plan(stages));
-        plan.filter(|plan| plan.latency < Nanoseconds(UNSUPPORTED)).ok_or(PipelineError::Infeasible)
+        best.and_then(|(_, stages)| problem.plan(stages)).ok_or(PipelineError::Infeasible)
     }
 }
 

@@ -3,7 +3,7 @@
 use millstream_cost::Nanoseconds;
 
 use crate::period::shortest_period;
-use crate::problem::Reading;
+use crate::ways::Reading;
 use crate::{PipelineError, Problem};
 
 /// A period that no pipeline of a [`Problem`] goes below: none whose stages are ranges of blocks on processors and teams of the problem, or
@@ -22,8 +22,6 @@ impl PeriodBound {
     /// # Errors
     /// [`PipelineError::Infeasible`] if no division into stages can run every operator.
     pub fn of(problem: &Problem) -> Result<Self, PipelineError> {
-        let least = shortest_period(&problem.reading(Reading::Least))?;
-        // Sums of rates may miss a half nanosecond, which is rounded up, by their last digits.
-        Ok(Self(Nanoseconds(least.period.0.saturating_sub(1))))
+        shortest_period(&problem.reading(Reading::Least)).map(|least| Self(least.period))
     }
 }

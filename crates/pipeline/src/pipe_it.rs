@@ -1,11 +1,12 @@
 //! Pipe-it's heuristic search (section VI).
 
-use std::ops::Range;
-
 use millstream_board::ProcessorClass;
+use millstream_cost::Nanoseconds;
+use millstream_partition::{BlockId, BlockRange};
 
-use crate::problem::UNSUPPORTED;
+use crate::planning::StageWays;
 use crate::senders::Senders;
+use crate::way::WayId;
 use crate::{PipelineError, Plan, Problem, Search};
 
 /// Pipe-it's `merge_stage` (algorithm 3), with `work_flow` and `find_split` (algorithms 1 and 2) inside: one stage per core, the
@@ -24,24 +25,31 @@ pub struct PipeItStep {
     /// more.
     pub is_settled: bool,
     /// The stages.
-    pub stages: Vec<(ProcessorClass, Range<usize>)>,
+    pub stages: Vec<(ProcessorClass, BlockRange)>,
 }
 
 /// A pipeline in the making: the class of each stage, and where its layers start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flow {
-    classes: Vec<usize>,
+    classes: Vec<WayId>,
     /// One more than stages; stage `i` has the layers `starts[i]..starts[i + 1]`.
-    starts: Vec<usize>,
+    starts: Vec<BlockId>,
+}
+
+/// How long a stage takes. One that can't run is slower than all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Pace {
+    Takes(Nanoseconds),
+    CannotRun,
 }
 
 impl Flow {
-    fn layers(&self, stage: usize) -> Range<usize> {
-        self.starts[stage]..self.starts[stage + 1]
+    fn layers(&self, stage: usize) -> BlockRange {
+        BlockRange::new(self.starts[stage], self.starts[stage + 1])
     }
 
-    fn time(&self, stage: usize, problem: &Problem) -> u64 {
-        range_time(problem, (self.classes[stage], self.senders(stage, problem)), &self.layers(stage))
+    fn pace(&self, stage: usize, problem: &Problem) -> Pace {
+        pace(problem, (self.classes[stage], self.senders(stage, problem)), self.layers(stage))
     }
 
     /// Whom a stage takes its frames over from: the last stage before it that has layers.
@@ -59,12 +67,11 @@ impl Search for PipeIt {
     fn search(&self, problem: &Problem) -> Result<Plan, PipelineError> {
         let classes = singles(problem);
         let flow = merge_stages(problem, classes, &mut |_, _| {});
-        let stages: Vec<(Range<usize>, Vec<usize>)> = (0..flow.classes.len())
+        let stages: Vec<StageWays> = (0..flow.classes.len())
             .map(|stage| (flow.layers(stage), vec![flow.classes[stage]]))
             .filter(|(layers, _)| !layers.is_empty())
             .collect();
-        let plan = problem.plan(stages);
-        if plan.period.0 >= UNSUPPORTED { Err(PipelineError::Infeasible) } else { Ok(plan) }
+        problem.plan(stages).ok_or(PipelineError::Infeasible)
     }
 }
 
@@ -74,7 +81,7 @@ impl PipeIt {
     pub fn steps(problem: &Problem) -> Vec<PipeItStep> {
         let mut steps = Vec::new();
         merge_stages(problem, singles(problem), &mut |flow, is_settled| {
-            let class = |stage: usize| problem.classes[flow.classes[stage]].clone();
+            let class = |stage: usize| problem.classes[flow.classes[stage].index()].clone();
             let stages = (0..flow.classes.len()).map(|stage| (class(stage), flow.layers(stage))).collect();
             steps.push(PipeItStep { is_settled, stages });
         });
@@ -83,39 +90,40 @@ impl PipeIt {
 }
 
 /// One stage per core, cluster by cluster.
-fn singles(problem: &Problem) -> Vec<usize> {
+fn singles(problem: &Problem) -> Vec<WayId> {
     let of_cluster = |cluster: usize| {
-        let classes = problem.classes_of(cluster);
-        std::iter::repeat_n(classes.start, classes.len())
+        let cores = problem.classes_of(cluster).len();
+        std::iter::repeat_n(problem.class_with(cluster, 1), cores)
     };
     (0..problem.clusters()).flat_map(of_cluster).collect()
 }
 
 /// Algorithm 3 from stages of these classes; `tell` hears of each state that algorithm 2 passes or ends with.
-fn merge_stages(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow, bool)) -> Flow {
+fn merge_stages(problem: &Problem, classes: Vec<WayId>, tell: &mut dyn FnMut(&Flow, bool)) -> Flow {
     let mut flow = work_flow(problem, classes, tell);
     for cluster in 0..problem.clusters() {
-        let own = problem.classes_of(cluster);
-        while let Some(merged) = first_merger(problem, &flow, &own) {
+        while let Some(merged) = first_merger(problem, &flow, cluster) {
             flow = work_flow(problem, merged, tell);
         }
     }
     flow
 }
 
-/// Time of some layers on a class that takes frames over from these senders; nothing for none.
-fn range_time(problem: &Problem, (class, senders): (usize, Senders), layers: &Range<usize>) -> u64 {
-    if layers.is_empty() { 0 } else { problem.time(class, senders, layers.start, layers.end) }
+/// How long some layers take on a class that takes frames over from these senders; nothing for none.
+fn pace(problem: &Problem, (class, senders): (WayId, Senders), layers: BlockRange) -> Pace {
+    if layers.is_empty() {
+        return Pace::Takes(Nanoseconds::ZERO);
+    }
+    problem.time(class, senders, layers).map_or(Pace::CannotRun, Pace::Takes)
 }
 
 /// Algorithm 1: of layers that all are on the first of two stages, the last ones move to the second one as long as the first stays
 /// the slower. Returns where the second one starts.
-fn find_split(problem: &Problem, layers: &Range<usize>, first: (usize, Senders), second: (usize, Senders)) -> usize {
-    let mut split = layers.end;
-    while split > layers.start {
-        let moved = split - 1;
-        let stays = range_time(problem, first, &(layers.start..moved));
-        if stays <= range_time(problem, second, &(moved..layers.end)) {
+fn find_split(problem: &Problem, layers: BlockRange, first: (WayId, Senders), second: (WayId, Senders)) -> BlockId {
+    let mut split = layers.end();
+    for moved in layers.indices().rev().map(BlockId::new) {
+        let stays = pace(problem, first, BlockRange::new(layers.start(), moved));
+        if stays <= pace(problem, second, BlockRange::new(moved, layers.end())) {
             break;
         }
         split = moved;
@@ -124,10 +132,9 @@ fn find_split(problem: &Problem, layers: &Range<usize>, first: (usize, Senders),
 }
 
 /// Algorithm 2: all layers start in the first stage and flow on, neighbours by neighbours, until nothing moves any more.
-fn work_flow(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow, bool)) -> Flow {
-    let blocks = problem.blocks();
-    let mut starts = vec![blocks; classes.len() + 1];
-    starts[0] = 0;
+fn work_flow(problem: &Problem, classes: Vec<WayId>, tell: &mut dyn FnMut(&Flow, bool)) -> Flow {
+    let mut starts = vec![BlockId::new(problem.blocks()); classes.len() + 1];
+    starts[0] = BlockId::new(0);
     let mut flow = Flow { classes, starts };
     // Layers only ever flow on where stages are ordered by speed. Where they are not, they may come back, and a state that was
     // there before would be there again and again.
@@ -135,10 +142,10 @@ fn work_flow(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow,
     while !seen.contains(&flow) {
         seen.push(flow.clone());
         for stage in 0..flow.classes.len().saturating_sub(1) {
-            let both = flow.starts[stage]..flow.starts[stage + 2];
+            let both = BlockRange::new(flow.starts[stage], flow.starts[stage + 2]);
             let first = (flow.classes[stage], flow.senders(stage, problem));
             let second = (flow.classes[stage + 1], problem.senders(&[flow.classes[stage]]));
-            flow.starts[stage + 1] = find_split(problem, &both, first, second);
+            flow.starts[stage + 1] = find_split(problem, both, first, second);
         }
         if seen.len() == 1 {
             tell(&flow, false);
@@ -150,18 +157,16 @@ fn work_flow(problem: &Problem, classes: Vec<usize>, tell: &mut dyn FnMut(&Flow,
 
 /// Algorithm 3, one step: the classes with the first pair of neighbours of a cluster merged whose merger is faster than the slower of
 /// them (equation 12).
-fn first_merger(problem: &Problem, flow: &Flow, cluster: &Range<usize>) -> Option<Vec<usize>> {
+fn first_merger(problem: &Problem, flow: &Flow, cluster: usize) -> Option<Vec<WayId>> {
+    let cores = |class: WayId| {
+        let (own, cores) = problem.cluster_of(class)?;
+        (own == cluster).then_some(cores)
+    };
     (0..flow.classes.len().saturating_sub(1)).find_map(|stage| {
-        let (left, right) = (flow.classes[stage], flow.classes[stage + 1]);
-        if !cluster.contains(&left) || !cluster.contains(&right) {
-            return None;
-        }
-        // Classes of a cluster are numbered by their counts, from 1.
-        let merged = cluster.start + (left - cluster.start + 1) + (right - cluster.start + 1) - 1;
-        let merged_class = (merged, flow.senders(stage, problem));
-        let together = range_time(problem, merged_class, &(flow.starts[stage]..flow.starts[stage + 2]));
-        let slower = flow.time(stage, problem).max(flow.time(stage + 1, problem));
-        if together >= slower {
+        let merged = problem.class_with(cluster, cores(flow.classes[stage])? + cores(flow.classes[stage + 1])?);
+        let both = BlockRange::new(flow.starts[stage], flow.starts[stage + 2]);
+        let together = pace(problem, (merged, flow.senders(stage, problem)), both);
+        if together >= flow.pace(stage, problem).max(flow.pace(stage + 1, problem)) {
             return None;
         }
         let mut classes = flow.classes.clone();

@@ -1,7 +1,6 @@
-use std::ops::Range;
-
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
 
 use crate::Nanojoules;
 use crate::energy_front::keep_undominated_with_energy;
@@ -24,7 +23,7 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedStage {
     /// Its blocks.
-    pub blocks: Range<usize>,
+    pub blocks: BlockRange,
     /// Its replicas: single processors first, fastest cluster first, and then teams.
     pub replicas: Vec<PlannedReplica>,
 }

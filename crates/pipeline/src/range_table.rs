@@ -1,6 +1,6 @@
 //! Something of every range of blocks.
 
-use std::ops::Range;
+use millstream_partition::BlockRange;
 
 /// A value for every range of blocks that is not empty.
 #[derive(Debug, Clone)]
@@ -8,24 +8,30 @@ pub(crate) struct RangeTable<T>(Vec<T>);
 
 impl<T> RangeTable<T> {
     /// What a function says of each range of so many blocks.
-    pub(crate) fn of(blocks: usize, of: impl FnMut(Range<usize>) -> T) -> Self {
+    pub(crate) fn of(blocks: usize, of: impl FnMut(BlockRange) -> T) -> Self {
         Self(ranges(blocks).map(of).collect())
     }
 
     /// The value of a range.
     #[inline]
-    pub(crate) fn at(&self, start: usize, end: usize) -> &T {
-        &self.0[place(start, end)]
+    pub(crate) fn at(&self, blocks: BlockRange) -> &T {
+        &self.0[place(blocks)]
+    }
+
+    /// The value of a range, to be changed.
+    pub(crate) fn at_mut(&mut self, blocks: BlockRange) -> &mut T {
+        &mut self.0[place(blocks)]
     }
 }
 
 /// All ranges of so many blocks, by their ends and then by their starts.
-pub(crate) fn ranges(blocks: usize) -> impl Iterator<Item = Range<usize>> {
-    (1..=blocks).flat_map(|end| (0..end).map(move |start| start..end))
+pub(crate) fn ranges(blocks: usize) -> impl Iterator<Item = BlockRange> {
+    (1..=blocks).flat_map(|end| (0..end).map(move |start| BlockRange::from(start..end)))
 }
 
 /// The place of a range among all of them.
 #[inline]
-pub(crate) fn place(start: usize, end: usize) -> usize {
-    (end - 1) * end / 2 + start
+pub(crate) fn place(blocks: BlockRange) -> usize {
+    let end = blocks.end().index();
+    (end - 1) * end / 2 + blocks.start().index()
 }

@@ -1,9 +1,12 @@
 //! How far pipelines get whose stages are all faster than a given period: the proof that it is the shortest.
 
 use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
 
-use crate::period::{StageRates, shortest_period};
+use crate::cores::Cores;
+use crate::period::shortest_period;
 use crate::senders::Senders;
+use crate::single_rates::SingleRates;
 use crate::{PipelineError, Problem};
 
 /// Sets of more clusters than this are not worth writing down.
@@ -69,41 +72,43 @@ impl SingleProcessorReach {
     fn below(problem: &Problem, lasts: usize, period: Nanoseconds) -> Self {
         let clusters = problem.clusters();
         let (blocks, sizes) = (problem.blocks(), problem.counts.len());
-        let mask = |size: usize| {
-            let used = problem.counts.decode(size);
+        let mask = |cores: Cores| {
+            let used = problem.counts.decode(cores);
             let mask = (0..clusters).filter(|&cluster| used[cluster] > 0).fold(0, |mask, own| mask | 1 << own);
             if lasts == 1 { 0 } else { mask }
         };
-        let last_of: Vec<usize> = (0..sizes).map(mask).collect();
-        let rooms: Vec<Vec<usize>> = (0..sizes).map(|size| problem.counts.with_room_for(size)).collect();
+        let last_of: Vec<usize> = problem.counts.all().map(mask).collect();
+        let rooms: Vec<Vec<Cores>> = problem.counts.all().map(|cores| problem.counts.with_room_for(cores)).collect();
         // Per range and cores used, by the clusters of the last stage: blocks are reached in their order.
         let mut is_reached = vec![false; (blocks + 1) * sizes * lasts];
-        let place = |end: usize, used: usize, last: usize| (end * sizes + used) * lasts + last;
-        is_reached[place(0, 0, 0)] = true;
-        let mut rates = StageRates::new(problem);
+        let place = |end: usize, used: Cores, last: usize| (end * sizes + used.index()) * lasts + last;
+        is_reached[place(0, Cores::NONE, 0)] = true;
+        let mut rates = SingleRates::new(problem);
         for start in 0..blocks {
             for last in 0..lasts {
-                let reached: Vec<bool> = (0..sizes).map(|used| is_reached[place(start, used, last)]).collect();
+                let reached: Vec<bool> =
+                    problem.counts.all().map(|used| is_reached[place(start, used, last)]).collect();
                 if !reached.contains(&true) {
                     continue;
                 }
                 let senders = if start == 0 { Senders::NETWORK } else { problem.senders_of_mask(last) };
                 for end in start + 1..=blocks {
-                    rates.compute(problem, senders, start, end);
-                    for size in (1..sizes).filter(|&size| rates.is_quicker(problem, size, period)) {
-                        for &used in rooms[size].iter().filter(|&&used| reached[used]) {
-                            is_reached[place(end, used + size, last_of[size])] = true;
+                    rates.compute(problem, senders, BlockRange::from(start..end));
+                    let quicker = |cores: &Cores| rates.is_quicker(problem, *cores, period);
+                    for cores in problem.counts.all().skip(1).filter(quicker) {
+                        for &used in rooms[cores.index()].iter().filter(|used| reached[used.index()]) {
+                            is_reached[place(end, used + cores, last_of[cores.index()])] = true;
                         }
                     }
                 }
             }
         }
-        let state = |(used, last): (usize, usize)| Reach {
+        let state = |(used, last): (Cores, usize)| Reach {
             used: problem.counts.decode(used),
             last: (0..clusters).filter(|cluster| last >> cluster & 1 == 1).collect(),
             ends: (0..=blocks).filter(|&end| is_reached[place(end, used, last)]).collect(),
         };
-        let all = (0..sizes).flat_map(|used| (0..lasts).map(move |last| (used, last))).skip(1);
+        let all = problem.counts.all().flat_map(|used| (0..lasts).map(move |last| (used, last))).skip(1);
         let states = all.map(state).filter(|state| !state.ends.is_empty()).collect();
         Self { period, blocks, states }
     }

@@ -1,13 +1,14 @@
 //! Looking at what teams take where that can change a result.
 
-use std::ops::Range;
-
 use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
 
-use crate::problem::{Reading, UNSUPPORTED};
+use crate::planning::StageWays;
 use crate::range_table::ranges;
 use crate::senders::Senders;
 use crate::team::TeamTime;
+use crate::way::WayId;
+use crate::ways::Reading;
 use crate::{PipelineError, Plan, Problem, SearchProgress};
 
 /// What is no better than something known by more than this part of it is not looked at.
@@ -15,7 +16,12 @@ const NOT_WORTH: f64 = 0.005;
 
 /// Whether a known time is so short that another, which may be hoped for, is not worth a look.
 pub(crate) fn is_about_as_short(known: Nanoseconds, hoped: Nanoseconds) -> bool {
-    known.0 as f64 <= hoped.0 as f64 * (1.0 + NOT_WORTH)
+    is_about_as_little(known.0, hoped.0)
+}
+
+/// The same of any other measure that is to be small.
+pub(crate) fn is_about_as_little(known: u64, hoped: u64) -> bool {
+    known as f64 <= hoped as f64 * (1.0 + NOT_WORTH)
 }
 
 /// A stage's replica that nobody knows the time of.
@@ -25,7 +31,7 @@ struct Unknown {
     /// Its place among the stage's replicas.
     replica: usize,
     /// Its team.
-    way: usize,
+    way: WayId,
     senders: Senders,
 }
 
@@ -100,47 +106,45 @@ impl Problem {
         let mut look = Look { has_found: false, plan: None };
         let Some(mut stages) = self.stages_of(plan) else { return Ok(look) };
         loop {
-            let now = self.plan(stages.clone());
+            let Some(now) = self.plan(stages.clone()) else { return Ok(look) };
             if is_beaten(&now) {
                 return Ok(look);
             }
             let Some(unknown) = self.unknown_team(&stages) else {
-                return Ok(Look { plan: Some(now).filter(|now| now.latency.0 < UNSUPPORTED), ..look });
+                return Ok(Look { plan: Some(now), ..look });
             };
             let Unknown { stage, replica, way, senders } = unknown;
-            let blocks = stages[stage].0.clone();
+            let blocks = stages[stage].0;
             let Some(team) = self.team(way).filter(|team| team.ground().spent() < most) else { return Ok(look) };
-            team.look_at(&blocks)?;
+            team.look_at(blocks)?;
             look.has_found = true;
-            stages[stage].1[replica] = self.most_promising(way, senders, &blocks);
+            stages[stage].1[replica] = self.most_promising(way, senders, blocks);
         }
     }
 
     /// Of all teams with as many cores as one, the one that is quickest, as far as is known.
-    fn most_promising(&self, way: usize, senders: Senders, blocks: &Range<usize>) -> usize {
-        let first = self.classes.len();
-        let Some(size) = way.checked_sub(first).and_then(|index| self.teams.get(index)).map(|own| own.size) else {
-            return way;
-        };
-        let alike = self.teams.iter().enumerate().filter(|(_, own)| own.size == size).map(|(index, _)| first + index);
-        alike.min_by_key(|&other| (self.time(other, senders, blocks.start, blocks.end), other != way)).unwrap_or(way)
+    fn most_promising(&self, way: WayId, senders: Senders, blocks: BlockRange) -> WayId {
+        let cores = self.cores(way);
+        let alike = self.team_ways().filter(|&other| self.cores(other) == cores);
+        let able = alike.filter_map(|other| Some((self.time(other, senders, blocks)?, other != way, other)));
+        able.min().map_or(way, |(_, _, best)| best)
     }
 
     /// Looks at everything that a team could run.
-    pub(crate) fn look_at_all(&self, way: usize) -> Result<(), PipelineError> {
+    pub(crate) fn look_at_all(&self, way: WayId) -> Result<(), PipelineError> {
         let Some(team) = self.team(way) else { return Ok(()) };
         for blocks in ranges(self.blocks()) {
-            while !team.look_at(&blocks)? {}
+            while !team.look_at(blocks)? {}
         }
         Ok(())
     }
 
     /// A team of these stages that nobody has looked at.
-    fn unknown_team(&self, stages: &[(Range<usize>, Vec<usize>)]) -> Option<Unknown> {
+    fn unknown_team(&self, stages: &[StageWays]) -> Option<Unknown> {
         let mut senders = Senders::NETWORK;
         for (stage, (blocks, ways)) in stages.iter().enumerate() {
-            let is_unknown = |way: &usize| {
-                let time = self.team(*way).map(|team| team.time(senders, blocks.start, blocks.end));
+            let is_unknown = |way: &WayId| {
+                let time = self.team(*way).map(|team| team.time(senders, *blocks));
                 matches!(time, Some(TeamTime::Hoped(_)))
             };
             if let Some(replica) = ways.iter().position(is_unknown) {
@@ -151,7 +155,7 @@ impl Problem {
         None
     }
 
-    fn stages_of(&self, plan: &Plan) -> Option<Vec<(Range<usize>, Vec<usize>)>> {
-        plan.stages.iter().map(|stage| Some((stage.blocks.clone(), self.ways_of(stage)?))).collect()
+    fn stages_of(&self, plan: &Plan) -> Option<Vec<StageWays>> {
+        plan.stages.iter().map(|stage| Some((stage.blocks, self.ways_of(stage)?))).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, LinkCost, ProcessorIndex};
+use millstream_partition::BlockId;
 use millstream_schedule::Entry;
 
 /// The clusters of a stage as the one after it sees them: a set of kinds of clusters, all of which hand over at the same cost whoever
@@ -88,8 +89,8 @@ impl SenderKinds {
     }
 
     /// How a stage on clusters of these labels is entered that starts at this block.
-    pub(crate) fn entry(&self, senders: Senders, start: usize, receivers: &[&str]) -> Entry {
-        if start == 0 {
+    pub(crate) fn entry(&self, senders: Senders, start: BlockId, receivers: &[&str]) -> Entry {
+        if start.index() == 0 {
             return Entry::Network;
         }
         let mask = senders.0 + 1;

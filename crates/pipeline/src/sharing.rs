@@ -3,6 +3,7 @@
 use millstream_cost::Nanoseconds;
 use millstream_schedule::Schedule;
 
+use crate::cores::Cores;
 use crate::{PipelineError, Plan, Problem, best_period, pareto_front};
 
 /// A network that shares a board with others.
@@ -146,13 +147,12 @@ pub fn divide_processors(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineErro
     let counts = &first.problem.counts;
     let choices: Vec<Vec<Option<Plan>>> = tenants
         .iter()
-        .map(|tenant| (0..counts.len()).map(|size| best_within(tenant, size)).collect::<Result<_, _>>())
+        .map(|tenant| counts.all().map(|cores| best_within(tenant, cores)).collect::<Result<_, _>>())
         .collect::<Result<_, _>>()?;
     let value = |tenant: usize, plan: &Plan| 1.0 / (plan.period.seconds().max(1e-12) * tenants[tenant].weight);
-    let sizes = divide(first.problem, &choices, value);
-    let Some(sizes) = sizes else { return Err(obstacle(tenants)) };
+    let Some(shares) = divide(first.problem, &choices, value) else { return Err(obstacle(tenants)) };
     let plans: Vec<Plan> =
-        choices.iter().zip(sizes).filter_map(|(own, size)| own.get(size).cloned().flatten()).collect();
+        choices.iter().zip(shares).filter_map(|(own, cores)| own.get(cores.index()).cloned().flatten()).collect();
     let mut given = vec![0; first.problem.clusters()];
     let schedules = tenants.iter().zip(&plans).map(|(tenant, plan)| tenant.problem.schedule_after(plan, &mut given));
     let schedules = schedules.collect();
@@ -162,11 +162,11 @@ pub fn divide_processors(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineErro
 }
 
 /// The plan with the shortest period on at most these processors that keeps to the deadline.
-fn best_within(tenant: &Tenant<'_>, size: usize) -> Result<Option<Plan>, PipelineError> {
-    if size == 0 {
+fn best_within(tenant: &Tenant<'_>, cores: Cores) -> Result<Option<Plan>, PipelineError> {
+    if cores == Cores::NONE {
         return Ok(None);
     }
-    let problem = tenant.problem.within(size);
+    let problem = tenant.problem.within(cores);
     let found = match tenant.deadline {
         None => best_period(&problem).map(Some),
         Some(deadline) => pareto_front(&problem).map(|front| last_within(&front, deadline).cloned()),
@@ -184,54 +184,56 @@ fn last_within(front: &[Plan], most: Nanoseconds) -> Option<&Plan> {
 }
 
 /// How many processors each gets so that the least value is as high as possible.
-fn divide(problem: &Problem, choices: &[Vec<Option<Plan>>], value: impl Fn(usize, &Plan) -> f64) -> Option<Vec<usize>> {
+fn divide(problem: &Problem, choices: &[Vec<Option<Plan>>], value: impl Fn(usize, &Plan) -> f64) -> Option<Vec<Cores>> {
     let counts = &problem.counts;
     let mut best: Vec<Option<(f64, f64)>> = vec![Some((f64::INFINITY, 0.0)); counts.len()];
-    let mut chosen: Vec<Vec<usize>> = Vec::new();
+    let mut chosen: Vec<Vec<Cores>> = Vec::new();
     for (tenant, plans) in choices.iter().enumerate() {
         let mut next: Vec<Option<(f64, f64)>> = vec![None; counts.len()];
-        let mut choice = vec![0; counts.len()];
-        for (size, plan) in plans.iter().enumerate() {
+        let mut choice = vec![Cores::NONE; counts.len()];
+        for (cores, plan) in counts.all().zip(plans) {
             let Some(own) = plan.as_ref().map(|plan| value(tenant, plan)) else { continue };
-            for used in counts.with_room_for(size) {
-                let Some((least, sum)) = best[used] else { continue };
+            for used in counts.with_room_for(cores) {
+                let Some((least, sum)) = best[used.index()] else { continue };
                 let candidate = (least.min(own), sum + own);
-                if next[used + size].is_none_or(|known| candidate > known) {
-                    (next[used + size], choice[used + size]) = (Some(candidate), size);
+                let together = (used + cores).index();
+                if next[together].is_none_or(|known| candidate > known) {
+                    (next[together], choice[together]) = (Some(candidate), cores);
                 }
             }
         }
         best = next;
         chosen.push(choice);
     }
-    let last = (0..counts.len()).filter_map(|used| Some((best[used]?, used)));
+    let last = counts.all().filter_map(|used| Some((best[used.index()]?, used)));
     let (_, mut used) = last.max_by(|one, other| one.0.0.total_cmp(&other.0.0).then(one.0.1.total_cmp(&other.0.1)))?;
-    let mut sizes = Vec::with_capacity(choices.len());
+    let mut shares = Vec::with_capacity(choices.len());
     for choice in chosen.iter().rev() {
-        sizes.push(choice[used]);
-        used -= choice[used];
+        shares.push(choice[used.index()]);
+        used = used - choice[used.index()];
     }
-    sizes.reverse();
-    Some(sizes)
+    shares.reverse();
+    Some(shares)
 }
 
 /// Why there is no division: the network that misses its deadline by most where the worst miss is least.
 fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
     let Some(first) = tenants.first() else { return PipelineError::Infeasible };
-    let quickest = |tenant: &Tenant<'_>, size: usize| {
-        let found = if size == 0 { None } else { pareto_front(&tenant.problem.within(size)).ok() };
+    let quickest = |tenant: &Tenant<'_>, cores: Cores| {
+        let found =
+            if cores == Cores::NONE { None } else { pareto_front(&tenant.problem.within(cores)).ok() };
         found.and_then(|front| front.into_iter().next())
     };
     let choices: Vec<Vec<Option<Plan>>> = tenants
         .iter()
-        .map(|tenant| (0..first.problem.counts.len()).map(|size| quickest(tenant, size)).collect())
+        .map(|tenant| first.problem.counts.all().map(|cores| quickest(tenant, cores)).collect())
         .collect();
     let slack = |tenant: usize, plan: &Plan| match tenants[tenant].deadline {
         Some(deadline) => deadline.seconds() / plan.latency.seconds().max(1e-12),
         None => f64::MAX,
     };
-    let Some(sizes) = divide(first.problem, &choices, slack) else { return PipelineError::Infeasible };
-    let plans = choices.iter().zip(sizes).filter_map(|(own, size)| own.get(size).cloned().flatten());
+    let Some(shares) = divide(first.problem, &choices, slack) else { return PipelineError::Infeasible };
+    let plans = choices.iter().zip(shares).filter_map(|(own, cores)| own.get(cores.index()).cloned().flatten());
     let worst = plans.enumerate().min_by(|one, other| slack(one.0, &one.1).total_cmp(&slack(other.0, &other.1)));
     let Some((tenant, plan)) = worst else { return PipelineError::Infeasible };
     let longest = plan.stages.iter().max_by_key(|stage| stage.times().into_iter().max());

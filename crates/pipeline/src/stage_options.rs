@@ -1,63 +1,107 @@
-//! The ways to run each possible stage, for the search of all trade-offs.
+//! The ways to run each possible stage: what all searches choose from.
 
 use std::sync::PoisonError;
 
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+
 use crate::Problem;
 use crate::allocations::{Allocations, KnownOptions};
+use crate::cores::Cores;
+use crate::energy::StagePower;
+use crate::energy_allocations::EnergyAllocations;
+use crate::multisets::{MultisetId, Multisets};
 use crate::range_table::{place, ranges};
 use crate::senders::Senders;
+use crate::way::WayId;
 
 /// Replicas that run a stage, and what they give.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StageOption {
-    pub(crate) period: u64,
-    pub(crate) latency: u64,
-    /// Their place among the [`Multisets`](crate::allocations::Multisets).
-    pub(crate) configuration: usize,
+    pub(crate) period: Nanoseconds,
+    pub(crate) latency: Nanoseconds,
+    /// What they draw; nothing in a table by time alone.
+    pub(crate) power: StagePower,
+    pub(crate) replicas: MultisetId,
 }
 
 /// For all senders, every range of blocks and every number of cores, the options that no other option beats, be it one with fewer cores:
 /// that one is no worse a sender either, as the stage after it counts with the worst of its senders.
 pub(crate) struct StageOptions {
-    /// Options by rising latency and falling period: first those of the first senders, range and size.
-    pub(crate) options: Vec<StageOption>,
-    /// Where the options of each of the senders, range and size begin, and the end of all.
+    /// First those of the first senders, range and number of cores; of these by rising latency, and where nothing else counts by falling
+    /// period.
+    options: Vec<StageOption>,
+    /// Where the options of each of the senders, range and number of cores begin, and the end of all.
     begins: Vec<usize>,
     ranges: usize,
     sizes: usize,
+    multisets: Multisets,
 }
 
 impl StageOptions {
-    pub(crate) fn new(problem: &Problem) -> Self {
-        let sizes = problem.counts.len();
-        let mut options = Vec::new();
-        let mut begins = Vec::new();
+    /// Options that no other beats in latency or period.
+    pub(crate) fn by_time(problem: &Problem) -> Self {
         let mut allocations = Allocations::new(problem);
-        let mut known = problem.options.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_with(|| KnownOptions::new(problem));
+        let mut all = problem.options.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(problem.reading).or_insert_with(|| KnownOptions::new(problem));
+        let mut table = Self::collect(problem, |senders, blocks, found| {
+            found.extend_from_slice(allocations.options(known, senders, blocks));
+        });
+        table.multisets = known.multisets.clone();
+        table
+    }
+
+    /// Options that no other beats in latency, period, or what they draw.
+    pub(crate) fn by_time_and_energy(problem: &Problem) -> Self {
+        let mut allocations = EnergyAllocations::new(problem);
+        let mut table = Self::collect(problem, |senders, blocks, found| allocations.options(senders, blocks, found));
+        table.multisets = allocations.multisets;
+        table
+    }
+
+    /// `of_stage` adds the options of a stage, by ascending cores.
+    fn collect(problem: &Problem, mut of_stage: impl FnMut(Senders, BlockRange, &mut Vec<(Cores, StageOption)>)) -> Self {
+        let sizes = problem.counts.len();
+        let (mut options, mut begins, mut found) = (Vec::new(), Vec::new(), Vec::new());
         for senders in problem.all_senders() {
             for blocks in ranges(problem.blocks()) {
-                if blocks.start == 0 && senders != Senders::NETWORK {
-                    begins.extend(std::iter::repeat_n(options.len(), sizes));
-                    continue;
+                found.clear();
+                if !blocks.begins_chain() || senders == Senders::NETWORK {
+                    of_stage(senders, blocks, &mut found);
                 }
-                let mut own = allocations.options(known, senders, &blocks).iter().peekable();
-                for size in 0..sizes {
+                let mut own = found.iter().peekable();
+                for cores in problem.counts.all() {
                     begins.push(options.len());
-                    while let Some((_, option)) = own.next_if(|own| own.0 == size) {
+                    while let Some((_, option)) = own.next_if(|own| own.0 == cores) {
                         options.push(*option);
                     }
                 }
             }
         }
         begins.push(options.len());
-        Self { options, begins, ranges: ranges(problem.blocks()).count(), sizes }
+        Self { options, begins, ranges: ranges(problem.blocks()).count(), sizes, multisets: Multisets::default() }
     }
 
-    /// The place of the first size of a range.
+    /// The place of the first number of cores of a range.
     #[inline]
-    pub(crate) fn row(&self, senders: Senders, start: usize, end: usize) -> usize {
-        (senders.index() * self.ranges + place(start, end)) * self.sizes
+    pub(crate) fn row(&self, senders: Senders, blocks: BlockRange) -> usize {
+        (senders.index() * self.ranges + place(blocks)) * self.sizes
+    }
+
+    /// The options of a stage on so many cores.
+    pub(crate) fn on(&self, senders: Senders, blocks: BlockRange, cores: Cores) -> &[StageOption] {
+        let row = self.row(senders, blocks) + cores.index();
+        &self.options[self.begins[row]..self.begins[row + 1]]
+    }
+
+    /// An option by its place among all.
+    pub(crate) fn option(&self, place: usize) -> &StageOption {
+        &self.options[place]
+    }
+
+    /// The ways of an option's replicas.
+    pub(crate) fn replicas(&self, of: MultisetId) -> &[WayId] {
+        self.multisets.at(of)
     }
 
     /// All of them, without a bound on the period.
@@ -79,9 +123,9 @@ pub(crate) struct BoundedOptions<'a> {
     pub(crate) options: &'a StageOptions,
     /// Its index.
     pub(crate) current: Vec<usize>,
-    /// Its latency; `u64::MAX` if there is none.
+    /// Its latency in nanoseconds; `u64::MAX` if there is none.
     pub(crate) latency: Vec<u64>,
-    /// Its period; 0 if there is none.
+    /// Its period in nanoseconds; 0 if there is none.
     pub(crate) period: Vec<u64>,
 }
 
@@ -108,6 +152,6 @@ impl BoundedOptions<'_> {
         let StageOptions { options, begins, .. } = self.options;
         let current = self.current[index];
         let shown = options.get(current).filter(|_| current < begins[index + 1]);
-        (self.latency[index], self.period[index]) = shown.map_or((u64::MAX, 0), |own| (own.latency, own.period));
+        (self.latency[index], self.period[index]) = shown.map_or((u64::MAX, 0), |own| (own.latency.0, own.period.0));
     }
 }

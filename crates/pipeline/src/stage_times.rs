@@ -3,22 +3,30 @@
 use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
-use millstream_partition::{Chain, InputBytes};
+use millstream_partition::{BlockId, BlockRange, Chain, InputBytes};
 use millstream_schedule::{Entry, LinkUse, Replica};
 
 use crate::memory::{MemoryLimits, held};
-use crate::problem::UNSUPPORTED;
 use crate::range_table::RangeTable;
 use crate::senders::{SenderKinds, Senders};
+use crate::way::WayId;
+
+/// What would take as long as this, 146 years, counts as impossible: so sums of a pipeline's stages stay within their type.
+const FOR_EVER: Nanoseconds = Nanoseconds(u64::MAX / 4);
+
+/// The time of a stage; `None` if nobody lives to see its end. No stage takes less than a nanosecond.
+pub(crate) fn possible(time: Nanoseconds) -> Option<Nanoseconds> {
+    (time < FOR_EVER).then(|| time.max(Nanoseconds(1)))
+}
 
 /// Times of stages, and what they occupy of links.
 #[derive(Debug, Clone)]
 pub(crate) struct StageTimes {
     classes: usize,
-    /// Per senders, per class: in nanoseconds.
-    times: Vec<RangeTable<u64>>,
+    /// Per senders, per class; `None` where it can't run.
+    times: Vec<RangeTable<Option<Nanoseconds>>>,
     /// The same of links; empty if none is ever occupied.
-    links: Vec<RangeTable<u64>>,
+    links: Vec<RangeTable<Nanoseconds>>,
 }
 
 /// What all stage times are made from.
@@ -44,7 +52,7 @@ impl StageTimes {
             held_until.push(held_until[held_until.len() - 1] + own);
         }
         let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held_until };
-        let works: Vec<RangeTable<u64>> = processors.iter().map(|&own| ground.work(own, memory)).collect();
+        let works: Vec<RangeTable<Option<Nanoseconds>>> = processors.iter().map(|&own| ground.work(own, memory)).collect();
         let pairs = || processors.iter().flat_map(|&from| processors.iter().map(move |&to| (from, to)));
         let has_links = pairs().any(|(from, to)| table.link_time(from, to, u64::from(u32::MAX)) > Nanoseconds::ZERO);
 
@@ -65,11 +73,10 @@ impl StageTimes {
         self.classes
     }
 
-    /// Time of the stage of blocks `start..end` on a class that takes its frames over from these senders; at least [`UNSUPPORTED`] if it
-    /// can't run there.
+    /// Time of the stage of these blocks on a class that takes its frames over from these senders; `None` if it can't run there.
     #[inline]
-    pub(crate) fn time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
-        *self.times[senders.index() * self.classes + class].at(start, end)
+    pub(crate) fn time(&self, class: WayId, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
+        *self.times[senders.index() * self.classes + class.index()].at(blocks)
     }
 
     /// Whether stages occupy links.
@@ -77,75 +84,73 @@ impl StageTimes {
         !self.links.is_empty()
     }
 
-    /// What that stage occupies of the link to its cluster; 0 for nothing.
+    /// What that stage occupies of the link to its cluster; zero for nothing.
     #[inline]
-    pub(crate) fn link_time(&self, class: usize, senders: Senders, start: usize, end: usize) -> u64 {
-        self.links.get(senders.index() * self.classes + class).map_or(0, |own| *own.at(start, end))
+    pub(crate) fn link_time(&self, class: WayId, senders: Senders, blocks: BlockRange) -> Nanoseconds {
+        let own = self.links.get(senders.index() * self.classes + class.index());
+        own.map_or(Nanoseconds::ZERO, |own| *own.at(blocks))
     }
 }
 
 impl Ground<'_> {
     /// Times of the operators of each range.
-    fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> RangeTable<u64> {
+    fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> RangeTable<Option<Nanoseconds>> {
         let block_time = |operators: &[OperatorId]| {
-            let times = operators.iter().map(|id| self.table.time(processor, id.index()));
-            times.map(|time| time.map_or(UNSUPPORTED, |time| time.0)).fold(0_u64, u64::saturating_add)
+            let mut times = operators.iter().map(|id| self.table.time(processor, id.index()));
+            times.try_fold(0_u64, |sum, time| Some(sum.saturating_add(time?.0)))
         };
         let mut sums = vec![0_u64];
         let mut gaps = vec![0_usize];
         for block in self.chain.blocks() {
             let time = block_time(&block.operators);
-            let supported = time < UNSUPPORTED;
-            sums.push(sums[sums.len() - 1] + if supported { time } else { 0 });
-            gaps.push(gaps[gaps.len() - 1] + usize::from(!supported));
+            sums.push(sums[sums.len() - 1].saturating_add(time.unwrap_or(0)));
+            gaps.push(gaps[gaps.len() - 1] + usize::from(time.is_none()));
         }
         let limit = memory.of_label(self.label(processor)).unwrap_or(u64::MAX);
-        self.of_ranges(|start, end| {
-            let fits = self.held_until[end] - self.held_until[start] + self.bytes.of(start..end) <= limit;
-            if gaps[end] > gaps[start] || !fits { UNSUPPORTED } else { sums[end] - sums[start] }
+        self.of_ranges(|blocks| {
+            let (start, end) = (blocks.start().index(), blocks.end().index());
+            let fits = self.held_until[end] - self.held_until[start] + self.bytes.of(blocks) <= limit;
+            (gaps[end] == gaps[start] && fits).then(|| Nanoseconds(sums[end] - sums[start]))
         })
     }
 
     fn times(
         &self,
         processor: ProcessorIndex,
-        work: &RangeTable<u64>,
+        work: &RangeTable<Option<Nanoseconds>>,
         senders: (&SenderKinds, Senders),
-    ) -> RangeTable<u64> {
+    ) -> RangeTable<Option<Nanoseconds>> {
         let has_access = self.table.access(processor).is_some();
-        let entry = |start: usize| senders.0.entry(senders.1, start, &[self.label(processor)]);
+        let entry = |start: usize| senders.0.entry(senders.1, BlockId::new(start), &[self.label(processor)]);
         let entries = [entry(0), entry(1)];
-        self.of_ranges(|start, end| {
-            let work = *work.at(start, end);
-            if work >= UNSUPPORTED {
-                return UNSUPPORTED;
-            }
-            let entry = &entries[start.min(1)];
+        self.of_ranges(|blocks| {
+            let work = (*work.at(blocks))?;
+            let entry = &entries[usize::from(!blocks.begins_chain())];
             let hand_over = match entry {
                 // What a processor with memory of its own gives back counts as well.
-                _ if has_access => self.replica(processor, start, end).hand_over(entry, self.graph, self.table),
+                _ if has_access => self.replica(processor, blocks).hand_over(entry, self.graph, self.table),
                 Entry::Network => Nanoseconds::ZERO,
                 Entry::Stage { .. } => {
-                    let bytes = self.bytes.of(start..end);
+                    let bytes = self.bytes.of(blocks);
                     self.longest(entry, |from| self.table.hand_over(from, processor, bytes))
                 }
             };
-            work.saturating_add(hand_over.0).clamp(1, UNSUPPORTED)
+            possible(Nanoseconds(work.0.saturating_add(hand_over.0)))
         })
     }
 
-    fn link_times(&self, processor: ProcessorIndex, senders: (&SenderKinds, Senders)) -> RangeTable<u64> {
-        let entry = senders.0.entry(senders.1, 1, &[self.label(processor)]);
-        self.of_ranges(|start, end| {
-            if start == 0 {
-                return 0;
+    fn link_times(&self, processor: ProcessorIndex, senders: (&SenderKinds, Senders)) -> RangeTable<Nanoseconds> {
+        let entry = senders.0.entry(senders.1, BlockId::new(1), &[self.label(processor)]);
+        self.of_ranges(|blocks| {
+            if blocks.begins_chain() {
+                return Nanoseconds::ZERO;
             }
             if self.table.access(processor).is_some() {
-                let used = self.replica(processor, start, end).link_use(&entry, self.graph, self.table);
-                return used.map_or(0, |LinkUse { time, .. }| time.0);
+                let used = self.replica(processor, blocks).link_use(&entry, self.graph, self.table);
+                return used.map_or(Nanoseconds::ZERO, |LinkUse { time, .. }| time);
             }
-            let bytes = self.bytes.of(start..end);
-            self.longest(&entry, |from| self.table.link_time(from, processor, bytes)).0
+            let bytes = self.bytes.of(blocks);
+            self.longest(&entry, |from| self.table.link_time(from, processor, bytes))
         })
     }
 
@@ -158,11 +163,11 @@ impl Ground<'_> {
         &self.table.classes()[processor.index()].cluster
     }
 
-    fn replica(&self, accelerator: ProcessorIndex, start: usize, end: usize) -> Replica {
-        Replica::single(Processor::accelerator(self.label(accelerator).to_owned()), self.chain.operators(start..end))
+    fn replica(&self, accelerator: ProcessorIndex, blocks: BlockRange) -> Replica {
+        Replica::single(Processor::accelerator(self.label(accelerator).to_owned()), self.chain.operators(blocks))
     }
 
-    fn of_ranges(&self, of: impl Fn(usize, usize) -> u64) -> RangeTable<u64> {
-        RangeTable::of(self.chain.blocks().len(), |range| of(range.start, range.end))
+    fn of_ranges<T>(&self, of: impl Fn(BlockRange) -> T) -> RangeTable<T> {
+        RangeTable::of(self.chain.blocks().len(), of)
     }
 }

@@ -8,7 +8,7 @@ use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::MappingError;
-use millstream_partition::{Chain, Subgraph};
+use millstream_partition::{BlockId, BlockRange, Chain, Subgraph};
 use millstream_schedule::execution::Execution;
 use millstream_schedule::{Assignment, Entry, Replica};
 
@@ -16,9 +16,9 @@ use crate::effort::Effort;
 use crate::energy::{ClassPower, StagePower};
 use crate::experience::Experience;
 use crate::memory::MemoryLimits;
-use crate::problem::UNSUPPORTED;
 use crate::range_table::RangeTable;
 use crate::senders::{SenderKinds, Senders};
+use crate::stage_times::possible;
 use crate::team_bounds::Windows;
 use crate::team_solution::{Ends, Solution, Solutions, stand_in};
 
@@ -85,8 +85,8 @@ impl Ground {
     }
 
     /// The subgraphs that these blocks consist of; `None` if they end within one.
-    fn subgraphs_of(&self, blocks: &Range<usize>) -> Option<Range<usize>> {
-        Some(self.subgraphs_until[blocks.start]?..self.subgraphs_until[blocks.end]?)
+    fn subgraphs_of(&self, blocks: BlockRange) -> Option<Range<usize>> {
+        Some(self.subgraphs_until[blocks.start().index()]?..self.subgraphs_until[blocks.end().index()]?)
     }
 }
 
@@ -96,9 +96,9 @@ pub(crate) enum TeamTime {
     /// It can't run there.
     Never,
     /// Nobody has looked for the best way yet: this is what may be hoped for, which is not proven.
-    Hoped(u64),
+    Hoped(Nanoseconds),
     /// The best way that was found.
-    Found(u64),
+    Found(Nanoseconds),
 }
 
 /// Several processors that may own a stage together, and what ranges of blocks take them.
@@ -114,12 +114,20 @@ pub(crate) struct Team {
     /// The least time of the first so many subgraphs, and how many of these have an operator that no processor of the team runs.
     least_until: Vec<u64>,
     unsupported_until: Vec<usize>,
+    /// If the power of all processors is known: what the first so many subgraphs draw at least, and the idle power of all.
+    least_power: Option<LeastPower>,
     /// Per senders: the least that a stage pays which does not begin the network.
     least_hand_over: Vec<u64>,
     /// Per subgraph.
     solutions: Vec<OnceLock<Solutions>>,
     /// What is known of ranges, once the team has been looked at.
     ranges: OnceLock<RangeTable<RangeKnown>>,
+}
+
+#[derive(Debug)]
+struct LeastPower {
+    joules_until: Vec<f64>,
+    idle_watts: f64,
 }
 
 /// What is known of a range of blocks.
@@ -134,7 +142,8 @@ struct RangeKnown {
 /// A range of blocks that was looked at, per senders.
 #[derive(Debug)]
 struct TeamStage {
-    times: Vec<u64>,
+    /// `None` for more than anybody waits for.
+    times: Vec<Option<Nanoseconds>>,
     /// Missing where the power of one of its processors is not known.
     powers: Vec<Option<StagePower>>,
 }
@@ -155,7 +164,7 @@ impl Team {
         }
         let receivers: Vec<&str> = classes.iter().map(|class| class.cluster.as_str()).collect();
         let least_hand_over = ground.kinds.all().map(|senders| {
-            let Entry::Stage { senders } = ground.kinds.entry(senders, 1, &receivers) else { return 0 };
+            let Entry::Stage { senders } = ground.kinds.entry(senders, BlockId::new(1), &receivers) else { return 0 };
             let from = || senders.iter().filter_map(|class| ground.table.find(class));
             let of = |&to: &ProcessorIndex| {
                 from().map(|from| ground.table.hand_over(from, to, ground.least_bytes).0).max().unwrap_or(0)
@@ -163,6 +172,7 @@ impl Team {
             processors.iter().map(of).min().unwrap_or(0)
         });
         Some(Self {
+            least_power: LeastPower::of(ground, &processors),
             least_hand_over: least_hand_over.collect(),
             solutions: ground.subgraphs.iter().map(|_| OnceLock::new()).collect(),
             ranges: OnceLock::new(),
@@ -174,24 +184,21 @@ impl Team {
         })
     }
 
-    /// What the stage of blocks `start..end` takes that takes its frames over from these senders.
+    /// What the stage of these blocks takes that takes its frames over from these senders.
     #[inline]
-    pub(crate) fn time(&self, senders: Senders, start: usize, end: usize) -> TeamTime {
-        match self.known(start, end).and_then(|known| known.stage.get()) {
-            Some(Some(stage)) if stage.times[senders.index()] < UNSUPPORTED => {
-                TeamTime::Found(stage.times[senders.index()])
+    pub(crate) fn time(&self, senders: Senders, blocks: BlockRange) -> TeamTime {
+        match self.known(blocks).and_then(|known| known.stage.get()) {
+            Some(stage) => {
+                let time = stage.as_ref().and_then(|stage| stage.times[senders.index()]);
+                time.map_or(TeamTime::Never, TeamTime::Found)
             }
-            Some(_) => TeamTime::Never,
-            None => match self.bound(senders, &(start..end), true) {
-                Some(least) => TeamTime::Hoped(least),
-                None => TeamTime::Never,
-            },
+            None => self.bound(senders, blocks, true).map_or(TeamTime::Never, TeamTime::Hoped),
         }
     }
 
     /// A time that no way to run that stage goes below, by a bound alone; `None` if there is no way.
-    pub(crate) fn lower_bound(&self, senders: Senders, start: usize, end: usize) -> Option<u64> {
-        self.bound(senders, &(start..end), false)
+    pub(crate) fn lower_bound(&self, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
+        self.bound(senders, blocks, false)
     }
 
     /// The bound on the time of a subgraph.
@@ -201,22 +208,22 @@ impl Team {
 
     /// The least time of a range; `with_found`: of subgraphs that were looked at, what was found counts, and of others what that makes one
     /// expect.
-    fn bound(&self, senders: Senders, blocks: &Range<usize>, with_found: bool) -> Option<u64> {
+    fn bound(&self, senders: Senders, blocks: BlockRange, with_found: bool) -> Option<Nanoseconds> {
         let Range { start, end } = self.ground.subgraphs_of(blocks)?;
         if self.unsupported_until[end] > self.unsupported_until[start] {
             return None;
         }
-        let hand_over = if blocks.start == 0 { 0 } else { self.least_hand_over[senders.index()] };
+        let hand_over = if blocks.begins_chain() { 0 } else { self.least_hand_over[senders.index()] };
         let least = match with_found {
             true => self.hoped(blocks, start..end)?,
             false => self.least_until[end] - self.least_until[start],
         };
-        Some(least.saturating_add(hand_over).clamp(1, UNSUPPORTED))
+        possible(Nanoseconds(least.saturating_add(hand_over)))
     }
 
     /// The least time of subgraphs, where what was found counts: of those one after the other, if all of them are known.
-    fn hoped(&self, blocks: &Range<usize>, subgraphs: Range<usize>) -> Option<u64> {
-        let own = self.known(blocks.start, blocks.end);
+    fn hoped(&self, blocks: BlockRange, subgraphs: Range<usize>) -> Option<u64> {
+        let own = self.known(blocks);
         if let Some(&known) = own.and_then(|own| own.way_through.get()) {
             return known;
         }
@@ -233,13 +240,13 @@ impl Team {
         }
         let Some(own) = own.filter(|_| are_known) else { return Some(least) };
         let steps = self.steps(subgraphs);
-        let shortest = || steps.last()?.iter().copied().min().filter(|&time| time < UNSUPPORTED);
+        let shortest = || steps.last()?.iter().flatten().copied().min();
         *own.way_through.get_or_init(shortest)
     }
 
-    /// When each of these subgraphs is done, per processor where it ends.
-    fn steps(&self, subgraphs: Range<usize>) -> Vec<Vec<u64>> {
-        let mut steps: Vec<Vec<u64>> = Vec::new();
+    /// When each of these subgraphs is done, per processor where it ends; `None` if it can't end there.
+    fn steps(&self, subgraphs: Range<usize>) -> Vec<Vec<Option<u64>>> {
+        let mut steps: Vec<Vec<Option<u64>>> = Vec::new();
         for subgraph in subgraphs {
             steps.push(self.advance(subgraph, steps.last().map(Vec::as_slice)));
         }
@@ -247,12 +254,20 @@ impl Team {
     }
 
     /// Energy and power of a stage that was looked at; `None` if the power of one of its processors is not known.
-    pub(crate) fn power(&self, senders: Senders, start: usize, end: usize) -> Option<StagePower> {
-        self.known(start, end)?.stage.get()?.as_ref()?.powers[senders.index()]
+    pub(crate) fn power(&self, senders: Senders, blocks: BlockRange) -> Option<StagePower> {
+        self.known(blocks)?.stage.get()?.as_ref()?.powers[senders.index()]
     }
 
-    fn known(&self, start: usize, end: usize) -> Option<&RangeKnown> {
-        Some(self.ranges.get()?.at(start, end))
+    /// What a stage that nobody has looked at draws if each operator runs where it takes the least energy; `None` if the power of a processor
+    /// is not known, or if the team does not run these blocks.
+    pub(crate) fn least_power(&self, blocks: BlockRange) -> Option<StagePower> {
+        let Range { start, end } = self.ground.subgraphs_of(blocks)?;
+        let LeastPower { joules_until, idle_watts } = self.least_power.as_ref()?;
+        Some(StagePower { active_joules: joules_until[end] - joules_until[start], idle_watts: *idle_watts })
+    }
+
+    fn known(&self, blocks: BlockRange) -> Option<&RangeKnown> {
+        Some(self.ranges.get()?.at(blocks))
     }
 
     /// What all teams of the problem have in common.
@@ -262,14 +277,14 @@ impl Team {
 
     /// Looks at one more part of a range of blocks: at a subgraph of it, or at the whole once all subgraphs are known. Returns whether there is
     /// nothing more to look at.
-    pub(crate) fn look_at(&self, blocks: &Range<usize>) -> Result<bool, MappingError> {
+    pub(crate) fn look_at(&self, blocks: BlockRange) -> Result<bool, MappingError> {
         let Some(subgraphs) = self.ground.subgraphs_of(blocks) else { return Ok(true) };
         let all = self.ground.chain.blocks().len();
         let ranges = self.ranges.get_or_init(|| RangeTable::of(all, |_| RangeKnown::default()));
         let weight = |index: &usize| self.least_time(*index);
         let open = subgraphs.filter(|&index| self.solutions[index].get().is_none()).max_by_key(weight);
         let Some(index) = open else {
-            ranges.at(blocks.start, blocks.end).stage.get_or_init(|| self.stage(blocks));
+            ranges.at(blocks).stage.get_or_init(|| self.stage(blocks));
             return Ok(true);
         };
         let may_be_first = self.ground.subgraphs_until.contains(&Some(index));
@@ -287,34 +302,32 @@ impl Team {
     }
 
     /// From when the subgraphs before are done to when this one is, per processor where it ends.
-    fn advance(&self, subgraph: usize, before: Option<&[u64]>) -> Vec<u64> {
+    fn advance(&self, subgraph: usize, before: Option<&[Option<u64>]>) -> Vec<Option<u64>> {
         let reach = |end: usize| {
-            let from = |source: Option<usize>, time: u64| {
-                let solution = self.solution(subgraph, (source, end))?;
-                (time < UNSUPPORTED).then(|| time + solution.nanoseconds)
+            let from = |source: Option<usize>, time: Option<u64>| {
+                Some(time?.saturating_add(self.solution(subgraph, (source, end))?.nanoseconds))
             };
-            let all = match before {
-                None => from(None, 0),
+            match before {
+                None => from(None, Some(0)),
                 Some(times) => times.iter().enumerate().filter_map(|(source, &time)| from(Some(source), time)).min(),
-            };
-            all.unwrap_or(UNSUPPORTED)
+            }
         };
         (0..self.classes.len()).map(reach).collect()
     }
 
     /// The replica that runs these blocks, which were looked at, on these processors of the team's classes.
-    pub(crate) fn replica(&self, blocks: &Range<usize>, processors: Vec<Processor>) -> Option<Replica> {
+    pub(crate) fn replica(&self, blocks: BlockRange, processors: Vec<Processor>) -> Option<Replica> {
         let subgraphs = self.ground.subgraphs_of(blocks)?;
         let steps = self.steps(subgraphs.clone());
         let last = steps.last()?;
-        let mut end = (0..last.len()).min_by_key(|&end| last[end]).filter(|&end| last[end] < UNSUPPORTED)?;
+        let (_, mut end) = last.iter().enumerate().filter_map(|(end, time)| Some(((*time)?, end))).min()?;
         let mut passages: Vec<&Solution> = Vec::new();
         for (index, subgraph) in subgraphs.enumerate().rev() {
             let source = match index.checked_sub(1) {
                 None => None,
                 Some(before) => (0..self.classes.len()).find(|&source| {
                     let known = self.solution(subgraph, (Some(source), end));
-                    known.is_some_and(|solution| steps[before][source] + solution.nanoseconds == steps[index][end])
+                    known.is_some_and(|known| steps[before][source].map(|time| time + known.nanoseconds) == steps[index][end])
                 }),
             };
             passages.push(self.solution(subgraph, (source, end))?);
@@ -339,7 +352,7 @@ impl Team {
 
     /// What the schedule of these blocks takes, and what it draws: processors that are free early may begin the next subgraph, so this
     /// can be less than the subgraphs one after the other.
-    fn stage(&self, blocks: &Range<usize>) -> Option<TeamStage> {
+    fn stage(&self, blocks: BlockRange) -> Option<TeamStage> {
         let Ground { graph, table, memory, kinds, .. } = &*self.ground;
         let replica = self.replica(blocks, self.classes.iter().map(stand_in).collect())?;
         if !memory.allow(&replica, graph) {
@@ -349,11 +362,29 @@ impl Team {
         let receivers: Vec<&str> = self.classes.iter().map(|class| class.cluster.as_str()).collect();
         let mut stage = TeamStage { times: Vec::new(), powers: Vec::new() };
         for senders in kinds.all() {
-            let hand_over = replica.hand_over(&kinds.entry(senders, blocks.start, &receivers), graph, table);
-            stage.times.push((hand_over + execution.makespan()).0.min(UNSUPPORTED));
+            let hand_over = replica.hand_over(&kinds.entry(senders, blocks.start(), &receivers), graph, table);
+            stage.times.push(possible(hand_over + execution.makespan()));
             stage.powers.push(drawn(&replica, &execution, hand_over, table));
         }
         Some(stage)
+    }
+}
+
+impl LeastPower {
+    fn of(ground: &Ground, processors: &[ProcessorIndex]) -> Option<Self> {
+        let powers: Vec<ClassPower> =
+            processors.iter().map(|&own| ClassPower::of(&ground.table, own)).collect::<Option<_>>()?;
+        let of_operator = |id: OperatorId| {
+            let joules = processors.iter().zip(&powers).filter_map(|(&own, power)| {
+                ground.table.time(own, id.index()).map(|time| power.for_time(time).active_joules)
+            });
+            joules.min_by(f64::total_cmp).unwrap_or(0.0)
+        };
+        let mut joules_until = vec![0.0];
+        for (index, subgraph) in ground.subgraphs.iter().enumerate() {
+            joules_until.push(joules_until[index] + subgraph.operators().map(of_operator).sum::<f64>());
+        }
+        Some(Self { joules_until, idle_watts: powers.iter().map(|own| own.idle_watts).sum() })
     }
 }
 
@@ -455,17 +486,17 @@ mod tests {
             let chain = Chain::of(graph);
             let problem = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
             for own in &problem.teams {
-                for Range { start, end } in ranges(problem.blocks()).filter(|range| range.len() < 6) {
+                for blocks in ranges(problem.blocks()).filter(|range| range.len() < 6) {
                     let hoped: Vec<TeamTime> =
-                        problem.all_senders().map(|senders| own.team.time(senders, start, end)).collect();
-                    while !own.team.look_at(&(start..end)).unwrap() {}
+                        problem.all_senders().map(|senders| own.team.time(senders, blocks)).collect();
+                    while !own.team.look_at(blocks).unwrap() {}
                     for (senders, hoped) in problem.all_senders().zip(hoped) {
-                        let TeamTime::Found(found) = own.team.time(senders, start, end) else { continue };
-                        let least = own.team.lower_bound(senders, start, end).unwrap();
-                        assert!(least <= found, "{name} {:?} {start}..{end}: {least} > {found}", own.team.classes);
+                        let TeamTime::Found(found) = own.team.time(senders, blocks) else { continue };
+                        let least = own.team.lower_bound(senders, blocks).unwrap();
+                        assert!(least <= found, "{name} {:?} {blocks:?}: {least} > {found}", own.team.classes);
                         assert_ne!(hoped, TeamTime::Never);
                         looked_at += 1;
-                        is_close += usize::from(least as f64 > 0.6 * found as f64);
+                        is_close += usize::from(least.seconds() > 0.6 * found.seconds());
                     }
                 }
             }

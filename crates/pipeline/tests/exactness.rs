@@ -153,7 +153,7 @@ proptest! {
 #[test]
 fn measured_times_replace_predicted_ones() {
     let stage = |blocks: Range<usize>| PlannedStage {
-        blocks,
+        blocks: blocks.into(),
         replicas: vec![PlannedReplica {
             processors: vec![ProcessorClass { cluster: "B".into(), count: 1 }],
             time: Nanoseconds(10),

@@ -122,7 +122,7 @@ fn the_walk_through_has_the_printed_steps() {
     let shown = |step: &PipeItStep| -> String {
         let stages = step.stages.iter().map(|(class, layers)| match layers.is_empty() {
             true => format!("{class}:-"),
-            false => format!("{class}:{}-{}", layers.start + 1, layers.end),
+            false => format!("{class}:{}-{}", layers.start().index() + 1, layers.end().index()),
         });
         stages.collect::<Vec<_>>().join(" ")
     };

@@ -31,7 +31,7 @@ pub fn measure_accelerators(
     budget: Duration,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<OperatorSample>, ProfileError> {
-    let order = workload.chain.operators(0..workload.chain.blocks().len());
+    let order = workload.chain.operators(workload.chain.whole());
     let place: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
     let mut samples = Vec::new();
     for accelerator in board.accelerators() {

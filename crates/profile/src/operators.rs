@@ -51,12 +51,12 @@ pub fn measure_operators(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Vec<OperatorSample>, ProfileError> {
     let rounds = rounds(board);
-    let whole = Segment::new(workload.graph, workload.chain.operators(0..workload.chain.blocks().len()));
+    let whole = Segment::new(workload.graph, workload.chain.operators(workload.chain.whole()));
     let frame = whole.inputs_of(workload.graph, workload.frame);
     let time = settings.budget / u32::try_from(rounds.len().max(1)).unwrap_or(u32::MAX);
     let place: HashMap<OperatorId, usize> = workload
         .chain
-        .operators(0..workload.chain.blocks().len())
+        .operators(workload.chain.whole())
         .into_iter()
         .enumerate()
         .map(|(place, operator)| (operator, place))

@@ -43,7 +43,7 @@ pub fn measure_parts(
     let graph = workload.graph;
     let heads = heads(graph, settings.operators);
     let rounds = rounds(board);
-    let order = workload.chain.operators(0..workload.chain.blocks().len());
+    let order = workload.chain.operators(workload.chain.whole());
     let place = |id: OperatorId| order.iter().position(|&other| other == id).unwrap_or(0);
     let total = heads.len() * rounds.len() * 2;
     let time = settings.budget / u32::try_from(total.max(1)).unwrap_or(u32::MAX);

@@ -167,7 +167,7 @@ impl BoardModel {
         let operators: Vec<_> = replica.operators().collect();
         let blocks = self.chain.find(&operators)?;
         let mut terms = Vec::with_capacity(blocks.len());
-        for block in blocks {
+        for block in blocks.indices() {
             let times = self.chain.blocks()[block].operators.iter().map(|id| self.table.time(processor, id.index()));
             terms.push((block, times.sum::<Option<Nanoseconds>>()?.seconds()));
         }

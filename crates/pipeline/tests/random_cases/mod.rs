@@ -180,7 +180,7 @@ fn enumerate(
                     time: Nanoseconds::ZERO,
                 };
                 let mut stages =
-                    vec![PlannedStage { blocks: Range { start, end }, replicas: set.iter().map(replica).collect() }];
+                    vec![PlannedStage { blocks: (start..end).into(), replicas: set.iter().map(replica).collect() }];
                 stages.extend(rest);
                 found.push(stages);
             }

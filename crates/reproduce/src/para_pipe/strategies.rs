@@ -102,7 +102,7 @@ impl Chosen {
     pub(super) fn allocation(&self, plan: &Plan) -> String {
         let number = |block: usize| self.subgraph_of.get(block).copied().unwrap_or(0);
         let stages = plan.stages.iter().map(|stage| {
-            let (first, last) = (number(stage.blocks.start), number(stage.blocks.end - 1));
+            let (first, last) = (number(stage.blocks.start().index()), number(stage.blocks.end().index() - 1));
             if first == last { format!("[{first}]") } else { format!("[{first},{last}]") }
         });
         stages.collect::<Vec<_>>().join(" - ")

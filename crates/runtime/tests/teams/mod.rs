@@ -20,7 +20,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     let mut splits = Vec::new();
     let mut placed = HashSet::new();
     let chain = millstream_partition::Chain::of(graph);
-    let operators = chain.operators(0..chain.blocks().len());
+    let operators = chain.operators(chain.whole());
     // A quantised network gives the same bits as long as its blocks are whole; other operators may be anywhere.
     let is_quantised = is_quantised(graph);
     let mut homes: Vec<Option<usize>> = vec![None; chain.blocks().len()];
@@ -92,7 +92,7 @@ pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
     let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
     let mut home = vec![0; graph.operators().len()];
     let chain = millstream_partition::Chain::of(graph);
-    for id in chain.operators(0..chain.blocks().len()) {
+    for id in chain.operators(chain.whole()) {
         // Blocks of quantised networks stay whole.
         let block = chain.blocks().iter().find(|block| block.operators.contains(&id));
         let first =

@@ -1,0 +1,212 @@
+//! How the cores of a stage are divided among replicas where it counts what they draw.
+
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+use millstream_schedule::shared_period;
+
+use crate::Problem;
+use crate::cores::Cores;
+use crate::energy::{StagePower, replicated_power};
+use crate::multisets::Multisets;
+use crate::senders::Senders;
+use crate::stage_options::StageOption;
+use crate::way::WayId;
+
+/// The replicas of a stage that no others on as many cores or fewer beat, in latency, period, energy of a frame, or idle power.
+///
+/// Frames come to replicas by their rates, so that what these pass and draw adds up: of two sets of replicas on the same cores, the one that
+/// passes no more frames, draws no less while it works and while it waits, and takes no less for a frame is of no use, whatever else is
+/// added to both. So the useful sets are found by dynamic programming over numbers of cores. Where links have a capacity, what is
+/// received by each cluster counts for itself.
+pub(crate) struct EnergyAllocations<'a> {
+    problem: &'a Problem,
+    ways: Vec<(WayId, Cores)>,
+    /// Per number of cores: those with one core less somewhere.
+    fewer: Vec<Vec<Cores>>,
+    /// For each number of cores that a way may have, all numbers that have room for it, ascending.
+    room: Vec<Vec<Cores>>,
+    pub(crate) multisets: Multisets,
+}
+
+/// A way to run the stage at hand.
+#[derive(Clone, Copy)]
+struct Way {
+    id: WayId,
+    cores: Cores,
+    time: Nanoseconds,
+    power: StagePower,
+}
+
+/// What replicas do together that share a link, or that have none.
+#[derive(Clone, Copy, Default)]
+struct Together {
+    /// Frames a nanosecond.
+    rate: f64,
+    /// What they draw for these.
+    active_joules: f64,
+}
+
+/// Some replicas.
+#[derive(Clone)]
+struct Label {
+    latency: Nanoseconds,
+    idle_watts: f64,
+    /// Per cluster if links have a capacity; else of all.
+    together: Vec<Together>,
+    replicas: Vec<WayId>,
+}
+
+impl Label {
+    fn is_no_better_than(&self, other: &Self) -> bool {
+        let less = |(own, other): (&Together, &Together)| {
+            own.rate <= other.rate && own.active_joules >= other.active_joules
+        };
+        self.latency >= other.latency
+            && self.idle_watts >= other.idle_watts
+            && self.together.iter().zip(&other.together).all(less)
+    }
+}
+
+impl<'a> EnergyAllocations<'a> {
+    pub(crate) fn new(problem: &'a Problem) -> Self {
+        let singles = (0..problem.clusters()).flat_map(|cluster| problem.classes_of(cluster));
+        let ways: Vec<(WayId, Cores)> =
+            singles.chain(problem.team_ways()).map(|way| (way, problem.cores(way))).collect();
+        let mut room = vec![Vec::new(); problem.counts.len()];
+        for &(_, cores) in &ways {
+            let room = &mut room[cores.index()];
+            if room.is_empty() {
+                *room = problem.counts.with_room_for(cores).into_iter().map(|own| own + cores).collect();
+            }
+        }
+        let fewer = problem.counts.all().map(|cores| problem.counts.one_fewer(cores)).collect();
+        Self { problem, ways, fewer, room, multisets: Multisets::default() }
+    }
+
+    /// Adds the options of a stage, by ascending cores.
+    pub(crate) fn options(&mut self, senders: Senders, blocks: BlockRange, found: &mut Vec<(Cores, StageOption)>) {
+        let labels = self.labels(senders, blocks);
+        // Per number of cores: what so many or fewer can do.
+        let mut reach: Vec<Vec<StageOption>> = Vec::with_capacity(labels.len());
+        for (cores, own) in self.problem.counts.all().zip(labels) {
+            let mut reached: Vec<StageOption> = Vec::new();
+            for option in self.fewer[cores.index()].iter().flat_map(|fewer| &reach[fewer.index()]) {
+                keep(&mut reached, *option);
+            }
+            let first = found.len();
+            for label in own.into_iter().filter(|label| !label.replicas.is_empty()) {
+                let Some(option) = self.option(label.replicas, senders, blocks) else { continue };
+                if keep(&mut reached, option) {
+                    found.push((cores, option));
+                }
+            }
+            // Later ones may have beaten earlier ones.
+            let mut own = found.split_off(first);
+            own.retain(|(_, option)| reached.contains(option));
+            own.sort_by_key(|(_, option)| (option.latency, option.period));
+            found.append(&mut own);
+            reach.push(reached);
+        }
+    }
+
+    /// The useful sets of replicas, per number of cores.
+    fn labels(&self, senders: Senders, blocks: BlockRange) -> Vec<Vec<Label>> {
+        let has_links = self.problem.has_links();
+        let groups = if has_links { self.problem.clusters() } else { 1 };
+        let nothing = Label {
+            latency: Nanoseconds::ZERO,
+            idle_watts: 0.0,
+            together: vec![Together::default(); groups],
+            replicas: Vec::new(),
+        };
+        let mut labels: Vec<Vec<Label>> = vec![Vec::new(); self.problem.counts.len()];
+        labels[0].push(nothing);
+        for way in self.able(senders, blocks) {
+            let cluster = self.problem.cluster_of(way.id).map(|(cluster, _)| cluster);
+            // What several processors take over a link that others use as well is not known.
+            let is_alone = !self.problem.has_replicas || has_links && cluster.is_none();
+            let group = cluster.filter(|_| has_links).unwrap_or(0);
+            for &cores in &self.room[way.cores.index()] {
+                if is_alone && cores != way.cores {
+                    continue;
+                }
+                let before = (cores - way.cores).index();
+                for at in 0..labels[before].len() {
+                    // A team over links does not go with anything that comes later either.
+                    let own = &labels[before][at];
+                    if has_links && own.replicas.iter().any(|&own| self.problem.team(own).is_some()) {
+                        continue;
+                    }
+                    let longer = own.with(&way, group);
+                    add(&mut labels[cores.index()], longer);
+                }
+            }
+        }
+        labels
+    }
+
+    /// The ways that run the stage and whose power is known.
+    fn able(&self, senders: Senders, blocks: BlockRange) -> Vec<Way> {
+        let way = |&(id, cores): &(WayId, Cores)| {
+            let time = self.problem.time(id, senders, blocks)?;
+            let power = self.problem.way_power(id, senders, blocks, time)?;
+            Some(Way { id, cores, time, power })
+        };
+        let mut able: Vec<Way> = self.ways.iter().filter_map(way).collect();
+        able.sort_by_key(|way| (way.time, way.id));
+        able
+    }
+
+    fn option(&mut self, mut replicas: Vec<WayId>, senders: Senders, blocks: BlockRange) -> Option<StageOption> {
+        replicas.sort_unstable();
+        let times = self.problem.times(&replicas, senders, blocks)?;
+        let links = self.problem.links(&replicas, senders, blocks);
+        let drawn =
+            |(&way, &time): (&WayId, &Nanoseconds)| self.problem.way_power(way, senders, blocks, time);
+        let powers: Option<Vec<StagePower>> = replicas.iter().zip(&times).map(drawn).collect();
+        Some(StageOption {
+            period: shared_period(&times, &links),
+            latency: times.iter().copied().max()?,
+            power: replicated_power(&powers?, &times, &links),
+            replicas: self.multisets.place(replicas),
+        })
+    }
+}
+
+impl Label {
+    /// With one more replica, which takes no less for a frame than the others.
+    fn with(&self, way: &Way, group: usize) -> Self {
+        let rate = 1.0 / way.time.0 as f64;
+        let mut longer = self.clone();
+        longer.latency = way.time;
+        longer.idle_watts += way.power.idle_watts;
+        longer.together[group].rate += rate;
+        longer.together[group].active_joules += rate * way.power.active_joules;
+        longer.replicas.push(way.id);
+        longer
+    }
+}
+
+fn add(labels: &mut Vec<Label>, label: Label) {
+    if labels.iter().any(|known| label.is_no_better_than(known)) {
+        return;
+    }
+    labels.retain(|known| !known.is_no_better_than(&label));
+    labels.push(label);
+}
+
+/// Adds an option that no other beats, in place of those that it beats; returns whether it did.
+fn keep(options: &mut Vec<StageOption>, option: StageOption) -> bool {
+    let is_no_better = |one: &StageOption, other: &StageOption| {
+        one.latency >= other.latency
+            && one.period >= other.period
+            && one.power.active_joules >= other.power.active_joules
+            && one.power.idle_watts >= other.power.idle_watts
+    };
+    if options.iter().any(|known| is_no_better(&option, known)) {
+        return false;
+    }
+    options.retain(|known| !is_no_better(known, &option));
+    options.push(option);
+    true
+}

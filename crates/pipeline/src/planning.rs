@@ -1,0 +1,98 @@
+//! From stages to plans, and from plans to schedules.
+
+use std::collections::HashMap;
+
+use millstream_board::{CoreId, Processor, ProcessorClass};
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+use millstream_schedule::{Replica, Schedule, Stage, shared_period};
+
+use crate::senders::Senders;
+use crate::way::WayId;
+use crate::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem};
+
+/// The blocks of a stage, and its replicas.
+pub(crate) type StageWays = (BlockRange, Vec<WayId>);
+
+impl Problem {
+    /// A plan of these stages, with its period and latency; `None` if one of them can't run.
+    pub(crate) fn plan(&self, stages: Vec<StageWays>) -> Option<Plan> {
+        let mut plan = Plan { stages: Vec::new(), period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, energy: None };
+        let mut senders = Senders::NETWORK;
+        for (blocks, mut ways) in stages {
+            ways.sort_unstable();
+            let times = self.times(&ways, senders, blocks)?;
+            plan.period = plan.period.max(shared_period(&times, &self.links(&ways, senders, blocks)));
+            plan.latency += times.iter().copied().max().unwrap_or_default();
+            let replica = |(&way, time)| PlannedReplica { processors: self.processors(way).to_vec(), time };
+            plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
+            senders = self.senders(&ways);
+        }
+        plan.energy = self.energy(&plan);
+        Some(plan)
+    }
+
+    /// Of what a search found, what fits into the memory that all share. If something did not, the search goes on with fewer cores and without
+    /// replicas, and the network on each single processor is there as well. This finds what fits, not always the best of it.
+    ///
+    /// # Errors
+    /// [`PipelineError::Memory`] if nothing fits.
+    pub(crate) fn fitting(
+        &self,
+        found: Vec<Plan>,
+        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
+    ) -> Result<Vec<Plan>, PipelineError> {
+        let Some(capacity) = self.capacity.as_ref().filter(|own| !found.iter().all(|plan| own.has_room_for(plan)))
+        else {
+            return Ok(found);
+        };
+        let mut plans = found;
+        let unlimited = self.clone().without_memory_limit().without_teams();
+        for cores in self.counts.all().skip(1) {
+            let within = unlimited.within(cores);
+            plans.extend(search(&within.clone().without_replicas()).unwrap_or_default());
+            plans.extend(search(&within).unwrap_or_default());
+        }
+        let alone = unlimited.ways().filter_map(|way| self.plan(vec![(self.chain.whole(), vec![way])]));
+        plans.extend(alone);
+        let fitting: Vec<Plan> = plans.iter().filter(|plan| capacity.has_room_for(plan)).cloned().collect();
+        if fitting.is_empty() { Err(capacity.exceeded_by(&plans)) } else { Ok(fitting) }
+    }
+
+    /// Gives the plan's stages cores of their own, lowest numbers first.
+    pub fn schedule(&self, plan: &Plan) -> Schedule {
+        self.schedule_after(plan, &mut vec![0; self.clusters.len()])
+    }
+
+    /// The same without the first cores of each cluster, which are given away already; counts those that this plan takes.
+    pub(crate) fn schedule_after(&self, plan: &Plan, given: &mut [usize]) -> Schedule {
+        let mut free: HashMap<&str, std::slice::Iter<'_, CoreId>> = HashMap::new();
+        for (cluster, &given) in self.clusters.iter().zip(given.iter()) {
+            free.insert(&cluster.label, cluster.cores.get(given..).unwrap_or_default().iter());
+        }
+        for class in plan.stages.iter().flat_map(PlannedStage::processors) {
+            if let Some(place) = self.clusters.iter().position(|cluster| cluster.label == class.cluster) {
+                given[place] += class.count;
+            }
+        }
+        let mut processor = |class: &ProcessorClass| {
+            let cores = free.get_mut(class.cluster.as_str()).into_iter().flatten().take(class.count).copied();
+            Processor { cluster: class.cluster.clone(), cores: cores.collect() }
+        };
+        let stages = plan.stages.iter().map(|stage| {
+            let replica = |own: &PlannedReplica| {
+                let processors: Vec<Processor> = own.processors.iter().map(&mut processor).collect();
+                let team = self.teams.iter().find(|team| own.is_team() && team.team.classes == own.processors);
+                if let Some(team) = team.map(|own| &own.team) {
+                    // Whoever made the plan has looked at it before, so that this can't fail.
+                    while team.look_at(stage.blocks).is_ok_and(|is_known| !is_known) {}
+                    return team.replica(stage.blocks, processors);
+                }
+                let single = processors.into_iter().next().filter(|_| !own.is_team());
+                single.map(|own| Replica::single(own, self.chain.operators(stage.blocks)))
+            };
+            Stage { replicas: stage.replicas.iter().filter_map(replica).collect() }
+        });
+        Schedule { stages: stages.collect() }
+    }
+}

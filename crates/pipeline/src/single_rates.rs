@@ -1,0 +1,71 @@
+//! Rates of stages on single processors and replicas of them.
+
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+
+use crate::Problem;
+use crate::cores::Cores;
+use crate::senders::Senders;
+
+/// The best rates of one range of blocks for every number of cores, in frames a nanosecond, without teams. This is what the table of a
+/// certificate is made from; [`StageOptions`](crate::stage_options::StageOptions) leaves out what a search has no use for.
+pub(crate) struct SingleRates {
+    /// Per cluster, per number of its cores.
+    per_cluster: Vec<Vec<f64>>,
+    /// Per numbers of cores.
+    of_cores: Vec<f64>,
+}
+
+impl SingleRates {
+    pub(crate) fn new(problem: &Problem) -> Self {
+        let per_cluster = (0..problem.clusters()).map(|cluster| vec![0.0; problem.classes_of(cluster).len() + 1]);
+        Self { per_cluster: per_cluster.collect(), of_cores: vec![0.0; problem.counts.len()] }
+    }
+
+    /// Whether the period of the last computed range is rounded to less than a given one on these cores, of which those of each
+    /// cluster take frames.
+    pub(crate) fn is_quicker(&self, problem: &Problem, cores: Cores, below: Nanoseconds) -> bool {
+        let used = problem.counts.decode(cores);
+        let takes_frames = |cluster: usize| used[cluster] == 0 || self.per_cluster[cluster][used[cluster]] > 0.0;
+        let is_quick = 1.0 / self.of_cores[cores.index()] < below.0 as f64 - 0.5 - 1e-6;
+        below > Nanoseconds(1) && is_quick && (0..used.len()).all(takes_frames)
+    }
+
+    pub(crate) fn compute(&mut self, problem: &Problem, senders: Senders, blocks: BlockRange) {
+        let mut filled = 1;
+        for cluster in 0..problem.clusters() {
+            self.compute_cluster(problem, (cluster, senders), blocks);
+            let best = &self.per_cluster[cluster];
+            for (cores, &rate) in best.iter().enumerate() {
+                for index in 0..filled {
+                    let base = if cluster == 0 { 0.0 } else { self.of_cores[index] };
+                    let together = if problem.has_replicas { base + rate } else { base.max(rate) };
+                    self.of_cores[cores * filled + index] = together;
+                }
+            }
+            filled *= best.len();
+        }
+    }
+
+    fn compute_cluster(&mut self, problem: &Problem, (cluster, senders): (usize, Senders), blocks: BlockRange) {
+        let best = &mut self.per_cluster[cluster];
+        best[0] = 0.0;
+        for cores in 1..best.len() {
+            // Copying the value for one core fewer makes the bound "at most".
+            best[cores] = best[cores - 1];
+            let time = problem.time(problem.class_with(cluster, cores), senders, blocks);
+            let own = time.map_or(0.0, |time| 1.0 / time.0 as f64);
+            let most_others = if problem.has_replicas { cores } else { 1 };
+            for rest in 0..most_others {
+                let rate = if rest == 0 { own } else { best[rest] + best[cores - rest] };
+                if rate > best[cores] {
+                    best[cores] = rate;
+                }
+            }
+        }
+        let link = problem.link_time(problem.class_with(cluster, 1), senders, blocks);
+        if link > Nanoseconds::ZERO {
+            best.iter_mut().for_each(|rate| *rate = rate.min(1.0 / link.0 as f64));
+        }
+    }
+}
