@@ -29,7 +29,8 @@ pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64
         Ok(plans)
     };
     let is_beaten = |plan: &Plan, known: &[Plan]| known.iter().any(|known| is_about_as_good(known, plan));
-    let plans = problem.fitting(problem.refined(search, is_beaten)?, pareto_front)?;
+    problem.look_where_hopeful(pareto_front(problem)?, search, is_beaten, MOST_ROUNDS)?;
+    let plans = problem.fitting(search(problem)?, pareto_front)?;
     match constraints.among(&plans) {
         Ok(plans) => Ok(Plan::undominated_with_energy(plans)),
         // What was dropped on the way tells what could be reached.
@@ -52,6 +53,9 @@ fn beyond(problem: &Problem, constraints: &Constraints, tolerance: f64, known: &
     let some: Vec<Plan> = known.iter().step_by(step).cloned().collect();
     EnergySearch::new(problem, constraints, tolerance, &some).run()
 }
+
+/// Searches with hopes in place of times beyond those for period and latency: each takes long, and finds hardly anything that these do not.
+const MOST_ROUNDS: u64 = 1;
 
 /// Plans that every prefix is compared with.
 const MOST_KNOWN: usize = 150;

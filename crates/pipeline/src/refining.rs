@@ -60,24 +60,38 @@ struct Look {
 
 impl Problem {
     /// What a search says, with teams looked at as far as that can change it.
-    ///
-    /// The search is asked with hopes in place of all times that nobody has looked at: bounds, and what teams that were looked at took in
-    /// terms of theirs. What comes out of that is looked at, until it no longer looks better than everything known (`is_beaten`) or is known
-    /// itself, again and again until nothing new comes out.
     pub(crate) fn refined(
         &self,
         search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
         is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
     ) -> Result<Vec<Plan>, PipelineError> {
-        let found = self.reading(Reading::Found);
-        let Some(first) = self.teams.first().filter(|_| self.reading == Reading::Found) else { return search(self) };
-        let hoped = self.reading(Reading::Hoped);
-        let mut known = match search(&found) {
+        if self.teams.is_empty() || self.reading != Reading::Found {
+            return search(self);
+        }
+        let known = match search(self) {
             Err(PipelineError::Infeasible) => Vec::new(),
             known => known?,
         };
+        self.look_where_hopeful(known, &search, is_beaten, MOST_ROUNDS)?;
+        search(self)
+    }
+
+    /// Looks at teams where that can change what a search says.
+    ///
+    /// The search is asked with hopes in place of all times that nobody has looked at: bounds, and what teams that were looked at took in
+    /// terms of theirs. What comes out of that is looked at, until it no longer looks better than everything known (`is_beaten`) or is known
+    /// itself, again and again until nothing new comes out.
+    pub(crate) fn look_where_hopeful(
+        &self,
+        mut known: Vec<Plan>,
+        search: impl Fn(&Self) -> Result<Vec<Plan>, PipelineError>,
+        is_beaten: impl Fn(&Plan, &[Plan]) -> bool,
+        most_rounds: u64,
+    ) -> Result<(), PipelineError> {
+        let Some(first) = self.teams.first().filter(|_| self.reading == Reading::Found) else { return Ok(()) };
+        let hoped = self.reading(Reading::Hoped);
         let ground = first.team.ground();
-        let most_rounds = ground.effort.steps(MOST_ROUNDS).max(1);
+        let most_rounds = ground.effort.steps(most_rounds).max(1);
         let most_spent = ground.most_spent();
         for rounds in 0..most_rounds {
             let mut is_settled = true;
@@ -97,7 +111,7 @@ impl Problem {
                 break;
             }
         }
-        search(&found)
+        Ok(())
     }
 
     /// Looks at the teams of a plan until nothing is left to look at or the plan is beaten. If another team with as many cores looks better

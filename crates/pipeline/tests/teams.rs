@@ -12,8 +12,8 @@ use millstream_cost::{
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    ParaPipe, PipelineError, Plan, PlannedStage, Problem, Search, Strategy, ThroughputBound, best_period, pareto_front,
-    teams_of,
+    Constraints, Nanojoules, ParaPipe, PipelineError, Plan, PlannedStage, Problem, Search, Strategy, ThroughputBound,
+    best_period, energy_front, pareto_front, teams_of,
 };
 use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
@@ -97,8 +97,7 @@ fn plans_with_teams_are_what_evaluation_says() {
 
 /// Two cores and two GPUs, and three operators of which the second runs on cores only: teams of a core and a GPU pass a frame in 230 us,
 /// two of them every 115 us.
-#[test]
-fn replicated_teams_are_found() {
+fn pairs() -> (Board, Graph, CostTable) {
     let text = r#"{"format": "millstream-board", "version": 1, "name": "pairs", "clusters": [
         {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}],
         "accelerators": [{"label": "G", "kind": "gpu"}, {"label": "H", "kind": "gpu"}]}"#;
@@ -114,6 +113,12 @@ fn replicated_teams_are_found() {
             }
         }
     }
+    (board, graph, table)
+}
+
+#[test]
+fn replicated_teams_are_found() {
+    let (board, graph, table) = pairs();
     let team = |core: u32, accelerator: &str| {
         let order = graph.order();
         let core = Assignment { processor: Processor::new("B", [core]), operators: vec![order[1]] };
@@ -137,6 +142,46 @@ fn replicated_teams_are_found() {
     let bound = ThroughputBound::of(&graph, &board, &table).period;
     // A core is worth a tenth of a GPU, which are 1/22 and 10/22 of all: (2000 + 10 + 200) us / 22.
     assert!(bound <= Nanoseconds(100_454) && bound >= Nanoseconds(100_400), "{bound}");
+}
+
+/// GPUs that wait draw nothing, and cores hardly anything: the shortest period takes the least energy as well as anything else does.
+#[test]
+fn replicated_teams_are_found_by_energy() {
+    let (board, graph, mut table) = pairs();
+    for processor in table.processors() {
+        let is_core = table.classes()[processor.index()].cluster == "B";
+        let (active_watts, idle_watts) = if is_core { (2.0, 0.1) } else { (5.0, 0.0) };
+        table.set_power(processor, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
+    }
+    let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
+    let front = energy_front(&problem, &Constraints::default(), 0.0).unwrap();
+    for plan in &front {
+        let schedule = problem.schedule(plan);
+        let energy = schedule.energy(&graph, &table).unwrap().unwrap();
+        assert_eq!(plan.energy, Some(Nanojoules::from_joules(energy.joules_per_frame)), "{}", plan.configuration());
+    }
+    let quickest = front.iter().min_by_key(|plan| plan.period).unwrap();
+    assert_eq!((quickest.stages[0].replicas.len(), quickest.period), (2, Nanoseconds(115_000)));
+    // Per frame a GPU works for 220 us and a core for 10 us at 1.9 W more than idle; both cores wait for 115 us.
+    assert_eq!(quickest.energy, Some(Nanojoules(1_100_000 + 19_000 + 23_000)));
+}
+
+/// What two teams take together over a link that is occupied, nobody knows: a team then has its stage for itself.
+#[test]
+fn teams_do_not_share_occupied_links() {
+    let (board, graph, mut table) = pairs();
+    let all: Vec<_> = table.processors().collect();
+    for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+        let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
+        table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-9 });
+    }
+    let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
+    let front = pareto_front(&problem).unwrap();
+    let stages = || front.iter().flat_map(|plan| &plan.stages);
+    assert!(stages().all(|stage| !stage.has_teams() || stage.replicas.len() == 1));
+    // The first operator takes 200 us on a GPU and 2000 us on a core beside it, a team with all three 230 us.
+    assert_eq!(front.last().map(|plan| plan.period), Some(Nanoseconds(181_818)));
+    assert!(stages().any(|stage| stage.has_teams()), "the lowest latency is that of a team");
 }
 
 /// A processor that makes 56 channels at once makes 56 of 64 in half the time of all: less than their share.
