@@ -172,7 +172,7 @@ fn teams_do_not_share_occupied_links() {
     let (board, graph, mut table) = pairs();
     let all: Vec<_> = table.processors().collect();
     for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
-        let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
+        let hand_over = HandOver { seconds: 5e-6, seconds_per_byte: 0.0 };
         table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-9 });
     }
     let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
