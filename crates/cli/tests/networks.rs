@@ -40,6 +40,33 @@ macro_rules! networks {
     };
 }
 
+/// What is proven of a schedule of a network from outside on a board that is not here holds, and holds no longer once a number is changed.
+#[test]
+fn certificates_of_networks_from_outside_hold() {
+    let fixture = |name: &str| format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (board, cost) = (fixture("boards/hikey-970.json"), fixture("costs/hikey-970.json"));
+    let known = ["--board", &board, "--cost", &cost];
+    for (file, sizes) in [
+        ("light/light_inception_v1.onnx", &[][..]),
+        ("rapidocr/rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", &["--dim", "x.2=48", "--dim", "x.3=192"]),
+        ("nudenet/nudenet/320n.onnx", &["--dim", "height=320", "--dim", "width=320"]),
+    ] {
+        let workplace = Workplace::new();
+        let model = path(file);
+        let schedule = ["schedule", "--certificate", "certificate.json", "--model", &model];
+        workplace.succeed(&[&schedule[..], &known, sizes].concat());
+        let certify = [&["certify", "--model", &model][..], &known, sizes].concat();
+        assert!(workplace.succeed(&certify).contains("The certificate holds"), "{file}");
+
+        let mut certificate: Value = serde_json::from_str(&support::text(&workplace.path("certificate.json"))).unwrap();
+        let period = &mut certificate["throughput"]["period_nanoseconds"];
+        *period = (period.as_u64().unwrap() * 101 / 100).into();
+        workplace.write("certificate.json", &certificate.to_string());
+        let output = workplace.command(&certify).output().unwrap();
+        assert!(!output.status.success(), "{file}");
+    }
+}
+
 networks! {
     light_alexnet: "light/light_bvlc_alexnet.onnx", [];
     light_densenet121: "light/light_densenet121.onnx", [];

@@ -6,7 +6,7 @@ use millstream_pipeline::{
     Nanojoules, Objective, PeriodBound, Plan, Problem, TeamSpace, ThroughputBound, best_period, choose, energy_front,
     pareto_front,
 };
-use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
+use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SearchedBound};
 
 use crate::document::document;
 use crate::shared_memory::SharedMemory;
@@ -197,6 +197,14 @@ impl Plans {
         labels
     }
 
+    /// What the search has proven of everything that it went through.
+    fn searched_bound(&self) -> SearchedBound {
+        let (PeriodBound(period), teams) = &self.searched;
+        let teams = if teams.most_processors > 0 { format!(" and {teams}") } else { String::new() };
+        let space = format!("contiguous stages on single processors{teams}, and replicas of these");
+        SearchedBound { period_seconds: period.seconds(), space }
+    }
+
     /// The schedule of a plan, and its file.
     pub fn document(
         &self,
@@ -211,6 +219,7 @@ impl Plans {
             period_seconds: plan.period.seconds(),
             latency_seconds: plan.latency.seconds(),
             lower_bound_period_seconds: self.bound.period.seconds(),
+            searched: Some(self.searched_bound()),
             replica_seconds: replica_seconds.collect(),
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),

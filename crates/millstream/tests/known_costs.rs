@@ -53,6 +53,10 @@ fn objectives_and_constraints_are_kept() {
     assert_eq!(limited.document.constraints.max_latency_seconds, Some(Nanoseconds::from(most).seconds()));
     let spare = planned(&Aim::default().within(limits).with_margin(0.05)).unwrap();
     assert!(spare.plan.latency.seconds() * 1.05 <= most.as_secs_f64() * (1.0 + 1e-9));
+    let searched = limited.document.predicted.searched.as_ref().unwrap();
+    let every = limited.document.predicted.lower_bound_period_seconds;
+    assert!(searched.period_seconds <= limited.document.predicted.period_seconds);
+    assert!(searched.period_seconds > 0.9 * every && searched.space.contains("teams"), "{searched:?} {every}");
     assert_eq!(spare.document.constraints.margin, 0.05);
     assert_eq!(spare.document.constraints.max_latency_seconds, limited.document.constraints.max_latency_seconds);
     let limits = Constraints { max_latency: Some(Duration::from_nanos(1).into()), ..Constraints::default() };

@@ -128,7 +128,8 @@ mod tests {
             "{}",
             error(Some(30_000_000), Some(6_000_000))
         );
-        let said = "within the other limits: the shortest that was found is";
+        let said = "no pipeline passes 166.67 frames/s or more (a period of 6.000 ms or less) within the other limits: the most that was \
+                    found is 100.00 frames/s (a period of 10.000 ms)";
         assert!(error(Some(30_000_000), Some(6_000_000)).contains(said));
         // What cannot be met at all stands before what cannot be met beside it.
         let both = Constraints { max_watts: Some(0.9), ..constraints(Some(19_999_999), Some(5_000_000)) };

@@ -31,7 +31,7 @@ pub enum PipelineError {
     )]
     Infeasible,
     /// No pipeline keeps to a constraint.
-    #[error("no pipeline has a {what} of {most} or less{}: the shortest that was found is {least}", beside(*with_others))]
+    #[error("{}", missed(what, *most, *least, beside(*with_others)))]
     Constraint {
         /// `latency` or `period`.
         what: &'static str,
@@ -102,6 +102,18 @@ pub enum PipelineError {
     /// Operators could not be mapped on several processors.
     #[error("mapping operators on several processors: {0}")]
     Mapping(#[from] MappingError),
+}
+
+fn missed(what: &str, most: Nanoseconds, least: Nanoseconds, beside: &str) -> String {
+    let rate = |period: Nanoseconds| 1.0 / period.seconds().max(1e-9);
+    if what == "period" {
+        let (wanted, found) = (rate(most), rate(least));
+        return format!(
+            "no pipeline passes {wanted:.2} frames/s or more (a period of {most} or less){beside}: the most that was found is {found:.2} frames/s \
+             (a period of {least})"
+        );
+    }
+    format!("no pipeline has a {what} of {most} or less{beside}: the shortest that was found is {least}")
 }
 
 fn beside(with_others: bool) -> &'static str {

@@ -82,6 +82,9 @@ pub struct Prediction {
     pub latency_seconds: f64,
     /// No schedule on the board has a shorter period under the same costs, however operators are placed, replicated or divided.
     pub lower_bound_period_seconds: f64,
+    /// What the schedules that were searched can reach at best, where a search has proven that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<SearchedBound>,
     /// Per stage, the time of each replica for a frame.
     pub replica_seconds: Vec<Vec<f64>>,
     /// Energy of a frame, if the power of all its processors is known.
@@ -90,6 +93,16 @@ pub struct Prediction {
     /// Mean power of its processors, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watts: Option<f64>,
+}
+
+/// A period that none of the schedules goes below that a search went through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchedBound {
+    /// The period.
+    pub period_seconds: f64,
+    /// Which schedules these are, in words.
+    pub space: String,
 }
 
 /// One stage: per replica, per processor, the operators by name.
@@ -139,6 +152,7 @@ impl Prediction {
             period_seconds: evaluation.period.seconds(),
             latency_seconds: evaluation.latency.seconds(),
             lower_bound_period_seconds,
+            searched: None,
             replica_seconds: evaluation.stages.iter().map(seconds).collect(),
             joules_per_frame: None,
             watts: None,

@@ -123,6 +123,17 @@ pub enum ScheduleError {
         /// Stage, counted from 1.
         stage: usize,
     },
+    /// The board has too little memory.
+    #[error(
+        "weights and values of all stages and replicas take {needed_bytes} bytes, and the board has {most_bytes} bytes of memory; schedule again \
+         on this board, which finds fewer replicas or stages"
+    )]
+    Memory {
+        /// What the schedule holds at once.
+        needed_bytes: u64,
+        /// What the board has.
+        most_bytes: u64,
+    },
     /// Operators that no stage runs.
     #[error("no stage runs the operator '{operator}'")]
     Missing {

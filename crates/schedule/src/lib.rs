@@ -42,6 +42,7 @@ mod energy;
 mod error;
 mod evaluate;
 pub mod execution;
+mod footprint;
 mod notation;
 mod objective;
 mod paces;
@@ -56,11 +57,12 @@ mod validate;
 pub use constraints::{Achieved, Constrained, MissedConstraint, StatedConstraints};
 pub use document::{
     AssignmentDocument, BoardReference, ModelReference, Prediction, ReplicaDocument, SCHEDULE_FORMAT, SCHEDULE_VERSION,
-    ScheduleDocument, SplitDocument, StageDocument,
+    ScheduleDocument, SearchedBound, SplitDocument, StageDocument,
 };
 pub use energy::Energy;
 pub use error::ScheduleError;
 pub use evaluate::{Entry, Evaluation, StageEvaluation, task_time};
+pub use footprint::Footprints;
 pub use objective::Objective;
 pub use paces::{LinkUse, replica_rates, replicated_period, shared_period};
 pub use replica_tasks::ReplicaTasks;

@@ -8,7 +8,7 @@ use crate::{Replica, Schedule, ScheduleError};
 
 impl Schedule {
     /// Whether the schedule can run: every operator once, nothing before what it needs, every processor's cores on the
-    /// board and its own.
+    /// board and its own, and everything that it holds within the memory that the board has.
     ///
     /// # Errors
     /// The first [`ScheduleError`] found, in the order of the stages.
@@ -59,9 +59,13 @@ impl Schedule {
                 Some(own) => done.extend(own),
             }
         }
-        match graph.operator_ids().find(|id| !done.contains(id)) {
+        if let Some(id) = graph.operator_ids().find(|id| !done.contains(id)) {
+            return Err(ScheduleError::Missing { operator: graph.operator(id).name.clone() });
+        }
+        let needed_bytes = board.memory_bytes().map_or(0, |_| self.memory_bytes(graph));
+        match board.memory_bytes().filter(|&most_bytes| needed_bytes > most_bytes) {
+            Some(most_bytes) => Err(ScheduleError::Memory { needed_bytes, most_bytes }),
             None => Ok(()),
-            Some(id) => Err(ScheduleError::Missing { operator: graph.operator(id).name.clone() }),
         }
     }
 }

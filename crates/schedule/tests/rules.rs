@@ -156,6 +156,26 @@ fn impossible_schedules_are_refused() {
     }
 }
 
+/// Right beside what left made and what both read, and join beside what it reads: three values at once in each of two replicas.
+#[test]
+fn what_does_not_fit_into_the_memory_is_refused() {
+    let graph = diamond();
+    let all = ["stem", "left", "right", "join"];
+    let replicas = vec![vec![assignment(&graph, "B", 0, &all)], vec![assignment(&graph, "B", 1, &all)]];
+    let schedule = Schedule { stages: vec![stage(replicas)] };
+    assert_eq!(schedule.memory_bytes(&graph), 600);
+    let with = |bytes: u64| {
+        let text = format!(
+            r#"{{"format": "millstream-board", "version": 1, "name": "small", "memory": {{"bytes_per_second": 1e9, "bytes": {bytes}}},
+            "clusters": [{{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}, {{"id": 1}}]}}]}}"#
+        );
+        Board::from_json(&text).unwrap()
+    };
+    schedule.validate(&graph, &with(600)).unwrap();
+    let refused = schedule.validate(&graph, &with(599)).unwrap_err();
+    assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 600, most_bytes: 599 }), "{refused}");
+}
+
 #[test]
 fn unsupported_operators_and_waiting_in_a_circle_have_no_evaluation() {
     let graph = diamond();

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use millstream::{Aim, Constraints, CostSource, Objective, PlanOn};
@@ -74,6 +74,29 @@ impl ScheduleCommand {
         cost_source(self.cost.as_deref(), self.profile.as_deref())
     }
 
+    /// How the schedule is used: on this machine it is run, on another board simulated.
+    pub(crate) fn next_command(&self) -> String {
+        let verb = if self.board.board.is_some() { "simulate" } else { "run" };
+        format!("{verb} it with: cargo xtask {verb} --schedule {}{}", quoted(&self.output), self.ground(verb == "simulate"))
+    }
+
+    /// How the certificate is checked.
+    pub(crate) fn certify_command(&self, certificate: &Path) -> String {
+        let schedule = match self.output == Path::new("schedule.json") {
+            true => String::new(),
+            false => format!(" --schedule {}", quoted(&self.output)),
+        };
+        let certificate = quoted(certificate);
+        format!("check it with: cargo xtask certify --certificate {certificate}{schedule}{}", self.ground(true))
+    }
+
+    /// The flags that say what this command's numbers are about.
+    fn ground(&self, with_costs: bool) -> String {
+        let costs = [("--cost", &self.cost), ("--profile", &self.profile)].into_iter().filter(|_| with_costs);
+        let flags = [("--board", &self.board.board)].into_iter().chain(costs);
+        flags.filter_map(|(flag, file)| Some(format!(" {flag} {}", quoted(file.as_deref()?)))).collect()
+    }
+
     /// Where costs come from.
     pub(crate) fn on(&self) -> PlanOn<'_> {
         match self.costs() {
@@ -95,4 +118,11 @@ impl ScheduleCommand {
             .with_margin(self.margin.unwrap_or_default())
             .with_effort(self.search_effort)
     }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = text.chars().all(|own| own.is_alphanumeric() || "/._-+=:,@%".contains(own));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -204,6 +204,7 @@ impl Search<'_> {
             period_seconds: trial.period.seconds(),
             latency_seconds: replica_seconds.iter().map(|times| times.iter().copied().fold(0.0, f64::max)).sum(),
             lower_bound_period_seconds: bound.period.seconds(),
+            searched: None,
             replica_seconds,
             joules_per_frame: None,
             watts: None,

@@ -81,7 +81,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
             None => output::json(&documents)?,
         }
     }
-    output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
     Ok(())
 }
 
@@ -102,7 +102,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     let Planned { plans, plan: chosen, document, clocked_front } = planned;
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
-        output::remark(format!("wrote {}; check it with: cargo xtask certify --certificate {0}", path.display()));
+        output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
     }
     let front = front_rows(&plans, &chosen, command.objective);
     if !command.json {

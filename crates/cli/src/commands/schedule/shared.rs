@@ -27,7 +27,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     } else {
         print_shared(&shared, machine.board());
     }
-    output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
     Ok(())
 }
 

@@ -1,0 +1,107 @@
+//! What a schedule holds in memory.
+
+use std::collections::{HashMap, HashSet};
+
+use millstream_graph::{Graph, OperatorId, ValueId};
+
+use crate::Schedule;
+
+/// What operators of a network hold at once.
+pub struct Footprints<'a> {
+    graph: &'a Graph,
+    /// The place of each operator in the network's order.
+    places: Vec<usize>,
+}
+
+impl<'a> Footprints<'a> {
+    /// Of operators of this network.
+    pub fn of(graph: &'a Graph) -> Self {
+        let mut places = vec![0; graph.operators().len()];
+        for (place, id) in graph.order().iter().enumerate() {
+            places[id.index()] = place;
+        }
+        Self { graph, places }
+    }
+
+    /// Bytes of the weights of operators that run in the network's order, and the most that their values take up at once. A value is there
+    /// from when it is made, or from the beginning, until its last reader is done; what others read as well stays to the end.
+    pub fn bytes(&self, operators: &[OperatorId]) -> u64 {
+        let graph = self.graph;
+        let mut operators = operators.to_vec();
+        operators.sort_unstable_by_key(|id| self.places[id.index()]);
+        let mut last_read: HashMap<ValueId, usize> = HashMap::new();
+        let mut made: HashSet<ValueId> = HashSet::new();
+        let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
+        for (position, &id) in operators.iter().enumerate() {
+            last_read.extend(graph.operator(id).inputs.iter().map(|&value| (value, position)));
+            made.extend(&graph.operator(id).outputs);
+        }
+        let own: HashSet<OperatorId> = operators.iter().copied().collect();
+        let is_wanted_later = |value: ValueId| {
+            graph.outputs().contains(&value) || graph.readers(value).iter().any(|reader| !own.contains(reader))
+        };
+
+        let received = last_read.keys().filter(|value| !made.contains(value));
+        let mut live = received.map(|&value| bytes(value)).fold(0, u64::saturating_add);
+        let mut peak = live;
+        let mut weights = 0_u64;
+        for (position, &id) in operators.iter().enumerate() {
+            let operator = graph.operator(id);
+            weights = weights.saturating_add(operator.work.weight_bytes);
+            live = operator.outputs.iter().map(|&value| bytes(value)).fold(live, u64::saturating_add);
+            peak = peak.max(live);
+            let mut done: Vec<ValueId> = operator.inputs.clone();
+            done.sort_unstable();
+            done.dedup();
+            let is_done = |value: &ValueId| {
+                last_read.get(value) == Some(&position) && (!made.contains(value) || !is_wanted_later(*value))
+            };
+            let gone = done.into_iter().filter(is_done).map(bytes).fold(0, u64::saturating_add);
+            live = live.saturating_sub(gone);
+        }
+        weights.saturating_add(peak)
+    }
+}
+
+impl Schedule {
+    /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its own.
+    pub fn memory_bytes(&self, graph: &Graph) -> u64 {
+        let footprints = Footprints::of(graph);
+        let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
+        let held = replicas.map(|replica| footprints.bytes(&replica.operators().collect::<Vec<_>>()));
+        held.fold(0, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
+
+    use super::*;
+
+    /// a of 4 bytes -> b of 40 -> c of 8 -> d of 4, where d reads a again: at most a, b and c are there at once.
+    #[test]
+    fn values_are_there_from_their_maker_to_their_last_reader() {
+        let mut builder = GraphBuilder::new("net");
+        let mut value =
+            |name: &str, size: usize| builder.value(name, Some(DataType::F32), Some(Shape::from([size]))).unwrap();
+        let [input, a, b, c, d] =
+            [("in", 3), ("a", 1), ("b", 10), ("c", 2), ("d", 1)].map(|(name, size)| value(name, size));
+        builder.input(input);
+        for (name, reads, makes) in [("A", vec![input], a), ("B", vec![a], b), ("C", vec![b], c), ("D", vec![c, a], d)]
+        {
+            builder.operator(NewOperator::new(name, "x", OperatorKind::Opaque).reads(reads).makes([makes])).unwrap();
+        }
+        builder.output(d);
+        let graph = builder.build().unwrap();
+        let ids = graph.order().to_vec();
+        let bytes = |operators: &[OperatorId]| Footprints::of(&graph).bytes(operators);
+        assert_eq!(bytes(&ids), 4 + 40 + 8);
+        assert_eq!(bytes(&ids[..1]), 12 + 4, "the input and what is made of it");
+        // a is received and wanted to the end of D; b is received as well, gone after C.
+        assert_eq!(bytes(&ids[2..]), 4 + 40 + 8);
+        assert_eq!(bytes(&ids[3..]), 4 + 8 + 4);
+        assert_eq!(bytes(&ids[1..2]), 4 + 40);
+    }
+}
