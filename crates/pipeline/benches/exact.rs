@@ -1,12 +1,14 @@
 //! Time of the exact searches. Targets: at most 1 ms for 54 layers on 4+4 cores, 5 ms for 150; and for every trade-off over 45
 //! subgraphs on 3, 4 and 6 different processors, stages of several processors included, 1 ms, 10 ms and 200 ms.
 
+use std::ops::Range;
+
 use divan::{Bencher, black_box};
 use millstream_board::Board;
 use millstream_cost::{CostTable, HandOver, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
-use millstream_pipeline::{ParaPipe, Problem, best_period, para_pipe_points, pareto_front};
+use millstream_pipeline::{ParaPipe, Problem, best_period, para_pipe_points, pareto_front, teams_of};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -31,14 +33,19 @@ fn network(layers: usize) -> Graph {
     build().unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// 4+4 cores with layer times that scale imperfectly and differently from layer to layer.
+/// 4+4 cores.
 fn problem(layers: usize) -> Problem {
-    let cores = |from: usize| (from..from + 4).map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
+    two_clusters(layers, 4, 4, false)
+}
+
+/// Cores of two kinds with layer times that scale imperfectly and differently from layer to layer.
+fn two_clusters(layers: usize, big: usize, small: usize, with_teams: bool) -> Problem {
+    let cores = |ids: Range<usize>| ids.map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
     let text = format!(
-        r#"{{"format": "millstream-board", "version": 1, "name": "4+4", "clusters": [
+        r#"{{"format": "millstream-board", "version": 1, "name": "two kinds", "clusters": [
             {{"label": "B", "capacity": 1024, "cores": [{}]}}, {{"label": "s", "capacity": 400, "cores": [{}]}}]}}"#,
-        cores(0),
-        cores(4)
+        cores(0..big),
+        cores(big..big + small)
     );
     let board = Board::from_json(&text).unwrap_or_else(|error| unreachable!("{error}"));
     let graph = network(layers);
@@ -54,7 +61,9 @@ fn problem(layers: usize) -> Problem {
         }
         table.set_hand_over(processor, HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 });
     }
-    Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap_or_else(|error| unreachable!("{error}"))
+    let teams = if with_teams { teams_of(&board) } else { Vec::new() };
+    let chain = Chain::of(&graph);
+    Problem::with_teams(&graph, &chain, &board, &table, &teams).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 #[divan::bench(args = [28, 54, 150])]
@@ -67,6 +76,21 @@ fn shortest_period(bencher: Bencher<'_, '_>, layers: usize) {
 fn front(bencher: Bencher<'_, '_>, layers: usize) {
     let problem = problem(layers);
     bencher.bench_local(|| pareto_front(black_box(&problem)));
+}
+
+/// Clusters of many cores, from costs to the front.
+#[divan::bench(args = [ManyCores(8, 16, false), ManyCores(32, 32, false), ManyCores(8, 16, true), ManyCores(32, 32, true)], sample_count = 3)]
+fn front_of_60_layers_on_many_cores(bencher: Bencher<'_, '_>, ManyCores(big, small, with_teams): ManyCores) {
+    bencher.bench_local(|| pareto_front(&two_clusters(60, big, small, with_teams)));
+}
+
+#[derive(Clone, Copy)]
+struct ManyCores(usize, usize, bool);
+
+impl std::fmt::Display for ManyCores {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} + {}{}", self.0, self.1, if self.2 { " with teams" } else { "" })
+    }
 }
 
 /// As many clusters of one core, each twice as slow as the one before for some layers.

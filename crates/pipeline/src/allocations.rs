@@ -60,7 +60,8 @@ struct Step {
 #[derive(Clone, Copy)]
 struct Candidate {
     latency: Nanoseconds,
-    period: Nanoseconds,
+    /// A period that it does not go below.
+    least_period: Nanoseconds,
     step: usize,
 }
 
@@ -93,7 +94,7 @@ impl<'a> Allocations<'a> {
     }
 
     /// Finds the best replicas of a stage on these ways.
-    fn find(&mut self, ways: &[Way], senders: Senders, blocks: BlockRange) {
+    fn find(&mut self, ways: &[Way]) {
         self.best.fill(NOTHING);
         self.steps.clear();
         self.found.iter_mut().for_each(Vec::clear);
@@ -109,12 +110,10 @@ impl<'a> Allocations<'a> {
             changed.sort_unstable();
             changed.dedup();
             for &cores in &changed {
-                let step = self.best[cores.index()].step;
-                let period = self.period(step, senders, blocks);
-                let found = &mut self.found[cores.index()];
-                if found.last().is_none_or(|known| period < known.period) {
-                    found.push(Candidate { latency: equals[0].time, period, step });
-                }
+                let Reached { rate, step } = self.best[cores.index()];
+                // Links only make it longer. Sums of rates differ by their order, by much less than a nanosecond.
+                let least_period = Nanoseconds((1.0 / rate) as u64);
+                self.found[cores.index()].push(Candidate { latency: equals[0].time, least_period, step });
             }
         }
     }
@@ -130,11 +129,11 @@ impl<'a> Allocations<'a> {
         ways.sort_unstable_by_key(|way| (way.time, way.id));
         let own = known.of_stages[senders.index()].at_mut(blocks);
         if own.ways != ways || ways.is_empty() {
-            self.find(&ways, senders, blocks);
+            self.find(&ways);
             own.ways = ways;
             own.options.clear();
             for cores in self.problem.counts.all() {
-                self.keep_new(cores, &mut known.multisets, &mut own.options);
+                self.keep_new(cores, (senders, blocks), &mut known.multisets, &mut own.options);
             }
         }
         &own.options
@@ -165,12 +164,10 @@ impl<'a> Allocations<'a> {
 
     /// Adds a team that has its stage for itself: what several processors take over a link that others use as well is not known.
     fn add_alone(&mut self, way: &Way) {
-        let found = &mut self.found[way.cores.index()];
-        if found.last().is_none_or(|known| way.time < known.period) {
-            let step = self.steps.len();
-            self.steps.push(Step { way: way.id, before: NO_STEP });
-            found.push(Candidate { latency: way.time, period: way.time, step });
-        }
+        let step = self.steps.len();
+        self.steps.push(Step { way: way.id, before: NO_STEP });
+        let alone = Candidate { latency: way.time, least_period: way.time, step };
+        self.found[way.cores.index()].push(alone);
     }
 
     /// Adds replicas on one more way.
@@ -202,18 +199,23 @@ impl<'a> Allocations<'a> {
         replicas
     }
 
-    fn period(&self, step: usize, senders: Senders, blocks: BlockRange) -> Nanoseconds {
-        let replicas = self.replicas(step);
+    fn period(&self, replicas: &[WayId], senders: Senders, blocks: BlockRange) -> Nanoseconds {
         let times: Vec<Nanoseconds> =
             replicas.iter().filter_map(|&way| self.problem.time(way, senders, blocks)).collect();
         match self.problem.has_links() {
-            true => shared_period(&times, &self.problem.links(&replicas, senders, blocks)),
+            true => shared_period(&times, &self.problem.links(replicas, senders, blocks)),
             false => replicated_period(&times),
         }
     }
 
     /// Adds the options of so many cores that fewer cores do not have. Sizes come in ascending order.
-    fn keep_new(&mut self, cores: Cores, multisets: &mut Multisets, options: &mut Vec<(Cores, StageOption)>) {
+    fn keep_new(
+        &mut self,
+        cores: Cores,
+        (senders, blocks): (Senders, BlockRange),
+        multisets: &mut Multisets,
+        options: &mut Vec<(Cores, StageOption)>,
+    ) {
         let size = cores.index();
         let (below, from_here) = self.reach.split_at_mut(size);
         let reached = &mut from_here[0];
@@ -224,13 +226,20 @@ impl<'a> Allocations<'a> {
         }
         let known = reached.len();
         let found = std::mem::take(&mut self.found[size]);
+        let mut shortest = Nanoseconds(u64::MAX);
         for candidate in &found {
-            let Candidate { latency, period, step } = *candidate;
+            let Candidate { latency, least_period, step } = *candidate;
             let at = self.reach[size][..known].partition_point(|pair| pair.0 <= latency);
-            let is_shorter = at.checked_sub(1).is_none_or(|at| period < self.reach[size][at].1);
-            if is_shorter {
+            shortest = at.checked_sub(1).map_or(shortest, |at| shortest.min(self.reach[size][at].1));
+            if least_period >= shortest {
+                continue;
+            }
+            let replicas = self.replicas(step);
+            let period = self.period(&replicas, senders, blocks);
+            if period < shortest {
+                shortest = period;
                 self.reach[size].push((latency, period));
-                let replicas = multisets.place(self.replicas(step));
+                let replicas = multisets.place(replicas);
                 options.push((cores, StageOption { period, latency, power: StagePower::default(), replicas }));
             }
         }
