@@ -6,7 +6,11 @@ use petgraph::unionfind::UnionFind;
 
 use crate::{Block, BlockRange, InputBytes, merge};
 
-/// A network as a sequence of blocks; stages are contiguous ranges of it.
+/// More places where a network could be cut are of no use: with parts this small, no stage is much longer than it has to be.
+const MOST_BLOCKS: usize = 300;
+
+/// A network as a sequence of blocks; stages are contiguous ranges of it. Of networks with many small operators, neighbours are joined to
+/// 300 blocks of about equal work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     blocks: Vec<Block>,
@@ -18,6 +22,7 @@ impl Chain {
         let ordered = order_groups(graph, &merge::groups(graph, merge::Followers::Fused));
         let mut chain = Self { blocks: ordered };
         chain.join_untyped(graph);
+        chain.join_small(graph, MOST_BLOCKS);
         chain
     }
 
@@ -53,6 +58,31 @@ impl Chain {
         }
         let range = BlockRange::from(start..end);
         (self.operators(range) == operators).then_some(range)
+    }
+
+    /// If there are more blocks than this, joins neighbours: the work of the network is divided into so many parts of equal size, and blocks
+    /// that begin in the same part are one.
+    fn join_small(&mut self, graph: &Graph, most: usize) {
+        if self.blocks.len() <= most {
+            return;
+        }
+        // An operator without known work takes some time as well.
+        let work =
+            |id: &OperatorId| graph.operator(*id).work.macs.saturating_add(graph.operator(*id).work.bytes()).max(1);
+        let work = |block: &Block| block.operators.iter().map(work).fold(0, u64::saturating_add);
+        let total = self.blocks.iter().map(work).fold(0, u64::saturating_add);
+        let (mut done, mut part_before) = (0_u64, None);
+        let mut joined: Vec<Block> = Vec::with_capacity(most);
+        for block in self.blocks.drain(..) {
+            let part = u128::from(done) * most as u128 / u128::from(total.max(1));
+            done = done.saturating_add(work(&block));
+            match joined.last_mut() {
+                Some(previous) if part_before == Some(part) => previous.operators.extend(block.operators),
+                _ => joined.push(block),
+            }
+            part_before = Some(part);
+        }
+        self.blocks = joined;
     }
 
     /// Joins blocks wherever a value of unknown type would cross, because no segment can start or end at it.
@@ -159,4 +189,52 @@ fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
         }
     }
     if ordered.len() == operators.len() { ordered } else { operators }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+
+    use super::*;
+
+    /// A chain of operators that take so many multiplications.
+    fn network(macs: &[u64]) -> Graph {
+        let mut builder = GraphBuilder::new("chain");
+        let mut read = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
+        builder.input(read);
+        for (index, &macs) in macs.iter().enumerate() {
+            let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap();
+            let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+            let operator = operator.work(Work { macs, ..Work::default() });
+            builder.operator(operator.reads([read]).makes([made])).unwrap();
+            read = made;
+        }
+        builder.output(read);
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn small_neighbours_are_joined_and_large_ones_stay_alone() {
+        let mut macs = vec![10; 40];
+        macs[20] = 4000;
+        let graph = network(&macs);
+        let mut chain = Chain::of(&graph);
+        assert_eq!(chain.blocks().len(), 40, "that is not too many");
+        chain.join_small(&graph, 8);
+        assert!(chain.blocks().len() <= 8, "{}", chain.blocks().len());
+        assert_eq!(chain.operators(chain.whole()), graph.order());
+        // Nothing that comes after the large one is in its block.
+        let large = chain.blocks().iter().find(|block| block.operators.contains(&graph.order()[20])).unwrap();
+        assert_eq!(large.operators.last(), Some(&graph.order()[20]));
+    }
+
+    #[test]
+    fn equal_operators_are_divided_evenly() {
+        let graph = network(&[100; 10_000]);
+        let chain = Chain::of(&graph);
+        let sizes: Vec<usize> = chain.blocks().iter().map(|block| block.operators.len()).collect();
+        assert_eq!(sizes.len(), MOST_BLOCKS);
+        assert!(sizes.iter().all(|size| (33..=34).contains(size)), "{sizes:?}");
+    }
 }

@@ -40,6 +40,11 @@ fn problem(layers: usize) -> Problem {
 
 /// Cores of two kinds with layer times that scale imperfectly and differently from layer to layer.
 fn two_clusters(layers: usize, big: usize, small: usize, with_teams: bool) -> Problem {
+    two_clusters_of(&network(layers), big, small, with_teams)
+}
+
+fn two_clusters_of(graph: &Graph, big: usize, small: usize, with_teams: bool) -> Problem {
+    let layers = graph.operators().len();
     let cores = |ids: Range<usize>| ids.map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
     let text = format!(
         r#"{{"format": "millstream-board", "version": 1, "name": "two kinds", "clusters": [
@@ -48,7 +53,6 @@ fn two_clusters(layers: usize, big: usize, small: usize, with_teams: bool) -> Pr
         cores(big..big + small)
     );
     let board = Board::from_json(&text).unwrap_or_else(|error| unreachable!("{error}"));
-    let graph = network(layers);
     let mut random = ChaCha8Rng::seed_from_u64(layers as u64);
     let mut table = CostTable::new(layers, board.processor_classes());
     let work: Vec<f64> = (0..layers).map(|_| random.random_range(1e5..3e6)).collect();
@@ -62,8 +66,8 @@ fn two_clusters(layers: usize, big: usize, small: usize, with_teams: bool) -> Pr
         table.set_hand_over(processor, HandOver { seconds: 2e-5, seconds_per_byte: 1e-10 });
     }
     let teams = if with_teams { teams_of(&board) } else { Vec::new() };
-    let chain = Chain::of(&graph);
-    Problem::with_teams(&graph, &chain, &board, &table, &teams).unwrap_or_else(|error| unreachable!("{error}"))
+    let chain = Chain::of(graph);
+    Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 #[divan::bench(args = [28, 54, 150])]
@@ -91,6 +95,13 @@ impl std::fmt::Display for ManyCores {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{} + {}{}", self.0, self.1, if self.2 { " with teams" } else { "" })
     }
+}
+
+/// From the network to the front.
+#[divan::bench(args = [5_000, 50_000], sample_count = 3)]
+fn front_of_a_long_chain(bencher: Bencher<'_, '_>, layers: usize) {
+    let graph = network(layers);
+    bencher.bench_local(|| pareto_front(&two_clusters_of(&graph, 4, 4, false)));
 }
 
 /// As many clusters of one core, each twice as slow as the one before for some layers.

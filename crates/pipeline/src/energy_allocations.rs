@@ -58,9 +58,8 @@ struct Label {
 
 impl Label {
     fn is_no_better_than(&self, other: &Self) -> bool {
-        let less = |(own, other): (&Together, &Together)| {
-            own.rate <= other.rate && own.active_joules >= other.active_joules
-        };
+        let less =
+            |(own, other): (&Together, &Together)| own.rate <= other.rate && own.active_joules >= other.active_joules;
         self.latency >= other.latency
             && self.idle_watts >= other.idle_watts
             && self.together.iter().zip(&other.together).all(less)
@@ -161,8 +160,7 @@ impl<'a> EnergyAllocations<'a> {
         replicas.sort_unstable();
         let times = self.problem.times(&replicas, senders, blocks)?;
         let links = self.problem.links(&replicas, senders, blocks);
-        let drawn =
-            |(&way, &time): (&WayId, &Nanoseconds)| self.problem.way_power(way, senders, blocks, time);
+        let drawn = |(&way, &time): (&WayId, &Nanoseconds)| self.problem.way_power(way, senders, blocks, time);
         let powers: Option<Vec<StagePower>> = replicas.iter().zip(&times).map(drawn).collect();
         Some(StageOption {
             period: shared_period(&times, &links),

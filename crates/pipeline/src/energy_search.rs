@@ -170,9 +170,10 @@ impl<'a> EnergySearch<'a> {
             found.iter_mut().for_each(|own| self.thin(own));
             labels[end.index()] = found;
         }
-        let states = self.all_senders.iter().flat_map(|&senders| {
-            self.problem.counts.all().map(move |used| State { senders, used })
-        });
+        let states = self
+            .all_senders
+            .iter()
+            .flat_map(|&senders| self.problem.counts.all().map(move |used| State { senders, used }));
         let places = states.flat_map(|state| (0..labels[blocks][self.place(state)].len()).map(move |at| (state, at)));
         places.filter_map(|place| self.plan(&labels, place)).collect()
     }

@@ -220,8 +220,7 @@ fn divide(problem: &Problem, choices: &[Vec<Option<Plan>>], value: impl Fn(usize
 fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
     let Some(first) = tenants.first() else { return PipelineError::Infeasible };
     let quickest = |tenant: &Tenant<'_>, cores: Cores| {
-        let found =
-            if cores == Cores::NONE { None } else { pareto_front(&tenant.problem.within(cores)).ok() };
+        let found = if cores == Cores::NONE { None } else { pareto_front(&tenant.problem.within(cores)).ok() };
         found.and_then(|front| front.into_iter().next())
     };
     let choices: Vec<Vec<Option<Plan>>> = tenants

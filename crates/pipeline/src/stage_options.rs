@@ -60,7 +60,10 @@ impl StageOptions {
     }
 
     /// `of_stage` adds the options of a stage, by ascending cores.
-    fn collect(problem: &Problem, mut of_stage: impl FnMut(Senders, BlockRange, &mut Vec<(Cores, StageOption)>)) -> Self {
+    fn collect(
+        problem: &Problem,
+        mut of_stage: impl FnMut(Senders, BlockRange, &mut Vec<(Cores, StageOption)>),
+    ) -> Self {
         let sizes = problem.counts.len();
         let (mut options, mut begins, mut found) = (Vec::new(), Vec::new(), Vec::new());
         for senders in problem.all_senders() {

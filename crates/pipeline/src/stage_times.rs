@@ -52,7 +52,8 @@ impl StageTimes {
             held_until.push(held_until[held_until.len() - 1] + own);
         }
         let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held_until };
-        let works: Vec<RangeTable<Option<Nanoseconds>>> = processors.iter().map(|&own| ground.work(own, memory)).collect();
+        let works: Vec<RangeTable<Option<Nanoseconds>>> =
+            processors.iter().map(|&own| ground.work(own, memory)).collect();
         let pairs = || processors.iter().flat_map(|&from| processors.iter().map(move |&to| (from, to)));
         let has_links = pairs().any(|(from, to)| table.link_time(from, to, u64::from(u32::MAX)) > Nanoseconds::ZERO);
 

@@ -327,7 +327,9 @@ impl Team {
                 None => None,
                 Some(before) => (0..self.classes.len()).find(|&source| {
                     let known = self.solution(subgraph, (Some(source), end));
-                    known.is_some_and(|known| steps[before][source].map(|time| time + known.nanoseconds) == steps[index][end])
+                    known.is_some_and(|known| {
+                        steps[before][source].map(|time| time + known.nanoseconds) == steps[index][end]
+                    })
                 }),
             };
             passages.push(self.solution(subgraph, (source, end))?);

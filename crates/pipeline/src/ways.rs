@@ -63,7 +63,10 @@ impl Problem {
     }
 
     /// The classes of a cluster, counts ascending from 1.
-    pub(crate) fn classes_of(&self, cluster: usize) -> impl ExactSizeIterator<Item = WayId> + DoubleEndedIterator + use<> {
+    pub(crate) fn classes_of(
+        &self,
+        cluster: usize,
+    ) -> impl ExactSizeIterator<Item = WayId> + DoubleEndedIterator + use<> {
         let own = &self.clusters[cluster];
         (own.offset..own.offset + own.count).map(WayId::new)
     }

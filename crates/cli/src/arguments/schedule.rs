@@ -77,7 +77,11 @@ impl ScheduleCommand {
     /// How the schedule is used: on this machine it is run, on another board simulated.
     pub(crate) fn next_command(&self) -> String {
         let verb = if self.board.board.is_some() { "simulate" } else { "run" };
-        format!("{verb} it with: cargo xtask {verb} --schedule {}{}", quoted(&self.output), self.ground(verb == "simulate"))
+        format!(
+            "{verb} it with: cargo xtask {verb} --schedule {}{}",
+            quoted(&self.output),
+            self.ground(verb == "simulate")
+        )
     }
 
     /// How the certificate is checked.
