@@ -21,11 +21,13 @@
 
 mod bytes;
 mod chain;
+mod joined;
 mod merge;
 mod merged;
 mod subgraph;
 
 pub use bytes::InputBytes;
 pub use chain::{Block, Chain};
+pub use joined::joined;
 pub use merged::reachability;
 pub use subgraph::{Subgraph, subgraphs};
