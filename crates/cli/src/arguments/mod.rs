@@ -1,5 +1,6 @@
 //! Every command, flag and help text.
 
+mod algorithm;
 mod input;
 mod run;
 mod schedule;
@@ -18,6 +19,7 @@ use millstream_reproduce::Paper;
 use crate::duration::Budget;
 use values::{parse_dimension, parse_slow_core};
 
+pub(crate) use algorithm::Algorithm;
 pub(crate) use input::InputArguments;
 pub(crate) use run::RunCommand;
 pub(crate) use schedule::ScheduleCommand;
@@ -57,7 +59,7 @@ pub(crate) enum Command {
     Calibrate(CalibrateCommand),
     /// Find the best pipeline for a network on this board
     #[command(
-        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json"
+        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json\n  cargo xtask schedule --model zoo:googlenet --board board.json --cost cost.json --algorithm all"
     )]
     Schedule(ScheduleCommand),
     /// Check what is proven of a schedule, without searching

@@ -113,7 +113,8 @@ impl FromStr for PublishedAlgorithm {
 pub struct SearchWork {
     /// How many.
     pub count: u64,
-    /// Of what: `pipelines`, `operators placed`, ...
+    /// Of what: `states` of a pipeline that grew, `pipelines`, `operators` that were placed, integer `programs` solved, `convolutions`
+    /// divided, or `rounds` of the exact search for teams.
     pub unit: &'static str,
 }
 

@@ -31,7 +31,9 @@ pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
     let order = chain.operators(0..chain.blocks().len());
     let mut best: Option<(f64, Found)> = None;
     let mut misfit = None;
-    for (accelerator, cpu) in accelerators.iter().flat_map(|&accelerator| cpus.iter().map(move |&cpu| (accelerator, cpu))) {
+    for (accelerator, cpu) in
+        accelerators.iter().flat_map(|&accelerator| cpus.iter().map(move |&cpu| (accelerator, cpu)))
+    {
         let Some(found) = divide_between(ground, &order, [accelerator, cpu]) else { continue };
         match ground.prediction(&found.schedule) {
             Ok(own) if best.as_ref().is_none_or(|(period, _)| own.period_seconds < *period) => {
@@ -42,9 +44,9 @@ pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
         }
     }
     match (best, misfit) {
-        (Some((_, found)), _) if found.work.count == 0 => {
-            refused("finds no convolution that both the CPU and the accelerator run, so there is nothing to divide".to_owned())
-        }
+        (Some((_, found)), _) if found.work.count == 0 => refused(
+            "finds no convolution that both the CPU and the accelerator run, so there is nothing to divide".to_owned(),
+        ),
         (Some((_, found)), _) => Ok(found),
         (None, Some(error)) => refused(format!("leaves what is no convolution to the CPU: {error}")),
         (None, None) => refused("finds no costs of a CPU and an accelerator".to_owned()),
@@ -57,6 +59,6 @@ fn divide_between(ground: &Ground<'_>, order: &[OperatorId], pair: [&Processor; 
     let mut divided = co_schedule(pair, order, ground.network.graph(), &ground.searched)?;
     // Where one of the two has nothing, no operator is divided.
     divided.replica.assignments.retain(|own| !own.operators.is_empty());
-    let work = SearchWork { count: divided.divided as u64, unit: "convolutions divided" };
+    let work = SearchWork { count: divided.divided as u64, unit: "convolutions" };
     Some(Found { schedule: Schedule { stages: vec![Stage { replicas: vec![divided.replica] }] }, work })
 }

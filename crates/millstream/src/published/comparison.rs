@@ -45,9 +45,7 @@ impl PublishedComparison {
                 (predicted.period_seconds, least(&|plan| Some(plan.period.seconds())))
             }
             Objective::Latency => (predicted.latency_seconds, least(&|plan| Some(plan.latency.seconds()))),
-            Objective::Energy => {
-                (predicted.joules_per_frame?, least(&|plan| plan.energy.map(Nanojoules::joules)))
-            }
+            Objective::Energy => (predicted.joules_per_frame?, least(&|plan| plan.energy.map(Nanojoules::joules))),
         };
         Some(own / best? - 1.0)
     }

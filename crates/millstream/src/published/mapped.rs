@@ -22,7 +22,7 @@ pub(super) fn whole(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Resul
     let mapped = MappingProblem::of_subgraph(ground.network.graph(), &network, &ground.searched, &places)
         .and_then(|problem| mapper.map(&problem, &Limits::default()));
     let mapping = mapped.map_err(|error| refused(ground, algorithm, &error))?;
-    let work = SearchWork { count: network.nodes.len() as u64, unit: "operators placed" };
+    let work = SearchWork { count: network.nodes.len() as u64, unit: "operators" };
     Ok(Found { schedule: stage(ground, &[(&network, &mapping.order)]), work })
 }
 

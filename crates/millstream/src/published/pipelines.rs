@@ -2,9 +2,7 @@
 
 use millstream_board::{Board, BoardDocument};
 use millstream_cost::{CostTable, PartCost};
-use millstream_pipeline::{
-    ParaPipe, PipeIt, PipelineError, Problem, Search, Strategy, para_pipe_points,
-};
+use millstream_pipeline::{ParaPipe, PipeIt, PipelineError, Problem, Search, Strategy, para_pipe_points};
 
 use super::algorithm::{PublishedAlgorithm, SearchWork};
 use super::ground::{Found, Ground};
@@ -24,7 +22,7 @@ pub(super) fn pipe_it(ground: &Ground<'_>) -> Result<Found, Error> {
     let cores = without_accelerators(ground.board)?;
     let problem = Problem::new(network.graph(), network.chain(), &cores, &ground.searched).map_err(refused)?;
     let plan = PipeIt.search(&problem).map_err(refused)?;
-    let work = SearchWork { count: PipeIt::steps(&problem).len() as u64, unit: "states of the pipeline" };
+    let work = SearchWork { count: PipeIt::steps(&problem).len() as u64, unit: "states" };
     Ok(Found { schedule: problem.schedule(&plan), work })
 }
 

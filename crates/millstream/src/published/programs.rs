@@ -37,7 +37,7 @@ pub(super) fn map(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<
     }
     let mapped = composed.map_err(|error| refused(ground, algorithm, &error))?;
     let orders: Vec<_> = parts.iter().zip(&mapped.subgraphs).map(|(part, own)| (part, &own.mapping.order)).collect();
-    let work = SearchWork { count: mapped.problems as u64, unit: "programs solved" };
+    let work = SearchWork { count: mapped.problems as u64, unit: "programs" };
     Ok(Found { schedule: stage(ground, &orders), work })
 }
 
