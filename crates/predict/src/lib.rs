@@ -7,7 +7,8 @@
 //! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
 //! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
 //! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models are in [`published`] as they were published (and
-//! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`calibration`] makes cost models of a board
+//! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`published::AcceleratorFit`] fits the
+//! co-scheduling paper's model to measured phases of an accelerator, and [`CostModels::with_accelerator`] predicts with it. [`calibration`] makes cost models of a board
 //! that is not here from what others measured on it.
 //!
 //! ```
@@ -20,6 +21,7 @@
 //!
 //! Invariants: this crate does no I/O and measures nothing; the same profile gives the same table, bit for bit.
 
+mod accelerator_costs;
 mod board_costs;
 pub mod calibration;
 mod comparison;
@@ -43,6 +45,7 @@ mod threads;
 mod transfer;
 mod unseen;
 
+pub use accelerator_costs::accelerator_of;
 pub use comparison::{Comparison, compare};
 pub use error::PredictError;
 pub use evaluation::{Evaluation, evaluate};

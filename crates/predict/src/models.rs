@@ -14,7 +14,7 @@ use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::samples::OperatorRecord;
 use crate::transfer::fit_transfers;
-use crate::{ClusterPower, ClusterTransfer, FamilyModel, PredictError, Profile};
+use crate::{ClusterPower, ClusterTransfer, FamilyModel, Line, PredictError, Profile};
 use millstream_board::Provenance;
 use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 
@@ -82,6 +82,14 @@ impl Document for CostModels {
             }
         }
         for (index, accelerator) in self.accelerators.iter().enumerate() {
+            if let AcceleratorCostModel::ProcessingElements(model) = &accelerator.model {
+                let lines = [model.computation, model.transfer, model.flush, model.invalidation];
+                let is_sound = |line: &Line| line.slope.is_finite() && line.slope >= 0.0 && line.intercept.is_finite();
+                if !lines.iter().all(is_sound) || model.processing_elements == 0 {
+                    let field = format!("accelerators[{index}].model.processing-elements");
+                    return invalid(field, "must have lines that do not fall, and processing elements".into());
+                }
+            }
             let AcceleratorCostModel::Terms(model) = &accelerator.model else { continue };
             if let Some(term) = model.terms.iter().find(|term| !(term.seconds.is_finite() && term.seconds >= 0.0)) {
                 let field = format!("accelerators[{index}].model.terms['{}']", term.name);

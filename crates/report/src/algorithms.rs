@@ -68,7 +68,7 @@ fn numbers(rows: &[AlgorithmRow]) -> Table {
         };
         let mut cells = vec![
             row.name.clone(),
-            format!("{:.1}", 1.0 / own.period_seconds),
+            rate(1.0 / own.period_seconds),
             milliseconds(own.period_seconds),
             milliseconds(own.latency_seconds),
         ];
@@ -79,6 +79,15 @@ fn numbers(rows: &[AlgorithmRow]) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// Three digits of what is slow.
+fn rate(hertz: f64) -> String {
+    match hertz {
+        slow if slow < 1.0 => format!("{slow:.3}"),
+        middle if middle < 10.0 => format!("{middle:.2}"),
+        fast => format!("{fast:.1}"),
+    }
 }
 
 fn stages(rows: &[AlgorithmRow]) -> Table {

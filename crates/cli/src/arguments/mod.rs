@@ -50,7 +50,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  cargo xtask profile --model resnet50.onnx --budget 30s -o profile.json")]
     Profile(ProfileCommand),
     /// Fit cost models to a profile and show how well they predict
-    #[command(after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json")]
+    #[command(
+        after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json\n  cargo xtask fit --profile profile.json --accelerator phases.csv --board board.json -o cost.json"
+    )]
     Fit(FitCommand),
     /// Make cost models of a board that is not here from what others published
     #[command(
@@ -258,6 +260,8 @@ pub(crate) struct FitCommand {
     /// The profile to learn from
     #[arg(long, value_name = "FILE", default_value = "profile.json")]
     pub(crate) profile: PathBuf,
+    #[command(flatten)]
+    pub(crate) accelerator: AcceleratorArguments,
     /// Where to write the models
     #[arg(short, long, value_name = "FILE", default_value = "cost.json")]
     pub(crate) output: PathBuf,
@@ -273,6 +277,30 @@ pub(crate) struct FitCommand {
     /// Print the models as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// An accelerator that was measured by other means.
+#[derive(Debug, Args)]
+pub(crate) struct AcceleratorArguments {
+    /// Phases of convolutions that were measured on an accelerator: fit the co-scheduling paper's equations 2 to 9 to them
+    /// (Kim et al., IEEE Access 2020), for the board's convolutions there. A CSV table with the columns input_elements (all
+    /// input maps), filter_elements (height x width x input channels), output_elements (one output map), filters (output
+    /// channels), computation_seconds, transfer_seconds; flush_seconds and invalidation_seconds unless the interconnect keeps
+    /// caches coherent; and, if you like, normalisation_elements, total_seconds, name
+    #[arg(id = "accelerator", long = "accelerator", value_name = "CSV")]
+    pub(crate) phases: Option<PathBuf>,
+    /// For --accelerator: the board file that has the accelerator with its processing_elements [default: the profile's board]
+    #[arg(long, value_name = "FILE", requires = "accelerator")]
+    pub(crate) board: Option<PathBuf>,
+    /// For --accelerator: its label [default: the board's only one]
+    #[arg(long, value_name = "LABEL", requires = "accelerator")]
+    pub(crate) label: Option<String>,
+    /// For --accelerator: it computes while data is moved, so that the longer of the two counts
+    #[arg(long, requires = "accelerator")]
+    pub(crate) double_buffering: bool,
+    /// For --accelerator: cost models of the board's cores to add the accelerator to, instead of fitting a profile
+    #[arg(long, value_name = "FILE", requires = "accelerator", conflicts_with_all = ["profile", "compare", "test", "plot"])]
+    pub(crate) base: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -118,6 +118,13 @@ pub struct SearchWork {
     pub unit: &'static str,
 }
 
+impl fmt::Display for SearchWork {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, unit } = self;
+        write!(formatter, "{count} {}", if *count == 1 { unit.trim_end_matches('s') } else { unit })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use millstream_report::{
 use millstream_schedule::{Prediction, ScheduleDocument};
 use serde::Serialize;
 
-use super::{OnePlan, Point, front_rows, network_line, prediction_lines, print};
+use super::{OnePlan, Point, front_rows, network_line, prediction_lines, print, warn_of_unpredictable};
 use crate::arguments::{Algorithm, ScheduleCommand};
 use crate::control::control;
 use crate::output;
@@ -78,6 +78,9 @@ pub(super) fn plan_one(
     machine: &Machine,
 ) -> Result<OnePlan> {
     let processors = command.processors.as_deref();
+    if command.cost.is_some() {
+        warn_of_unpredictable(network);
+    }
     let plan = plan_published(machine, network, algorithm, &command.aim(), command.on(), processors, &control())?;
     if !command.json {
         show(&plan, network, machine);
@@ -94,6 +97,9 @@ pub(super) fn plan_one(
 /// The exact plan, with all published algorithms beside it.
 pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &Machine) -> Result<OnePlan> {
     let processors = command.processors.as_deref();
+    if command.cost.is_some() {
+        warn_of_unpredictable(network);
+    }
     let compared = compare_published(machine, network, &command.aim(), command.on(), processors, &control())?;
     let exact = &compared.exact;
     let front = front_rows(&exact.plans, &exact.plan, command.objective);
@@ -105,7 +111,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
             Objective::Latency => "latency beside the lowest",
             Objective::Energy => "energy of a frame beside the lowest",
         };
-        output::line(format!("\nPublished algorithms by the same costs; gap: {what} of the exact front:\n"));
+        output::line(format!("\nPublished algorithms by the same costs\n(gap: {what} of the exact front):\n"));
         output::line(algorithm_tables(&table_rows(&compared)));
     }
     Ok(OnePlan {
@@ -118,12 +124,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
 fn show(plan: &PublishedPlan, network: &Network, machine: &Machine) {
     let PublishedPlan { algorithm, schedule, document, table, work, .. } = plan;
     output::line(network_line(network, machine.board()));
-    output::line(format!(
-        "\n{algorithm} ({}), after {}: {}\n",
-        algorithm.source(),
-        looked_at(*work),
-        document.configuration
-    ));
+    output::line(format!("\n{algorithm} ({}), after {}: {}\n", algorithm.source(), work, document.configuration));
     output::line(stage_table(&stage_rows(schedule, document, network.graph())));
     if let Some(table) = channel_split_table(schedule, network.graph(), table) {
         output::line("\nOperators that processors share:\n");
@@ -131,10 +132,6 @@ fn show(plan: &PublishedPlan, network: &Network, machine: &Machine) {
     }
     let competes = machine.board().memory_bytes_per_second().is_some();
     output::line(prediction_lines(&document.predicted, &bound_text(document, None, None, competes)));
-}
-
-fn looked_at(work: SearchWork) -> String {
-    format!("{} {}", work.count, work.unit)
 }
 
 impl FoundPoint {
@@ -179,7 +176,7 @@ fn table_rows(compared: &PublishedComparison) -> Vec<AlgorithmRow> {
             latency_seconds: own.latency_seconds,
             joules_per_frame: own.joules_per_frame,
             gap: own.gap,
-            searched: format!("{} {}", own.looked_at, own.looked_at_unit),
+            searched: SearchWork { count: own.looked_at, unit: own.looked_at_unit }.to_string(),
         });
         AlgorithmRow { name: point.algorithm, outcome: outcome.ok_or(reason) }
     };

@@ -1,3 +1,5 @@
+mod accelerator;
+
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
@@ -10,6 +12,9 @@ use crate::arguments::FitCommand;
 use crate::output;
 
 pub(crate) fn run(command: &FitCommand) -> Result<()> {
+    if let Some(base) = &command.accelerator.base {
+        return accelerator::add_to_models(command, base);
+    }
     let plot = command.plot.clone().unwrap_or_else(|| command.output.with_extension("svg"));
     files::check_writable(&command.output)?;
     files::check_writable(&plot)?;
@@ -17,6 +22,13 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let test = command.test.as_deref().map(read_profile).transpose()?;
     let named = || command.profile.display().to_string();
     let models = CostModels::fit(&profile, provenance()).with_context(named)?;
+    let (models, added) = match &command.accelerator.phases {
+        Some(phases) => {
+            let (models, added) = accelerator::add(models, phases, &command.accelerator)?;
+            (models, Some(added))
+        }
+        None => (models, None),
+    };
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
@@ -27,6 +39,9 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
         output::line(format!("\n{}", family_table(&models)));
         output::line(format!("\n{}", transfer_table(&models)));
         output::line(format!("\n{}", power_lines(&models)));
+        if let Some(added) = &added {
+            output::line(format!("\n{added}"));
+        }
     }
     if command.compare {
         output::line(format!("\nModels on networks that were left out of the fit:\n\n{}", comparison_table(&profile)?));
