@@ -86,7 +86,8 @@ fn group(
 fn shares(own: &[OperatorId], units: ChannelUnits, table: &CostTable, places: [ProcessorIndex; 2]) -> [usize; 2] {
     let [accelerator, cpu] = places.map(|place| {
         let times = own.iter().filter_map(|id| table.time(place, id.index()));
-        times.sum::<Nanoseconds>().seconds()
+        // Whole numbers, so that a ratio of them is as exact as it can be before it is rounded up.
+        times.sum::<Nanoseconds>().0 as f64
     });
     let (channels, unit) = (units.channels, units.unit.max(1));
     if accelerator + cpu <= 0.0 {

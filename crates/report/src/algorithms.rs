@@ -5,7 +5,7 @@ use crate::{Align, Table, milliseconds};
 /// Characters of a line.
 const WIDTH: usize = 80;
 /// Characters of a configuration that are shown.
-const LONGEST_CONFIGURATION: usize = 34;
+const LONGEST_CONFIGURATION: usize = 32;
 
 /// What an algorithm made of a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,18 +36,44 @@ pub struct AlgorithmOutcome {
 /// A table of what algorithms achieve, one of their stages and of what they looked at, and below why some have no schedule. No line has more
 /// than 80 characters.
 pub fn algorithm_tables(rows: &[AlgorithmRow]) -> String {
-    let reasons: Vec<(&str, &str)> =
-        rows.iter().filter_map(|row| Some((row.name.as_str(), row.outcome.as_ref().err()?.as_str()))).collect();
-    let notes = reasons.iter().enumerate().map(|(place, (name, reason))| {
-        let text = if reason.starts_with(name) { (*reason).to_owned() } else { format!("{name}: {reason}") };
-        wrapped(&format!("[{}] {text}", place + 1), "    ")
-    });
-    let notes = notes.collect::<Vec<_>>().join("\n");
-    let tables = format!("{}\n\n{}", numbers(rows), stages(rows));
-    if notes.is_empty() { tables } else { format!("{tables}\n\n{notes}") }
+    let reasons = Reason::of(rows);
+    let notes: Vec<String> = reasons.iter().enumerate().map(|(place, own)| own.note(place + 1)).collect();
+    let tables = format!("{}\n\n{}", numbers(rows, &reasons), stages(rows));
+    if notes.is_empty() { tables } else { format!("{tables}\n\n{}", notes.join("\n")) }
 }
 
-fn numbers(rows: &[AlgorithmRow]) -> Table {
+/// Why some algorithms have no schedule.
+struct Reason<'a> {
+    algorithms: Vec<&'a str>,
+    text: &'a str,
+}
+
+impl<'a> Reason<'a> {
+    /// Different ones, in the order of the rows.
+    fn of(rows: &'a [AlgorithmRow]) -> Vec<Self> {
+        let mut reasons: Vec<Self> = Vec::new();
+        for row in rows {
+            let Err(text) = &row.outcome else { continue };
+            // What an algorithm says of itself begins with its name.
+            let text = text.strip_prefix(row.name.as_str()).map_or(text.as_str(), str::trim_start);
+            match reasons.iter_mut().find(|own| own.text == text) {
+                Some(known) => known.algorithms.push(&row.name),
+                None => reasons.push(Self { algorithms: vec![&row.name], text }),
+            }
+        }
+        reasons
+    }
+
+    fn note(&self, number: usize) -> String {
+        let text = match self.algorithms.as_slice() {
+            [only] => format!("{only} {}", self.text),
+            several => format!("{}: each {}", several.join(", "), self.text),
+        };
+        wrapped(&format!("[{number}] {text}"), "    ")
+    }
+}
+
+fn numbers(rows: &[AlgorithmRow], reasons: &[Reason<'_>]) -> Table {
     let has_energy = rows.iter().flat_map(|row| &row.outcome).any(|own| own.joules_per_frame.is_some());
     let mut columns = vec![
         ("algorithm", Align::Left),
@@ -58,12 +84,12 @@ fn numbers(rows: &[AlgorithmRow]) -> Table {
     columns.extend(has_energy.then_some(("J/frame", Align::Right)));
     columns.push(("gap", Align::Right));
     let mut table = Table::new(columns);
-    let mut misses = 0;
     for row in rows {
         let Ok(own) = &row.outcome else {
-            misses += 1;
+            let note =
+                reasons.iter().position(|own| own.algorithms.contains(&row.name.as_str())).map_or(0, |place| place + 1);
             let blanks = std::iter::repeat_n("-".to_owned(), 3 + usize::from(has_energy));
-            table.row(std::iter::once(row.name.clone()).chain(blanks).chain([format!("see [{misses}]")]));
+            table.row(std::iter::once(row.name.clone()).chain(blanks).chain([format!("see [{note}]")]));
             continue;
         };
         let mut cells = vec![
@@ -141,13 +167,13 @@ mod tests {
 
     #[test]
     fn tables_fit_into_80_columns_and_reasons_stand_below() {
-        let reason =
-            "hybrid-l needs three processors or more, and there are only B4, s4; name others, such as B2-B2-s4";
+        let reason = "needs three processors or more, and there are only B4, s4; name others, such as B2-B2-s4";
         let rows = [
             row("para-pipe-para-only", Some(0.1234)),
-            AlgorithmRow { name: "hybrid-l".to_owned(), outcome: Err(reason.to_owned()) },
+            AlgorithmRow { name: "hybrid-l".to_owned(), outcome: Err(format!("hybrid-l {reason}")) },
             row("exact", None),
-            AlgorithmRow { name: "fine-ilp".to_owned(), outcome: Err("the solver is not there".to_owned()) },
+            AlgorithmRow { name: "fine-ilp".to_owned(), outcome: Err("fine-ilp needs the solver".to_owned()) },
+            AlgorithmRow { name: "hybrid-t".to_owned(), outcome: Err(format!("hybrid-t {reason}")) },
         ];
         let text = algorithm_tables(&rows);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");

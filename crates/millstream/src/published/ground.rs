@@ -1,8 +1,10 @@
 //! What published algorithms work on, and what their schedules are worth.
 
+use std::cell::OnceCell;
+
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{CostTable, ProcessorIndex};
-use millstream_pipeline::{Effort, PipelineError, ThroughputBound};
+use millstream_pipeline::{Effort, PipelineError, Problem, ThroughputBound};
 use millstream_schedule::{Prediction, Replica, Schedule};
 use millstream_sim::SteadyState;
 
@@ -23,6 +25,8 @@ pub(super) struct Ground<'a> {
     pub(super) effort: Effort,
     pub(super) control: &'a Control,
     bound: ThroughputBound,
+    /// What Para-Pipe's strategies choose from, once one of them has asked.
+    pub(super) para_pipe: OnceCell<Problem>,
 }
 
 /// What an algorithm found.
@@ -41,7 +45,8 @@ impl<'a> Ground<'a> {
         let processors = processors(board, chosen)?;
         let searched = table.within_memory_of(board, network.graph());
         let bound = ThroughputBound::of(network.graph(), board, &table);
-        Ok(Self { network, board, table, searched, processors, effort, control, bound })
+        let para_pipe = OnceCell::new();
+        Ok(Self { network, board, table, searched, processors, effort, control, bound, para_pipe })
     }
 
     /// The processors' classes.

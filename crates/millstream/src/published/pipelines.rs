@@ -50,13 +50,14 @@ pub(super) fn para_pipe(ground: &Ground<'_>, strategy: Strategy) -> Result<Found
             "deals processors out to stages in every way, which are too many with {count} ({known}); name {MOST_PROCESSORS} or fewer"
         ));
     }
-    let network = ground.network;
-    let (graph, chain, classes) = (network.graph(), network.chain(), ground.classes());
-    let table = keeping_whole(&ground.searched);
-    let teams = ParaPipe::teams(&classes);
-    let given = (&**graph, chain, ground.board, &table);
-    let problem = Problem::with_teams_and_effort(given, &teams, ground.effort)?;
-    let plan = match (ParaPipe { processors: classes, strategy }).search(&problem) {
+    let problem = match ground.para_pipe.get() {
+        Some(known) => known,
+        None => {
+            let made = problem_of(ground)?;
+            ground.para_pipe.get_or_init(|| made)
+        }
+    };
+    let plan = match (ParaPipe { processors: ground.classes(), strategy }).search(problem) {
         Err(PipelineError::Infeasible) => {
             return refused(format!(
                 "finds no pipeline on {known}: each stage must run all its operators; name other processors"
@@ -67,6 +68,13 @@ pub(super) fn para_pipe(ground: &Ground<'_>, strategy: Strategy) -> Result<Found
     let points = para_pipe_points(problem.blocks() as u64, count as u32);
     let work = SearchWork { count: u64::try_from(points).unwrap_or(u64::MAX), unit: "pipelines" };
     Ok(Found { schedule: problem.schedule(&plan), work })
+}
+
+/// The network on the processors and all sets of them.
+fn problem_of(ground: &Ground<'_>) -> Result<Problem, PipelineError> {
+    let table = keeping_whole(&ground.searched);
+    let given = (&**ground.network.graph(), ground.network.chain(), ground.board, &table);
+    Problem::with_teams_and_effort(given, &ParaPipe::teams(&ground.classes()), ground.effort)
 }
 
 /// The same costs where nobody gains anything from a part of an operator: Para-Pipe does not divide operators, which teams do otherwise.

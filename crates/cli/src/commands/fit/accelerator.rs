@@ -71,7 +71,6 @@ fn table(lines: &[FittedLine]) -> Table {
         ("+-", Align::Right),
         ("fixed us", Align::Right),
         ("+-", Align::Right),
-        ("R2", Align::Right),
         ("MAPE", Align::Right),
         ("left out", Align::Right),
     ]);
@@ -85,7 +84,6 @@ fn table(lines: &[FittedLine]) -> Table {
             format!("{:.0e}", 1e9 * slope_error),
             format!("{:.4}", 1e6 * own.line.intercept),
             format!("{:.0e}", 1e6 * intercept_error),
-            format!("{:.3}", own.r_squared),
             percent(own.error),
             own.unseen_error.map_or("-".to_owned(), percent),
         ]);

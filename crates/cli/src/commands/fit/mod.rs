@@ -18,7 +18,12 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let plot = command.plot.clone().unwrap_or_else(|| command.output.with_extension("svg"));
     files::check_writable(&command.output)?;
     files::check_writable(&plot)?;
-    let profile = read_profile(&command.profile)?;
+    let profile = match (read_profile(&command.profile), &command.accelerator.phases) {
+        (profile, None) => profile?,
+        (profile, Some(_)) => {
+            profile.context("what cores take comes from a profile, or from cost models that --base names")?
+        }
+    };
     let test = command.test.as_deref().map(read_profile).transpose()?;
     let named = || command.profile.display().to_string();
     let models = CostModels::fit(&profile, provenance()).with_context(named)?;
