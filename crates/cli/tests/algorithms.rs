@@ -25,6 +25,7 @@ fn schedule(workplace: &Workplace) -> Value {
 }
 
 /// What the solver of the fine program finds in its time is not the same everywhere.
+#[cfg(feature = "highs")]
 fn without_the_clock(shown: &str) -> String {
     shown.lines().filter(|line| !line.starts_with("| fine-ilp")).collect::<Vec<_>>().join("\n")
 }

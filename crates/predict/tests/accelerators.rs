@@ -99,7 +99,7 @@ fn phases_that_determine_no_model_are_refused() {
     let fit = |text: &str| AcceleratorFit::to(&Phases::from_csv(text).unwrap(), 4, Buffering::Single);
     let lines = |count: usize| whole.lines().take(count).collect::<Vec<_>>().join("\n");
     assert!(fit(&lines(3)).unwrap_err().to_string().contains("there are 2 convolutions and 3 are needed"));
-    let same = format!("{}\n{}", lines(2), vec![whole.lines().nth(1).unwrap(); 3].join("\n"));
+    let same = format!("{}\n{}", lines(2), [whole.lines().nth(1).unwrap(); 3].join("\n"));
     assert!(fit(&same).unwrap_err().to_string().contains("equation 2 (computation): all convolutions have the same"));
     let falling = format!("{HEADER}\n100,9,4,4,0,5e-3,1\n100,18,4,4,0,4e-3,2\n100,27,4,4,0,3e-3,3\n");
     assert!(fit(&falling).unwrap_err().to_string().contains("more elements would take less time"));

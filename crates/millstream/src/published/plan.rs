@@ -89,6 +89,9 @@ pub(super) fn costs(
 }
 
 pub(super) fn planned(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<PublishedPlan, Error> {
+    if ground.control.is_cancelled() {
+        return Err(Error::Interrupted);
+    }
     let found = match algorithm {
         PublishedAlgorithm::PipeIt => pipelines::pipe_it(ground),
         PublishedAlgorithm::ParaPipe(strategy) => pipelines::para_pipe(ground, strategy),
