@@ -35,6 +35,7 @@ mod linear;
 mod model;
 mod models;
 mod parts;
+mod pipe_it_costs;
 mod power;
 mod profile;
 pub mod published;
@@ -58,6 +59,7 @@ pub use model::{
     cross_validate,
 };
 pub use models::{COST_FORMAT, COST_VERSION, CostModels};
+pub use pipe_it_costs::{PipeItCosts, SeveralCores};
 pub use power::{ClusterPower, PowerModel};
 pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile};
 pub use regression::{Regression, Term};

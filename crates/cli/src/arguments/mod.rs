@@ -11,7 +11,7 @@ mod values;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use millstream::{CostSource, Machine, ReadOptions, SlowCore};
 #[cfg(feature = "highs")]
 use millstream_reproduce::Paper;
@@ -260,6 +260,10 @@ pub(crate) struct FitCommand {
     /// The profile to learn from
     #[arg(long, value_name = "FILE", default_value = "profile.json")]
     pub(crate) profile: PathBuf,
+    /// What predicts convolutions: our model, or Pipe-it's regression on the dimensions of their matrix product and its model of
+    /// several cores (Wang et al., TCAD 2020, equations 3 to 8)
+    #[arg(long, value_enum, value_name = "MODEL", default_value_t = ConvolutionModel::Default)]
+    pub(crate) convolutions: ConvolutionModel,
     #[command(flatten)]
     pub(crate) accelerator: AcceleratorArguments,
     /// Where to write the models
@@ -277,6 +281,15 @@ pub(crate) struct FitCommand {
     /// Print the models as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What predicts convolutions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvolutionModel {
+    /// Non-negative least squares over amounts of work
+    Default,
+    /// Equations 5 and 8; where they predict less than nothing, our model
+    PipeIt,
 }
 
 /// An accelerator that was measured by other means.
@@ -299,7 +312,7 @@ pub(crate) struct AcceleratorArguments {
     #[arg(long, requires = "accelerator")]
     pub(crate) double_buffering: bool,
     /// For --accelerator: cost models of the board's cores to add the accelerator to, instead of fitting a profile
-    #[arg(long, value_name = "FILE", requires = "accelerator", conflicts_with_all = ["profile", "compare", "test", "plot"])]
+    #[arg(long, value_name = "FILE", requires = "accelerator", conflicts_with_all = ["profile", "convolutions", "compare", "test", "plot"])]
     pub(crate) base: Option<PathBuf>,
 }
 
