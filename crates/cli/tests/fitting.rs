@@ -36,6 +36,16 @@ fn sweep_resume_fit_and_schedule() {
     let predicted = json(&workplace, "schedule.json")["predicted"]["period_seconds"].as_f64().unwrap();
     assert!(predicted > 0.0);
 
+    // Pipe-it's models predict other times for the same convolutions.
+    let shown = workplace.succeed(&["fit", "--convolutions", "pipe-it", "-o", "pipe-it.json"]);
+    assert!(shown.contains("Convolutions by Pipe-it's equations 5 and 8"), "{shown}");
+    let large = ["cost.json", "pipe-it.json"].map(|cost| {
+        workplace.succeed(&["schedule", "--model", "zoo:squeezenet", "--cost", cost]);
+        json(&workplace, "schedule.json")["predicted"]["period_seconds"].as_f64().unwrap()
+    });
+    assert!(large.iter().all(|&period| period > 0.0) && large[0] != large[1], "{large:?}");
+    assert!(json(&workplace, "cost.json")["convolutions"].is_null());
+
     // The networks that were learned from are no test.
     let message = workplace.fail(&["fit", "--test", "profile.json", "-o", "again.json"]);
     assert!(message.contains("networks that the models were not fitted to"), "{message}");

@@ -3,7 +3,8 @@
 //! Output channels of a convolution do not depend on each other, so some can be made by one processor and the rest by
 //! others at the same time. [`published_split`] divides them in proportion to the processors' speeds, as the co-scheduling
 //! paper does; [`exact_split`] finds the best division for two processors and [`exact_shares`] for any number, whatever steps
-//! the costs have. [`divide()`] does so for the operators of a stage wherever that lets the stage finish earlier.
+//! the costs have. [`divide()`] does so for the operators of a stage wherever that lets the stage finish earlier;
+//! [`co_schedule`] divides all convolutions of a network as the paper does.
 //!
 //! ```
 //! use millstream_cosched::{exact_split, published_split};
@@ -20,10 +21,12 @@
 //!
 //! Invariants: every channel goes to exactly one processor; nothing here runs or measures anything.
 
+mod co_scheduling;
 mod divide;
 mod pair;
 mod shares;
 
+pub use co_scheduling::{CoScheduled, co_schedule};
 pub use divide::{divide, divide_where_close};
 pub use pair::{Split, exact_split, published_split};
 pub use shares::{Shares, exact_shares};

@@ -16,7 +16,7 @@ use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
 
-use crate::Network;
+use crate::{Network, PublishedAlgorithm};
 
 /// What can go wrong between a network and its results.
 #[derive(Debug, Error)]
@@ -130,6 +130,14 @@ pub enum Error {
         board: String,
         /// The cargo feature that brings an engine for it, if one does.
         feature: Option<&'static str>,
+    },
+    /// A published algorithm can't serve a network on a board.
+    #[error("{algorithm} {reason}")]
+    Algorithm {
+        /// The algorithm.
+        algorithm: PublishedAlgorithm,
+        /// Why, and what would help.
+        reason: String,
     },
     /// A part of the program was left out when it was built.
     #[error("{what} needs the feature `{feature}`, without which this program was built")]

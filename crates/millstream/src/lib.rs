@@ -22,6 +22,7 @@
 //! # Ok::<(), millstream::Error>(())
 //! ```
 //!
+//! [`plan_published`] makes schedules by algorithms that others published, and [`compare_published`] sets all of them beside the exact search.
 //! Several networks share a board with [`plan_shared`]; [`run()`] streams frames through one or several schedules at once and checks
 //! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
 //! is a set of one in all of them.
@@ -52,6 +53,7 @@ mod planning;
 mod plans;
 mod profile_cache;
 mod profiling;
+mod published;
 mod run;
 mod scheduled;
 mod set_on_drop;
@@ -91,6 +93,9 @@ pub use network::Network;
 pub use planning::{PlanOn, Planned, plan, plan_with_clocks};
 pub use plans::Plans;
 pub use profiling::{CostSource, PROFILE_BUDGET, provenance, read_profile};
+pub use published::{
+    PublishedAlgorithm, PublishedComparison, PublishedPlan, PublishedRow, SearchWork, compare_published, plan_published,
+};
 pub use run::{
     AdaptationReport, Camera, ExpectedReport, LatencySummary, NetworkOutcome, NetworkRun, OperatorReport,
     RUN_REPORT_FORMAT, RUN_REPORT_VERSION, RunLength, RunOptions, RunReport, StageReport, Taken, WarmUp, WhenLate,

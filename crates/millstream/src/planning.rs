@@ -90,7 +90,7 @@ pub fn plan_with_clocks(
     chosen(machine, network, plans, aim, clocks, Some(front))
 }
 
-fn chosen(
+pub(crate) fn chosen(
     machine: &Machine,
     network: &Network,
     plans: Plans,

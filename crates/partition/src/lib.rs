@@ -22,6 +22,7 @@
 mod block;
 mod bytes;
 mod chain;
+mod joined;
 mod merge;
 mod merged;
 mod subgraph;
@@ -29,5 +30,6 @@ mod subgraph;
 pub use block::{Block, BlockId, BlockRange};
 pub use bytes::InputBytes;
 pub use chain::Chain;
+pub use joined::joined;
 pub use merged::reachability;
 pub use subgraph::{Subgraph, subgraphs};

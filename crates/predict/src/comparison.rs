@@ -12,7 +12,7 @@ use crate::published::{
 use crate::{Line, PredictError, Profile, Weighting};
 
 /// Rows of the product that an iteration is assumed to make; with an even split it cancels out of equation 8.
-const TILE_ROWS: u64 = 16;
+pub(crate) const TILE_ROWS: u64 = 16;
 /// What our model is called.
 const DEFAULT: &str = "default (non-negative, relative errors)";
 

@@ -48,6 +48,49 @@ pub enum PredictError {
         /// What is missing.
         detail: String,
     },
+    /// A table of measured phases has other columns than it should.
+    #[error("{detail}; the columns are {known}")]
+    Columns {
+        /// What is wrong with them.
+        detail: String,
+        /// What may be there.
+        known: String,
+    },
+    /// A field of a table of measured phases can't be used.
+    #[error("line {line}, column '{column}': {detail}")]
+    Cell {
+        /// Its line, counted from 1.
+        line: u64,
+        /// Its column.
+        column: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The rows of a table of measured phases can't be used.
+    #[error("the rows of measured phases: {detail}")]
+    Rows {
+        /// What is wrong with them.
+        detail: String,
+    },
+    /// A board does not have the accelerator that a model is of.
+    #[error("board '{board}' {detail}")]
+    NoAccelerator {
+        /// The board.
+        board: String,
+        /// What it has.
+        detail: String,
+    },
+    /// A board does not say how many channels an accelerator makes at a time.
+    #[error(
+        "board '{board}' does not say how many processing elements accelerator {label} has, which equation 3 counts with; add \
+         `processing_elements` to it in the board file"
+    )]
+    ProcessingElements {
+        /// The accelerator's label.
+        label: String,
+        /// The board.
+        board: String,
+    },
     /// The fitted models lack a processor of the board.
     #[error("there is no cost model for {class}; profile this board again and fit its models")]
     MissingModel {

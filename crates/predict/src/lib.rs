@@ -7,7 +7,8 @@
 //! Samples are therefore of whole segments at several scales and of operators in context. Where a network was measured,
 //! [`fit()`] estimates its blocks' times from both by Gaussian least squares; networks that were not are predicted by
 //! [`CostModels`], one [`ProcessorModel`] per processor class. The papers' models are in [`published`] as they were published (and
-//! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`calibration`] makes cost models of a board
+//! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`published::AcceleratorFit`] fits the
+//! co-scheduling paper's model to measured phases of an accelerator, and [`CostModels::with_accelerator`] predicts with it. [`calibration`] makes cost models of a board
 //! that is not here from what others measured on it.
 //!
 //! ```
@@ -20,6 +21,7 @@
 //!
 //! Invariants: this crate does no I/O and measures nothing; the same profile gives the same table, bit for bit.
 
+mod accelerator_costs;
 mod board_costs;
 pub mod calibration;
 mod comparison;
@@ -33,6 +35,7 @@ mod linear;
 mod model;
 mod models;
 mod parts;
+mod pipe_it_costs;
 mod power;
 mod profile;
 pub mod published;
@@ -43,6 +46,7 @@ mod threads;
 mod transfer;
 mod unseen;
 
+pub use accelerator_costs::accelerator_of;
 pub use comparison::{Comparison, compare};
 pub use error::PredictError;
 pub use evaluation::{Evaluation, evaluate};
@@ -55,6 +59,7 @@ pub use model::{
     cross_validate,
 };
 pub use models::{COST_FORMAT, COST_VERSION, CostModels};
+pub use pipe_it_costs::{PipeItCosts, SeveralCores};
 pub use power::{ClusterPower, PowerModel};
 pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile};
 pub use regression::{Regression, Term};

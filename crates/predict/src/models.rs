@@ -14,7 +14,7 @@ use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::samples::OperatorRecord;
 use crate::transfer::fit_transfers;
-use crate::{ClusterPower, ClusterTransfer, FamilyModel, PredictError, Profile};
+use crate::{ClusterPower, ClusterTransfer, FamilyModel, Line, PipeItCosts, PredictError, Profile};
 use millstream_board::Provenance;
 use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 
@@ -48,6 +48,9 @@ pub struct CostModels {
     /// What operators take on accelerators, where that was published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accelerators: Vec<AcceleratorCosts>,
+    /// What convolutions take on clusters by Pipe-it's models, if these were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub convolutions: Vec<PipeItCosts>,
     /// How networks that were measured as a whole differ from the models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<NetworkFactor>,
@@ -81,7 +84,18 @@ impl Document for CostModels {
                 );
             }
         }
+        if let Some(index) = self.convolutions.iter().position(|own| !own.is_sound()) {
+            return invalid(format!("convolutions[{index}]"), "must consist of numbers".into());
+        }
         for (index, accelerator) in self.accelerators.iter().enumerate() {
+            if let AcceleratorCostModel::ProcessingElements(model) = &accelerator.model {
+                let lines = [model.computation, model.transfer, model.flush, model.invalidation];
+                let is_sound = |line: &Line| line.slope.is_finite() && line.slope >= 0.0 && line.intercept.is_finite();
+                if !lines.iter().all(is_sound) || model.processing_elements == 0 {
+                    let field = format!("accelerators[{index}].model.processing-elements");
+                    return invalid(field, "must have lines that do not fall, and processing elements".into());
+                }
+            }
             let AcceleratorCostModel::Terms(model) = &accelerator.model else { continue };
             if let Some(term) = model.terms.iter().find(|term| !(term.seconds.is_finite() && term.seconds >= 0.0)) {
                 let field = format!("accelerators[{index}].model.terms['{}']", term.name);
@@ -126,6 +140,7 @@ impl CostModels {
             transfers: fit_transfers(&profile.transfers)?,
             power: fit_power(&board, &profile.power),
             accelerators: Vec::new(),
+            convolutions: Vec::new(),
             networks: Vec::new(),
         })
     }
@@ -158,9 +173,12 @@ impl CostModels {
                 continue;
             }
             let model = self.processors.iter().find(|model| model.processor == class);
-            let predictor = model.ok_or(PredictError::MissingModel { class })?.predictor();
+            let missing = || PredictError::MissingModel { class: class.clone() };
+            let predictor = model.ok_or_else(missing)?.predictor();
+            let own = self.convolutions.iter().find(|own| own.cluster == class.cluster);
+            let known = |first: &OperatorRecord| own?.seconds(first, class.count);
             for (block, records) in chain.blocks().iter().zip(&blocks) {
-                let mut shares = predict_block(&predictor, &fusion, records);
+                let mut shares = predict_block_with(&predictor, &fusion, records, known);
                 shares.iter_mut().for_each(|(seconds, _)| *seconds *= factor);
                 fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
             }
@@ -193,10 +211,21 @@ impl CostModels {
 
 /// Times of a block's operators: those that run as one have theirs at the first of them.
 pub(crate) fn predict_block(predictor: &Predictor, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<(f64, f64)> {
+    predict_block_with(predictor, fusion, block, |_| None)
+}
+
+/// The same where something else may know what those take that begin with an operator.
+fn predict_block_with(
+    predictor: &Predictor,
+    fusion: &Fusion,
+    block: &[OperatorRecord],
+    known: impl Fn(&OperatorRecord) -> Option<f64>,
+) -> Vec<(f64, f64)> {
     let mut times = Vec::with_capacity(block.len());
     for group in fusion.groups(block) {
         let prediction = predictor.group(group);
-        times.push((prediction.seconds.max(1e-9), prediction.interval));
+        let seconds = group.first().and_then(&known).unwrap_or(prediction.seconds);
+        times.push((seconds.max(1e-9), prediction.interval));
         times.extend(std::iter::repeat_n((0.0, prediction.interval), group.len() - 1));
     }
     times

@@ -289,3 +289,46 @@ fn files_of_models_survive_a_round_trip_and_refuse_damage() {
         models.table(&Board::from_json(other).unwrap(), model.digest(), model.graph(), &Chain::of(model.graph()));
     assert!(matches!(table, Err(PredictError::OtherBoard { .. })));
 }
+
+/// A profile in which convolutions take exactly what equations 5 and 8 say; on one core these are the same.
+#[test]
+fn tables_take_pipe_its_models_of_convolutions_where_these_were_fitted() {
+    let coefficients = [2e-9, 3e-8, 1e-8, 2e-11, 3e-12, 4e-10, 5e-12, 3e-6];
+    let (gemm, several) =
+        (GemmModel::new(coefficients), MulticoreModel { tile_rows: 16, alpha_1: 8e-6, alpha_2: 0.0, alpha_3: 8e-6 });
+    let seconds = |shape: &GemmShape, cores: u64| match cores {
+        1 => gemm.seconds(shape),
+        more => several.seconds(shape.n, more, gemm.seconds(shape)),
+    };
+    let mut profile = shared_profile().clone();
+    for network in &mut profile.networks {
+        let records = network.blocks.concat();
+        for sample in &mut network.operator_samples {
+            let main = sample
+                .operators
+                .iter()
+                .filter_map(|&place| records.get(place))
+                .find(|own| own.family() == Family::Convolution && own.work.gemm.is_some());
+            if let Some(shape) = main.and_then(|own| own.work.gemm) {
+                sample.time.median_seconds = seconds(&shape, sample.processor.count as u64);
+            }
+        }
+    }
+    let models = CostModels::fit(&profile, provenance()).unwrap().with_pipe_it(&profile).unwrap();
+    let models = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
+    let own = &models.convolutions[0];
+    assert!(own.coefficients.iter().zip(coefficients).all(|(own, truth)| (own / truth - 1.0).abs() < 1e-4), "{own:?}");
+    let network = millstream_zoo::build("squeezenet").unwrap();
+    let (graph, chain) = (network.graph(), Chain::of(network.graph()));
+    let table = models.table(&board(), network.digest(), graph, &chain).unwrap();
+    let mut seen = 0;
+    for (processor, cores) in table.processors().zip(1..) {
+        for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type == "Conv") {
+            let shape = graph.operator(id).work.gemm.unwrap();
+            let (own, truth) = (table.time(processor, id.index()).unwrap().seconds(), seconds(&shape, cores));
+            assert!((own / truth - 1.0).abs() < 2e-3, "{cores}: {own} {truth}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 2 * 26);
+}

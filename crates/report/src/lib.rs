@@ -10,6 +10,7 @@
 //!
 //! Invariants: everything here is a pure function from data to text; nothing is printed or written.
 
+mod algorithms;
 mod bars;
 mod board;
 mod bound;
@@ -24,6 +25,7 @@ mod stages;
 mod table;
 mod trace;
 
+pub use algorithms::{AlgorithmOutcome, AlgorithmRow, algorithm_tables};
 pub use bars::BarChart;
 pub use board::board_table;
 pub use bound::{Searched, bound_text};

@@ -1,5 +1,6 @@
 //! Every command, flag and help text.
 
+mod algorithm;
 mod input;
 mod run;
 mod schedule;
@@ -10,7 +11,7 @@ mod values;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use millstream::{CostSource, Machine, ReadOptions, SlowCore};
 #[cfg(feature = "highs")]
 use millstream_reproduce::Paper;
@@ -18,6 +19,7 @@ use millstream_reproduce::Paper;
 use crate::duration::Budget;
 use values::{parse_dimension, parse_slow_core};
 
+pub(crate) use algorithm::Algorithm;
 pub(crate) use input::InputArguments;
 pub(crate) use run::RunCommand;
 pub(crate) use schedule::ScheduleCommand;
@@ -48,7 +50,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  cargo xtask profile --model resnet50.onnx --budget 30s -o profile.json")]
     Profile(ProfileCommand),
     /// Fit cost models to a profile and show how well they predict
-    #[command(after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json")]
+    #[command(
+        after_help = "Example:\n  cargo xtask fit --profile profile.json --compare -o cost.json\n  cargo xtask fit --profile profile.json --accelerator phases.csv --board board.json -o cost.json"
+    )]
     Fit(FitCommand),
     /// Make cost models of a board that is not here from what others published
     #[command(
@@ -57,7 +61,7 @@ pub(crate) enum Command {
     Calibrate(CalibrateCommand),
     /// Find the best pipeline for a network on this board
     #[command(
-        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json"
+        after_help = "Example:\n  cargo xtask schedule --model zoo:googlenet --objective balanced -o schedule.json\n  cargo xtask schedule --model zoo:googlenet --board board.json --cost cost.json --algorithm all"
     )]
     Schedule(ScheduleCommand),
     /// Check what is proven of a schedule, without searching
@@ -256,6 +260,12 @@ pub(crate) struct FitCommand {
     /// The profile to learn from
     #[arg(long, value_name = "FILE", default_value = "profile.json")]
     pub(crate) profile: PathBuf,
+    /// What predicts convolutions: our model, or Pipe-it's regression on the dimensions of their matrix product and its model of
+    /// several cores (Wang et al., TCAD 2020, equations 3 to 8)
+    #[arg(long, value_enum, value_name = "MODEL", default_value_t = ConvolutionModel::Default)]
+    pub(crate) convolutions: ConvolutionModel,
+    #[command(flatten)]
+    pub(crate) accelerator: AcceleratorArguments,
     /// Where to write the models
     #[arg(short, long, value_name = "FILE", default_value = "cost.json")]
     pub(crate) output: PathBuf,
@@ -271,6 +281,39 @@ pub(crate) struct FitCommand {
     /// Print the models as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What predicts convolutions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvolutionModel {
+    /// Non-negative least squares over amounts of work
+    Default,
+    /// Equations 5 and 8; where they predict less than nothing, our model
+    PipeIt,
+}
+
+/// An accelerator that was measured by other means.
+#[derive(Debug, Args)]
+pub(crate) struct AcceleratorArguments {
+    /// Phases of convolutions that were measured on an accelerator: fit the co-scheduling paper's equations 2 to 9 to them
+    /// (Kim et al., IEEE Access 2020), for the board's convolutions there. A CSV table with the columns input_elements (all
+    /// input maps), filter_elements (height x width x input channels), output_elements (one output map), filters (output
+    /// channels), computation_seconds, transfer_seconds; flush_seconds and invalidation_seconds unless the interconnect keeps
+    /// caches coherent; and, if you like, normalisation_elements, total_seconds, name
+    #[arg(id = "accelerator", long = "accelerator", value_name = "CSV")]
+    pub(crate) phases: Option<PathBuf>,
+    /// For --accelerator: the board file that has the accelerator with its processing_elements [default: the profile's board]
+    #[arg(long, value_name = "FILE", requires = "accelerator")]
+    pub(crate) board: Option<PathBuf>,
+    /// For --accelerator: its label [default: the board's only one]
+    #[arg(long, value_name = "LABEL", requires = "accelerator")]
+    pub(crate) label: Option<String>,
+    /// For --accelerator: it computes while data is moved, so that the longer of the two counts
+    #[arg(long, requires = "accelerator")]
+    pub(crate) double_buffering: bool,
+    /// For --accelerator: cost models of the board's cores to add the accelerator to, instead of fitting a profile
+    #[arg(long, value_name = "FILE", requires = "accelerator", conflicts_with_all = ["profile", "convolutions", "compare", "test", "plot"])]
+    pub(crate) base: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
 
 use super::values::{parse_deadline, parse_effort, parse_margin, parse_rate, parse_watts, parse_weight};
-use super::{BoardArguments, DimensionArguments, InputArguments, cost_source};
+use super::{Algorithm, BoardArguments, DimensionArguments, InputArguments, cost_source};
 use crate::duration::Budget;
 
 #[derive(Debug, Args)]
@@ -29,6 +29,14 @@ pub(crate) struct ScheduleCommand {
     /// Measure anew even if there is a cached profile
     #[arg(long, conflicts_with_all = ["profile", "cost"])]
     pub(crate) fresh: bool,
+    /// Who finds the schedule: our exact search, or an algorithm that others published, on the same costs; all but `exact`
+    /// only predict, and try nothing out
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Algorithm::Exact)]
+    pub(crate) algorithm: Algorithm,
+    /// Of published algorithms but pipe-it: the processors that they deal the network out to, such as B4-s2-G1 [default: every cluster
+    /// with all its cores and every accelerator, or each core if there is just one cluster]
+    #[arg(long, value_name = "PROCESSORS")]
+    pub(crate) processors: Option<String>,
     /// What the schedule should be best at: throughput (up to 3 % of it may go for a shorter latency), latency,
     /// balanced or energy
     #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]

@@ -25,26 +25,43 @@ impl Mapper for FineIlp {
 
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
-        if problem.is_empty() {
-            return Ok(exact::finish(
-                problem,
-                Found { order: vec![Vec::new(); problem.processors()], makespan: 0 },
-                0,
-                Outcome::Optimal,
-            ));
-        }
-        let program = Program::new(problem);
-        let solved = minimise(program.rows, true, limits.gap, Until::Over(limits.program_time))?;
-        let lower = solved.nanoseconds(program.unit).max(quick(problem));
+        let (found, lower) = solve(problem, limits)?;
         // Without a solution in time, what the solver would have been compared with.
-        let found = match solved.values {
-            Some(values) => program_order(problem, &program.assigned, &program.starts, &values),
+        let found = match found {
+            Some(found) => found,
             None => exact::best_of(&[exact::LISTS, super::STARTS].concat(), problem, limits)
                 .ok_or_else(exact::nothing_found)?,
         };
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
         Ok(exact::finish(problem, found, lower, outcome))
     }
+}
+
+impl FineIlp {
+    /// The same without anything that stands in for a solution: `None` if the solver found none in time.
+    ///
+    /// # Errors
+    /// [`MappingError::Solver`] if the solver fails.
+    pub fn solution(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Option<Mapping>, MappingError> {
+        let (found, lower) = solve(problem, limits)?;
+        let finish = |found: Found| {
+            let reason = Budget::start(limits).reason(found.makespan, lower);
+            exact::finish(problem, found, lower, reason.unwrap_or(Outcome::StepLimit))
+        };
+        Ok(found.map(finish))
+    }
+}
+
+/// What the solver found in time, and a bound.
+fn solve(problem: &MappingProblem, limits: &Limits<'_>) -> Result<(Option<Found>, u64), MappingError> {
+    if problem.is_empty() {
+        return Ok((Some(Found { order: vec![Vec::new(); problem.processors()], makespan: 0 }), 0));
+    }
+    let program = Program::new(problem);
+    let solved = minimise(program.rows, true, limits.gap, Until::Over(limits.program_time))?;
+    let lower = solved.nanoseconds(program.unit).max(quick(problem));
+    let found = solved.values.map(|values| program_order(problem, &program.assigned, &program.starts, &values));
+    Ok((found, lower))
 }
 
 struct Program {

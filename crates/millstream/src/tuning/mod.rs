@@ -7,6 +7,7 @@ mod simulated;
 mod streaming;
 
 pub(crate) use adaptive::adapt;
+pub(crate) use places::parse as parse_places;
 
 use std::time::Duration;
 

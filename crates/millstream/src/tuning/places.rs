@@ -57,7 +57,7 @@ fn singles(board: &Board) -> Vec<Processor> {
 }
 
 /// Reads `B4-s2-s2`: clusters and numbers of their cores, lowest numbers first.
-fn parse(text: &str, board: &Board) -> Result<Vec<Processor>, Error> {
+pub(crate) fn parse(text: &str, board: &Board) -> Result<Vec<Processor>, Error> {
     let mut processors: Vec<Processor> = Vec::new();
     for part in text.split('-') {
         let label = part.trim_end_matches(|character: char| character.is_ascii_digit());

@@ -58,7 +58,8 @@ impl AcceleratorCosts {
             }
             AcceleratorCostModel::ProcessingElements(model) => {
                 let size = convolution_size(operator)?;
-                Some(model.latency(&size, size.filters).total_seconds)
+                // A fitted line may be below 0 for next to nothing.
+                Some(model.latency(&size, size.filters).total_seconds.max(0.0))
             }
             AcceleratorCostModel::Granularity(lines) => {
                 convolution_size(operator)?;

@@ -113,6 +113,7 @@ pub fn calibrate(
         transfers: measurements.transfers.iter().map(transfer).collect(),
         power: powers(board, measurements),
         accelerators: Vec::new(),
+        convolutions: Vec::new(),
         networks: Vec::new(),
     };
     let mut shown = Vec::new();

@@ -8,7 +8,7 @@ use millstream_graph::Graph;
 use millstream_mapping::{
     Cpop, Heft, LayerSwitched, Limits, Mapper, Mapping, MappingError, MappingProblem, SingleProcessor,
 };
-use millstream_partition::{Subgraph, subgraphs};
+use millstream_partition::{Subgraph, joined};
 
 /// A network on some processors, as one subgraph.
 pub(super) struct Whole<'a> {
@@ -106,23 +106,6 @@ impl<'a> Whole<'a> {
         });
         drawn.sum()
     }
-}
-
-/// The subgraphs of a network as one.
-fn joined(graph: &Graph) -> Subgraph {
-    let parts = subgraphs(graph);
-    let parallelism = parts.iter().map(|part| part.parallelism).max().unwrap_or(1);
-    let nodes: Vec<_> = parts.into_iter().flat_map(|part| part.nodes).collect();
-    let mut node_of = vec![0; graph.operators().len()];
-    for (node, operators) in nodes.iter().enumerate() {
-        operators.iter().for_each(|id| node_of[id.index()] = node);
-    }
-    let mut edges = BTreeSet::new();
-    for id in graph.operator_ids() {
-        let makers = graph.operator(id).inputs.iter().filter_map(|&value| graph.producer(value));
-        edges.extend(makers.map(|maker| (node_of[maker.index()], node_of[id.index()])).filter(|(from, to)| from != to));
-    }
-    Subgraph { nodes, edges: edges.into_iter().collect(), parallelism }
 }
 
 #[cfg(test)]

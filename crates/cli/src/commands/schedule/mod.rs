@@ -1,3 +1,4 @@
+mod published;
 mod shared;
 
 use anyhow::{Context, Result, bail};
@@ -8,17 +9,29 @@ use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{
     FrontRow, Searched, bound_text, channel_split_table, front_table, milliseconds, stage_rows, stage_table,
 };
-use millstream_schedule::{Schedule, ScheduleDocument, SizesDocument};
+use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
-use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
+use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
 use crate::control::control;
 use crate::output;
+use published::AlgorithmPoint;
 
 #[derive(Serialize)]
 struct Report<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     front: Vec<Point>,
     schedule: &'a ScheduleDocument,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    algorithms: Vec<AlgorithmPoint>,
+}
+
+/// What was planned for a network at one size.
+struct OnePlan {
+    document: ScheduleDocument,
+    front: Vec<Point>,
+    /// What other algorithms made, if they were asked.
+    algorithms: Vec<AlgorithmPoint>,
 }
 
 #[derive(Serialize)]
@@ -31,8 +44,21 @@ struct Point {
     best_for: Vec<String>,
 }
 
+impl Point {
+    fn of(row: FrontRow) -> Self {
+        Self {
+            configuration: row.configuration,
+            period_seconds: row.period_seconds,
+            latency_seconds: row.latency_seconds,
+            joules_per_frame: row.joules_per_frame,
+            best_for: row.chosen_for,
+        }
+    }
+}
+
 pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
+    published::check(command)?;
     let aim = command.aim();
     if aim.margin > 0.0 && aim.constraints == Constraints::default() {
         bail!("a margin is one to a limit: give --max-latency, --min-throughput or --max-power with it");
@@ -58,15 +84,19 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         files::check_writable(certificate)?;
     }
     let mut documents = Vec::new();
-    let mut fronts = Vec::new();
+    let mut shown = Vec::new();
     for network in networks {
         let network = network.with_inputs(&command.inputs.inputs())?;
         if has_sizes && !command.json {
             output::line(format!("{}--- {} ---", if documents.is_empty() { "" } else { "\n" }, network.sizes()));
         }
-        let (document, front) = plan_one(command, &network, &machine)?;
+        let OnePlan { document, front, algorithms } = match (command.algorithm, command.algorithm.published()) {
+            (_, Some(algorithm)) => published::plan_one(command, algorithm, &network, &machine)?,
+            (Algorithm::All, _) => published::plan_all(command, &network, &machine)?,
+            _ => plan_one(command, &network, &machine)?,
+        };
         documents.push(document);
-        fronts.push(front);
+        shown.push((front, algorithms));
     }
     let text = match documents.as_slice() {
         [only] if !has_sizes => files::to_json(only)?,
@@ -74,8 +104,11 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     };
     files::write(&command.output, &text)?;
     if command.json {
-        let mut reports: Vec<Report<'_>> =
-            fronts.into_iter().zip(&documents).map(|(front, schedule)| Report { front, schedule }).collect();
+        let mut reports: Vec<Report<'_>> = shown
+            .into_iter()
+            .zip(&documents)
+            .map(|((front, algorithms), schedule)| Report { front, schedule, algorithms })
+            .collect();
         match reports.pop().filter(|_| !has_sizes) {
             Some(only) => output::json(&only)?,
             None => output::json(&documents)?,
@@ -86,7 +119,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
 }
 
 /// Plans for one network at one size, and shows what was found.
-fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> Result<(ScheduleDocument, Vec<Point>)> {
+fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> Result<OnePlan> {
     let (aim, costs) = (command.aim(), command.costs());
     if command.cost.is_some() && !command.clocks {
         warn_of_unpredictable(network);
@@ -112,14 +145,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         let schedule = plans.problem.schedule(&chosen);
         print(network, machine.board(), &front, &schedule, &document, &plans);
     }
-    let point = |row: FrontRow| Point {
-        configuration: row.configuration,
-        period_seconds: row.period_seconds,
-        latency_seconds: row.latency_seconds,
-        joules_per_frame: row.joules_per_frame,
-        best_for: row.chosen_for,
-    };
-    Ok((document, front.into_iter().map(point).collect()))
+    Ok(OnePlan { document, front: front.into_iter().map(Point::of).collect(), algorithms: Vec::new() })
 }
 
 /// Says which operators the models can't predict.
@@ -156,14 +182,7 @@ fn print(
     plans: &Plans,
 ) {
     let graph = network.graph();
-    output::line(format!(
-        "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
-        network.name(),
-        board.name(),
-        graph.operators().len(),
-        network.chain().blocks().len(),
-        graph.macs() as f64 / 1e9
-    ));
+    output::line(network_line(network, board));
     let (table, left_out) = front_table(front);
     output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
     output::line(table);
@@ -180,30 +199,51 @@ fn print(
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
         output::line(table);
     }
-    output::line(format!(
-        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms.",
-        1.0 / predicted.period_seconds,
-        milliseconds(predicted.period_seconds),
-        milliseconds(predicted.latency_seconds),
-    ));
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
     let (searched, space) = &plans.searched;
     let searched = Searched {
         period_seconds: searched.0.seconds(),
         teams: if space.most_processors > 0 { space.to_string() } else { String::new() },
     };
-    output::line(format!("Bound:     {}", bound_text(document, single, Some(&searched), plans.competes_for_memory)));
-    if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
-        output::line(format!(
-            "Energy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
-            1.0 / joules
-        ));
+    let bound = bound_text(document, single, Some(&searched), plans.competes_for_memory);
+    output::line(prediction_lines(predicted, &bound));
+    if predicted.joules_per_frame.and(predicted.watts).is_some() {
         let unknown = plans.without_idle_power(schedule);
         if !unknown.is_empty() {
             let labels = unknown.join(", ");
             output::line(format!("           The idle power of {labels} is not known: it counts as nothing."));
         }
     }
+}
+
+/// What a network is, and where.
+fn network_line(network: &Network, board: &Board) -> String {
+    let graph = network.graph();
+    format!(
+        "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
+        network.name(),
+        board.name(),
+        graph.operators().len(),
+        network.chain().blocks().len(),
+        graph.macs() as f64 / 1e9
+    )
+}
+
+/// What a schedule should achieve, what is proven of it, and what it costs in energy.
+fn prediction_lines(predicted: &Prediction, bound: &str) -> String {
+    let mut lines = format!(
+        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms.\nBound:     {bound}",
+        1.0 / predicted.period_seconds,
+        milliseconds(predicted.period_seconds),
+        milliseconds(predicted.latency_seconds),
+    );
+    if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
+        lines += &format!(
+            "\nEnergy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
+            1.0 / joules
+        );
+    }
+    lines
 }
 
 /// The front over all clocks.

@@ -1,22 +1,44 @@
+mod accelerator;
+
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
+use millstream_predict::published::GemmModel;
 use millstream_predict::{Accuracy, CostModels, Evaluation, Profile, compare, evaluate, predict_unseen};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
 
-use crate::arguments::FitCommand;
+use crate::arguments::{ConvolutionModel, FitCommand};
 use crate::output;
 
 pub(crate) fn run(command: &FitCommand) -> Result<()> {
+    if let Some(base) = &command.accelerator.base {
+        return accelerator::add_to_models(command, base);
+    }
     let plot = command.plot.clone().unwrap_or_else(|| command.output.with_extension("svg"));
     files::check_writable(&command.output)?;
     files::check_writable(&plot)?;
-    let profile = read_profile(&command.profile)?;
+    let profile = match (read_profile(&command.profile), &command.accelerator.phases) {
+        (profile, None) => profile?,
+        (profile, Some(_)) => {
+            profile.context("what cores take comes from a profile, or from cost models that --base names")?
+        }
+    };
     let test = command.test.as_deref().map(read_profile).transpose()?;
     let named = || command.profile.display().to_string();
     let models = CostModels::fit(&profile, provenance()).with_context(named)?;
+    let models = match command.convolutions {
+        ConvolutionModel::Default => models,
+        ConvolutionModel::PipeIt => models.with_pipe_it(&profile).with_context(named)?,
+    };
+    let (models, added) = match &command.accelerator.phases {
+        Some(phases) => {
+            let (models, added) = accelerator::add(models, phases, &command.accelerator)?;
+            (models, Some(added))
+        }
+        None => (models, None),
+    };
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
@@ -25,8 +47,14 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     } else {
         output::line(coefficient_table(&models));
         output::line(format!("\n{}", family_table(&models)));
+        if !models.convolutions.is_empty() {
+            output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{}", pipe_it_table(&models)));
+        }
         output::line(format!("\n{}", transfer_table(&models)));
         output::line(format!("\n{}", power_lines(&models)));
+        if let Some(added) = &added {
+            output::line(format!("\n{added}"));
+        }
     }
     if command.compare {
         output::line(format!("\nModels on networks that were left out of the fit:\n\n{}", comparison_table(&profile)?));
@@ -87,6 +115,26 @@ fn family_table(models: &CostModels) -> Table {
                 accuracy(&|accuracy| accuracy.weighted_mape),
                 accuracy(&|accuracy| accuracy.interval),
             ]);
+        }
+    }
+    table
+}
+
+fn pipe_it_table(models: &CostModels) -> Table {
+    let mut table = Table::new([
+        ("cluster", Align::Left),
+        ("term", Align::Left),
+        ("seconds for each", Align::Right),
+        ("R2, one core", Align::Right),
+    ]);
+    for own in &models.convolutions {
+        let single = GemmModel::TERMS.into_iter().zip(own.coefficients);
+        let several = own.several_cores.map_or(Vec::new(), |own| {
+            vec![("alpha_1", own.alpha_1_seconds), ("alpha_2", own.alpha_2_seconds), ("alpha_3", own.alpha_3_seconds)]
+        });
+        for (term, seconds) in single.chain(several) {
+            let r_squared = format!("{:.3}", own.r_squared);
+            table.row([own.cluster.clone(), term.to_owned(), format!("{seconds:.3e}"), r_squared]);
         }
     }
     table

@@ -1,0 +1,35 @@
+//! The fine program by itself.
+
+#![cfg(feature = "highs")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use millstream_mapping::{Edge, ExactMapper, FineIlp, Limits, Mapper, MappingProblem};
+
+/// A source, so many branches of two nodes, and a sink, on two processors that suit the branches differently.
+fn branches(count: usize) -> MappingProblem {
+    let nodes = 2 * count + 2;
+    let transfer = vec![vec![0, 3], vec![2, 0]];
+    let edge = |from, to| Edge::new(from, to, transfer.clone());
+    let edges = (0..count).flat_map(|branch| {
+        let first = 1 + 2 * branch;
+        [edge(0, first), edge(first, first + 1), edge(first + 1, nodes - 1)]
+    });
+    let time = |node: usize| vec![Some(5 + node as u64 * 7 % 11), Some(4 + node as u64 * 5 % 13)];
+    let names = (0..nodes).map(|node| node.to_string()).collect();
+    MappingProblem::new(names, (0..nodes).map(time).collect(), edges.collect()).unwrap()
+}
+
+#[test]
+fn a_solution_is_the_solvers_own_or_none() {
+    let small = branches(2);
+    let limits = Limits { program_time: Duration::from_secs(60), ..Limits::default() };
+    let solution = FineIlp.solution(&small, &limits).unwrap().unwrap();
+    assert_eq!(solution.makespan, ExactMapper.map(&small, &limits).unwrap().makespan);
+    assert_eq!(solution, FineIlp.map(&small, &limits).unwrap());
+    let none = Limits { program_time: Duration::ZERO, ..limits };
+    let large = branches(40);
+    assert_eq!(FineIlp.solution(&large, &none).unwrap(), None, "something else stands in for it");
+    assert!(FineIlp.map(&large, &none).is_ok());
+}

@@ -1,0 +1,104 @@
+//! All published algorithms beside the exact search.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use millstream_cost::Clocks;
+use millstream_pipeline::Nanojoules;
+use millstream_schedule::{Objective, Prediction};
+
+use super::algorithm::{PublishedAlgorithm, SearchWork};
+use super::ground::Ground;
+use super::plan::{PublishedPlan, costs, planned};
+use crate::planning::chosen;
+use crate::{Aim, Control, Error, Event, Machine, Network, PlanOn, Planned, Plans};
+
+/// What the exact search and all published algorithms make of a network on a board, by the same costs.
+pub struct PublishedComparison {
+    /// The exact search's front, and what it chose.
+    pub exact: Planned,
+    /// Rounds of its search for teams.
+    pub work: SearchWork,
+    /// The others, in the order of [`PublishedAlgorithm::ALL`].
+    pub rows: Vec<PublishedRow>,
+}
+
+/// What an algorithm made of the network.
+pub struct PublishedRow {
+    /// The algorithm.
+    pub algorithm: PublishedAlgorithm,
+    /// Its schedule, or why there is none.
+    pub outcome: Result<PublishedPlan, Error>,
+}
+
+impl PublishedComparison {
+    /// By what part a schedule is worse than the best point of the exact front in what the aim's objective counts: the period for
+    /// throughput and balanced, the latency, or the energy of a frame. Negative if it is better, which the searched kinds of stages do not
+    /// rule out. `None` if an energy is not known.
+    pub fn gap(&self, predicted: &Prediction) -> Option<f64> {
+        let Plans { front, aim, .. } = &self.exact.plans;
+        let least = |of: &dyn Fn(&millstream_pipeline::Plan) -> Option<f64>| {
+            front.iter().filter_map(of).min_by(f64::total_cmp).filter(|least| *least > 0.0)
+        };
+        let (own, best) = match aim.objective {
+            Objective::Throughput | Objective::Balanced => {
+                (predicted.period_seconds, least(&|plan| Some(plan.period.seconds())))
+            }
+            Objective::Latency => (predicted.latency_seconds, least(&|plan| Some(plan.latency.seconds()))),
+            Objective::Energy => (predicted.joules_per_frame?, least(&|plan| plan.energy.map(Nanojoules::joules))),
+        };
+        Some(own / best? - 1.0)
+    }
+}
+
+/// What the exact search and every published algorithm make of a network on a board, all by the same costs and the same rules, none tried
+/// out. An algorithm that can't serve the network or the board has the reason in its row.
+///
+/// # Errors
+/// As [`plan`](crate::plan()) for the exact search, [`Error::Unfit`] if the aim has limits, [`Error::Interrupted`] if the caller ended it.
+pub fn compare_published(
+    machine: &Machine,
+    network: &Network,
+    aim: &Aim,
+    on: PlanOn<'_>,
+    processors: Option<&str>,
+    control: &Control,
+) -> Result<PublishedComparison, Error> {
+    if aim.constraints != crate::Constraints::default() {
+        return Err(Error::Unfit(
+            "published algorithms know no limits of latency, throughput or power; leave them out, or take the exact search alone".to_owned(),
+        ));
+    }
+    let board = machine.board();
+    let table = costs(machine, network, on, control)?;
+    let ground = Ground::new((network, board, table.clone()), processors, aim.effort, control)?;
+    let (counting, rounds) = counting(control);
+    let plans = Plans::search(network, board, &table, *aim, &counting)?;
+    let exact = chosen(machine, network, plans, aim, Clocks::new(), None)?;
+    let work = SearchWork { count: rounds.load(Ordering::Relaxed), unit: "rounds" };
+
+    let mut steps = control.steps(format!("published algorithms on {}", network.name()), PublishedAlgorithm::ALL.len());
+    let mut rows = Vec::new();
+    for algorithm in PublishedAlgorithm::ALL {
+        let outcome = planned(&ground, algorithm);
+        if control.is_cancelled() || matches!(outcome, Err(Error::Interrupted)) {
+            return Err(Error::Interrupted);
+        }
+        rows.push(PublishedRow { algorithm, outcome });
+        steps.set(rows.len(), PublishedAlgorithm::ALL.len());
+    }
+    Ok(PublishedComparison { exact, work, rows })
+}
+
+/// The same control, and the most rounds that a search tells of.
+fn counting(control: &Control) -> (Control, Arc<AtomicU64>) {
+    let rounds = Arc::new(AtomicU64::new(0));
+    let (counter, told, asked) = (Arc::clone(&rounds), control.clone(), control.clone());
+    let counting = Control::new().cancelled_by(move || asked.is_cancelled()).observed_by(move |event| {
+        if let Event::Progress(progress) = event {
+            counter.fetch_max(progress.done as u64, Ordering::Relaxed);
+        }
+        told.tell(event);
+    });
+    (counting, rounds)
+}

@@ -1,0 +1,100 @@
+//! What published algorithms work on, and what their schedules are worth.
+
+use std::cell::OnceCell;
+
+use millstream_board::{Board, Processor, ProcessorClass};
+use millstream_cost::{CostTable, ProcessorIndex};
+use millstream_pipeline::{Effort, PipelineError, Problem, ThroughputBound};
+use millstream_schedule::{Prediction, Replica, Schedule};
+use millstream_sim::SteadyState;
+
+use super::algorithm::{PublishedAlgorithm, SearchWork};
+use super::processors::processors;
+use crate::document::document;
+use crate::{Control, Error, Network, PublishedPlan};
+
+/// A network on a board with its costs.
+pub(super) struct Ground<'a> {
+    pub(super) network: &'a Network,
+    pub(super) board: &'a Board,
+    table: CostTable,
+    /// The same where everybody has the memory alone: what searches count with.
+    pub(super) searched: CostTable,
+    /// What is shared out to.
+    pub(super) processors: Vec<Processor>,
+    pub(super) effort: Effort,
+    pub(super) control: &'a Control,
+    bound: ThroughputBound,
+    /// What Para-Pipe's strategies choose from, once one of them has asked.
+    pub(super) para_pipe: OnceCell<Problem>,
+}
+
+/// What an algorithm found.
+pub(super) struct Found {
+    pub(super) schedule: Schedule,
+    pub(super) work: SearchWork,
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn new(
+        (network, board, table): (&'a Network, &'a Board, CostTable),
+        chosen: Option<&str>,
+        effort: Effort,
+        control: &'a Control,
+    ) -> Result<Self, Error> {
+        let processors = processors(board, chosen)?;
+        let searched = table.within_memory_of(board, network.graph());
+        let bound = ThroughputBound::of(network.graph(), board, &table);
+        let para_pipe = OnceCell::new();
+        Ok(Self { network, board, table, searched, processors, effort, control, bound, para_pipe })
+    }
+
+    /// The processors' classes.
+    pub(super) fn classes(&self) -> Vec<ProcessorClass> {
+        self.processors.iter().map(Processor::class).collect()
+    }
+
+    /// The processors' places in the table.
+    pub(super) fn places(&self) -> Result<Vec<ProcessorIndex>, Error> {
+        let find = |class| self.searched.find(&class).ok_or(PipelineError::MissingProcessor { class });
+        Ok(self.classes().into_iter().map(find).collect::<Result<_, _>>()?)
+    }
+
+    /// What a schedule takes: by the costs, and simulated where processors compete for memory.
+    pub(super) fn prediction(&self, schedule: &Schedule) -> Result<Prediction, Error> {
+        let rate = self.board.memory_bytes_per_second();
+        let seen = SteadyState::of(schedule, self.network.graph(), &self.table, rate)?;
+        let prediction = Prediction::new(&seen.evaluation, self.bound.period.seconds());
+        Ok(prediction.with_energy(seen.energy))
+    }
+
+    /// The plan that a schedule is, if it can run.
+    pub(super) fn plan(&self, algorithm: PublishedAlgorithm, found: Found) -> Result<PublishedPlan, Error> {
+        let Found { schedule, work } = found;
+        let (network, board) = (self.network, self.board);
+        schedule.validate(network.graph(), board)?;
+        self.check_memory(algorithm, &schedule)?;
+        let predicted = self.prediction(&schedule)?;
+        let document = document(&schedule, predicted, algorithm.name(), algorithm.objective(), network, board);
+        let (table, bound) = (self.table.clone(), self.bound.period);
+        Ok(PublishedPlan { algorithm, schedule, document, table, bound, work })
+    }
+
+    /// Whether weights and values fit into the memory of each accelerator, of which no published algorithm knows.
+    fn check_memory(&self, algorithm: PublishedAlgorithm, schedule: &Schedule) -> Result<(), Error> {
+        let replicas = schedule.stages.iter().flat_map(|stage| &stage.replicas);
+        for assignment in replicas.flat_map(|replica: &Replica| &replica.assignments) {
+            let label = &assignment.processor.cluster;
+            let Some(has) = self.board.accelerator(label).and_then(|own| own.memory_bytes) else { continue };
+            let work = assignment.operators.iter().map(|&id| self.network.graph().operator(id).work);
+            let needs: u64 = work.map(|work| work.weight_bytes.saturating_add(work.output_bytes)).sum();
+            if needs > has {
+                let reason = format!(
+                    "puts operators on {label} that hold {needs} bytes there, and it has {has}; choose other processors for it"
+                );
+                return Err(Error::Algorithm { algorithm, reason });
+            }
+        }
+        Ok(())
+    }
+}

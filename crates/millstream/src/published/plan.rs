@@ -1,0 +1,105 @@
+//! A schedule by a published algorithm.
+
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_schedule::{Schedule, ScheduleDocument};
+
+use super::algorithm::{PublishedAlgorithm, SearchWork};
+use super::ground::Ground;
+use super::{co_scheduled, mapped, pipelines, programs};
+use crate::planning::measured_costs;
+use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn};
+
+/// The schedule that a published algorithm made for a network on a board.
+#[derive(Debug, Clone)]
+pub struct PublishedPlan {
+    /// The algorithm.
+    pub algorithm: PublishedAlgorithm,
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Its file, with what it should achieve by the same costs and rules as every other schedule.
+    pub document: ScheduleDocument,
+    /// The costs that it was made from.
+    pub table: CostTable,
+    /// A period that no schedule on the board goes below under these costs.
+    pub bound: Nanoseconds,
+    /// What the algorithm looked at.
+    pub work: SearchWork,
+}
+
+/// The schedule that a published algorithm makes for a network on a board, predicted by the costs and not tried out.
+///
+/// `processors` names what the algorithm may use, such as `B4-s2-G1`: all but Pipe-it deal whole processors out. Without it, these are every
+/// cluster with all its cores and every accelerator, or each core of a board that has just one cluster. Of the aim, only the effort counts,
+/// for mapping within Para-Pipe's stages.
+///
+/// ```
+/// use millstream::{Aim, Control, CostSource, Machine, Network, PlanOn, PublishedAlgorithm, ReadOptions, plan_published};
+/// use millstream::{board::Board, cost::{CostTable, Nanoseconds}};
+///
+/// let board = Board::from_json(r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
+///     {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#)?;
+/// let network = Network::open("zoo:googlenet", ReadOptions::default())?;
+/// let mut table = CostTable::new(network.graph().operators().len(), board.processor_classes());
+/// for processor in table.processors() {
+///     for operator in 0..table.operators() {
+///         table.set_time(processor, operator, Nanoseconds(1000 * (1 + 2 * processor.index() as u64)));
+///     }
+/// }
+/// let (machine, on) = (Machine::of_board(board), PlanOn::Costs(CostSource::Table(&table)));
+/// let plan = plan_published(&machine, &network, PublishedAlgorithm::Heft, &Aim::default(), on, None, &Control::new())?;
+/// assert_eq!(plan.document.configuration, "B1+s1");
+/// assert!(plan.document.predicted.period_seconds >= plan.bound.seconds());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Algorithm`] if the algorithm can't serve the network on the board, [`Error::MissingFeature`] for integer programs without a
+/// solver, [`Error::Unfit`] if the aim has limits, of which no published algorithm knows, and as [`plan`](crate::plan()).
+pub fn plan_published(
+    machine: &Machine,
+    network: &Network,
+    algorithm: PublishedAlgorithm,
+    aim: &Aim,
+    on: PlanOn<'_>,
+    processors: Option<&str>,
+    control: &Control,
+) -> Result<PublishedPlan, Error> {
+    if aim.constraints != Constraints::default() {
+        return Err(Error::Unfit(format!(
+            "{algorithm} knows no limits of latency, throughput or power; leave them out, or take the exact search"
+        )));
+    }
+    let table = costs(machine, network, on, control)?;
+    let ground = Ground::new((network, machine.board(), table), processors, aim.effort, control)?;
+    planned(&ground, algorithm)
+}
+
+/// The costs of a network, measured if need be.
+pub(super) fn costs(
+    machine: &Machine,
+    network: &Network,
+    on: PlanOn<'_>,
+    control: &Control,
+) -> Result<CostTable, Error> {
+    match on {
+        PlanOn::Costs(costs) => costs.table(network, machine),
+        PlanOn::ThisMachine => Ok(measured_costs(machine, network, false, control)?.0),
+        PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
+    }
+}
+
+pub(super) fn planned(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<PublishedPlan, Error> {
+    if ground.control.is_cancelled() {
+        return Err(Error::Interrupted);
+    }
+    let found = match algorithm {
+        PublishedAlgorithm::PipeIt => pipelines::pipe_it(ground),
+        PublishedAlgorithm::ParaPipe(strategy) => pipelines::para_pipe(ground, strategy),
+        PublishedAlgorithm::CoarseIlp | PublishedAlgorithm::FineIlp => programs::map(ground, algorithm),
+        PublishedAlgorithm::Heft | PublishedAlgorithm::Cpop | PublishedAlgorithm::LayerSwitched => {
+            mapped::whole(ground, algorithm)
+        }
+        PublishedAlgorithm::CoScheduling => co_scheduled::divide(ground),
+    }?;
+    ground.plan(algorithm, found)
+}

@@ -1,0 +1,112 @@
+//! Pipe-it's models of convolutions in cost models of a board.
+
+use millstream_board::ProcessorClass;
+use millstream_graph::{Family, GemmShape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{TILE_ROWS, of_family};
+use crate::published::{GemmModel, MulticoreModel, MulticoreSample};
+use crate::samples::OperatorRecord;
+use crate::{CostModels, PredictError, Profile};
+
+/// What convolutions take on the cores of a cluster by Pipe-it's regression (equations 3 to 5) and its model of several cores (equations 6 to
+/// 8, with an even split).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipeItCosts {
+    /// Label of the cluster.
+    pub cluster: String,
+    /// Seconds on one core for each of N, K, M, N K, K M, N M, N M K and 1 (equation 5).
+    pub coefficients: [f64; 8],
+    /// Seconds of alpha_1, alpha_2 and alpha_3 (equation 8); missing for a cluster of one core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub several_cores: Option<SeveralCores>,
+    /// Part of the variance of the samples on one core that equation 5 explains.
+    pub r_squared: f64,
+}
+
+/// The constants of equation 8.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeveralCores {
+    /// Rows of the product that an iteration makes.
+    pub tile_rows: u64,
+    /// Constant part of the time on one core that is not divided.
+    pub alpha_1_seconds: f64,
+    /// What every iteration takes in addition.
+    pub alpha_2_seconds: f64,
+    /// What dealing out the work takes.
+    pub alpha_3_seconds: f64,
+}
+
+impl PipeItCosts {
+    fn fit(profile: &Profile, cluster: &str, most: usize) -> Result<Self, PredictError> {
+        let shape = |operator: &OperatorRecord| operator.work.gemm.unwrap_or(GemmShape { n: 0, k: 0, m: 0 });
+        let on = |count: usize| {
+            let class = ProcessorClass { cluster: cluster.to_owned(), count };
+            of_family(profile, &class, Family::Convolution)
+        };
+        let single: Vec<(GemmShape, f64)> = on(1).iter().map(|own| (shape(own.main), own.seconds)).collect();
+        let gemm = GemmModel::fit(&single)?;
+        let mut samples = Vec::new();
+        // On one core nothing is dealt out; but a single other number of cores does not tell the constants apart.
+        let fewest = if most > 2 { 2 } else { 1 };
+        for count in fewest..=most {
+            samples.extend(on(count).iter().map(|own| MulticoreSample {
+                n: shape(own.main).n,
+                cores: count as u64,
+                single_core_seconds: gemm.seconds(&shape(own.main)),
+                seconds: own.seconds,
+            }));
+        }
+        let several_cores = match most {
+            0 | 1 => None,
+            _ => {
+                let MulticoreModel { tile_rows, alpha_1, alpha_2, alpha_3 } = MulticoreModel::fit(TILE_ROWS, &samples)?;
+                let (alpha_1_seconds, alpha_2_seconds, alpha_3_seconds) = (alpha_1, alpha_2, alpha_3);
+                Some(SeveralCores { tile_rows, alpha_1_seconds, alpha_2_seconds, alpha_3_seconds })
+            }
+        };
+        let (coefficients, r_squared) = (*gemm.coefficients(), gemm.r_squared());
+        Ok(Self { cluster: cluster.to_owned(), coefficients, several_cores, r_squared })
+    }
+
+    /// Time of a convolution in one group on so many cores; `None` for other operators, and where the regression predicts no time at all,
+    /// which it may for small layers.
+    pub fn seconds(&self, operator: &OperatorRecord, cores: usize) -> Option<f64> {
+        let shape = operator.work.gemm.filter(|_| operator.family() == Family::Convolution)?;
+        let single = GemmModel::new(self.coefficients).seconds(&shape);
+        let seconds = match self.several_cores.filter(|_| cores > 1) {
+            None => single,
+            Some(own) => {
+                let SeveralCores { tile_rows, alpha_1_seconds, alpha_2_seconds, alpha_3_seconds } = own;
+                let (alpha_1, alpha_2, alpha_3) = (alpha_1_seconds, alpha_2_seconds, alpha_3_seconds);
+                MulticoreModel { tile_rows, alpha_1, alpha_2, alpha_3 }.seconds(shape.n, cores as u64, single)
+            }
+        };
+        Some(seconds).filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+    }
+
+    /// Whether it consists of numbers.
+    pub(crate) fn is_sound(&self) -> bool {
+        let several = self.several_cores.iter().flat_map(|own| {
+            [own.alpha_1_seconds, own.alpha_2_seconds, own.alpha_3_seconds, own.tile_rows.max(1) as f64]
+        });
+        self.coefficients.iter().copied().chain(several).all(f64::is_finite)
+    }
+}
+
+impl CostModels {
+    /// The same with Pipe-it's models of convolutions, fitted to the same profile: what tables take for convolutions in one group, wherever
+    /// these predict a time above 0. Everything else is as it was.
+    ///
+    /// # Errors
+    /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if a cluster's samples do not determine the models.
+    pub fn with_pipe_it(self, profile: &Profile) -> Result<Self, PredictError> {
+        let board = profile.board()?;
+        let fit = |cluster: &millstream_board::Cluster| PipeItCosts::fit(profile, &cluster.label, cluster.cores.len());
+        let convolutions = board.clusters().iter().map(fit).collect::<Result<_, _>>()?;
+        Ok(Self { convolutions, ..self })
+    }
+}

@@ -1,0 +1,171 @@
+//! The co-scheduling paper's model, fitted to phases and in cost tables.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::Board;
+use millstream_graph::OperatorKind;
+use millstream_partition::Chain;
+use millstream_predict::published::{AcceleratorFit, AcceleratorModel, Buffering, Coherence, ConvolutionSize, Phases};
+use millstream_predict::{CostModels, Line, PredictError, accelerator_of};
+
+const HEADER: &str = "input_elements,filter_elements,output_elements,filters,normalisation_elements,computation_seconds,transfer_seconds";
+const COHERENCE: &str = ",flush_seconds,invalidation_seconds,total_seconds";
+
+/// Ultra96 in table 2, with four processing elements.
+fn truth(coherence: Coherence, buffering: Buffering) -> AcceleratorModel {
+    let line = |slope: f64, intercept: f64| Line::new(slope, intercept).scaled(1e-6);
+    let is_software = coherence == Coherence::Software;
+    let flushed = |slope, intercept| if is_software { line(slope, intercept) } else { Line::new(0.0, 0.0) };
+    AcceleratorModel {
+        computation: line(0.099999, 0.237558),
+        transfer: line(0.01, 2.697551),
+        flush: flushed(0.008811, 0.514771),
+        invalidation: flushed(0.008812, 1.663402),
+        processing_elements: 4,
+        coherence,
+        buffering,
+    }
+}
+
+/// A table of what the model says of layers of many sizes, every value multiplied by what `noise` says of its number.
+fn table(model: &AcceleratorModel, noise: impl Fn(usize) -> f64) -> String {
+    let is_software = model.coherence == Coherence::Software;
+    let mut text = format!("{HEADER}{}\n", if is_software { COHERENCE } else { "" });
+    for (row, (map, channels)) in [(7, 160), (14, 96), (15, 48), (28, 32), (29, 32), (57, 16)].into_iter().enumerate() {
+        for (column, (kernel, filters)) in [(1, 64), (3, 30), (3, 161)].into_iter().enumerate() {
+            let (input, filter, output) = (map * map * channels, kernel * kernel * channels, map * map);
+            let size = ConvolutionSize { input, filter, output, normalisation: 2 * filters, filters };
+            let own = model.latency(&size, filters);
+            let mut phases = vec![own.computation_seconds, own.transfer_seconds];
+            if is_software {
+                phases.extend([own.flush_seconds, own.invalidation_seconds, own.total_seconds]);
+            }
+            let sizes = [input, filter, output, filters, 2 * filters].map(|size| size.to_string()).join(",");
+            let seconds = phases
+                .iter()
+                .enumerate()
+                .map(|(place, seconds)| format!("{:e}", seconds * noise(20 * row + 5 * column + place)));
+            text += &format!("{sizes},{}\n", seconds.collect::<Vec<_>>().join(","));
+        }
+    }
+    text
+}
+
+fn is_close(one: Line, other: Line, part: f64) -> bool {
+    (one.slope / other.slope - 1.0).abs() < part && (one.intercept / other.intercept - 1.0).abs() < part
+}
+
+#[test]
+fn lines_are_recovered_with_their_errors() {
+    for (coherence, buffering) in [
+        (Coherence::Software, Buffering::Single),
+        (Coherence::Software, Buffering::Double),
+        (Coherence::Interconnect, Buffering::Single),
+    ] {
+        let truth = truth(coherence, buffering);
+        let fitted = AcceleratorFit::to(&Phases::from_csv(&table(&truth, |_| 1.0)).unwrap(), 4, buffering).unwrap();
+        assert_eq!((fitted.model.coherence, fitted.model.buffering), (coherence, buffering));
+        assert!(is_close(fitted.model.computation, truth.computation, 1e-6));
+        assert!(is_close(fitted.model.transfer, truth.transfer, 1e-6));
+        if coherence == Coherence::Software {
+            assert!(is_close(fitted.model.flush, truth.flush, 1e-6));
+            assert!(is_close(fitted.model.invalidation, truth.invalidation, 1e-6));
+            assert!(fitted.total_error.is_some_and(|error| error < 1e-6));
+        } else {
+            assert_eq!((fitted.lines.len(), fitted.total_error), (2, None));
+        }
+    }
+    // Alternately 2 % more and less.
+    let noisy = table(&truth(Coherence::Software, Buffering::Single), |place| if place % 2 == 0 { 1.02 } else { 0.98 });
+    let fitted = AcceleratorFit::to(&Phases::from_csv(&noisy).unwrap(), 4, Buffering::Single).unwrap();
+    for own in &fitted.lines {
+        assert!((0.01..0.021).contains(&own.error) && own.r_squared > 0.99, "{own:?}");
+        assert!(own.unseen_error.is_some_and(|unseen| unseen > own.error), "{own:?}");
+        assert!(own.standard_errors.iter().all(|&error| error > 0.0));
+    }
+    let (own, truth) = (&fitted.lines[0], truth(Coherence::Software, Buffering::Single).computation);
+    let off = [own.line.slope - truth.slope, own.line.intercept - truth.intercept];
+    for (off, error) in off.iter().zip(own.standard_errors) {
+        assert!(off.abs() < 4.0 * error, "{off} of {error}");
+    }
+    // With another number of processing elements, times of waves are no line any more.
+    let other = AcceleratorFit::to(&Phases::from_csv(&noisy).unwrap(), 64, Buffering::Single).unwrap();
+    assert!(other.lines[0].error > 0.1);
+}
+
+#[test]
+fn phases_that_determine_no_model_are_refused() {
+    let whole = table(&truth(Coherence::Interconnect, Buffering::Single), |_| 1.0);
+    let fit = |text: &str| AcceleratorFit::to(&Phases::from_csv(text).unwrap(), 4, Buffering::Single);
+    let lines = |count: usize| whole.lines().take(count).collect::<Vec<_>>().join("\n");
+    assert!(fit(&lines(3)).unwrap_err().to_string().contains("there are 2 convolutions and 3 are needed"));
+    let same = format!("{}\n{}", lines(2), [whole.lines().nth(1).unwrap(); 3].join("\n"));
+    assert!(fit(&same).unwrap_err().to_string().contains("equation 2 (computation): all convolutions have the same"));
+    let falling = format!("{HEADER}\n100,9,4,4,0,5e-3,1\n100,18,4,4,0,4e-3,2\n100,27,4,4,0,3e-3,3\n");
+    assert!(fit(&falling).unwrap_err().to_string().contains("more elements would take less time"));
+}
+
+fn fixture(folder: &str, name: &str) -> String {
+    std::fs::read_to_string(format!("{}/../../fixtures/{folder}/{name}.json", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn cost_tables_take_what_equations_3_to_9_say() {
+    let board = Board::from_json(&fixture("boards", "ultra96-4pe")).unwrap();
+    assert_eq!(accelerator_of(&board, None), Ok(("F", 4)));
+    let slower = AcceleratorModel { transfer: Line::new(1e-6, 1e-3), ..truth(Coherence::Software, Buffering::Single) };
+    let models = CostModels::from_json(&fixture("costs", "ultra96-4pe")).unwrap();
+    let count = models.accelerators.len();
+    let models = models.with_accelerator(&board, "F", slower).unwrap();
+    assert_eq!(models.accelerators.len(), count, "what was known of it is replaced");
+    let models = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
+    let network = millstream_zoo::build("squeezenet").unwrap();
+    let (graph, chain) = (network.graph(), Chain::of(network.graph()));
+    let table = models.table(&board, network.digest(), graph, &chain).unwrap();
+    let accelerator = table.processors().last().unwrap();
+    let mut convolutions = 0;
+    for id in graph.operator_ids() {
+        let (operator, time) = (graph.operator(id), table.time(accelerator, id.index()));
+        let OperatorKind::Convolution(_) = &operator.kind else {
+            assert_eq!(time, None, "{}", operator.name);
+            continue;
+        };
+        let gemm = operator.work.gemm.unwrap();
+        let size = ConvolutionSize {
+            input: operator.work.input_bytes / 4,
+            filter: gemm.k,
+            output: gemm.n,
+            normalisation: 0,
+            filters: gemm.m,
+        };
+        let expected = slower.latency(&size, size.filters).total_seconds;
+        assert!((time.unwrap().seconds() - expected).abs() < 2e-9, "{}", operator.name);
+        convolutions += 1;
+    }
+    assert_eq!(convolutions, 26);
+}
+
+#[test]
+fn accelerators_of_other_boards_are_refused() {
+    let model = truth(Coherence::Software, Buffering::Single);
+    let board = |name| Board::from_json(&fixture("boards", name)).unwrap();
+    let models = || CostModels::from_json(&fixture("costs", "ultra96-4pe")).unwrap();
+    let refused = |name, label| models().with_accelerator(&board(name), label, model).unwrap_err();
+    assert!(refused("hikey-970", "F").to_string().contains("'HiKey970' has no accelerator; add it"));
+    assert!(refused("ultra96-4pe", "N").to_string().contains("has no accelerator 'N'; it has F"));
+    assert!(matches!(refused("zed-2pe", "F"), PredictError::OtherBoard { .. }));
+    // Cores are the same where the accelerator is not there yet.
+    let bare = board("ultra96-4pe").with_accelerators(Vec::new()).unwrap();
+    let cores = CostModels {
+        board: bare.to_document(),
+        board_fingerprint: bare.fingerprint(),
+        accelerators: Vec::new(),
+        ..models()
+    };
+    let added = cores.with_accelerator(&board("ultra96-4pe"), "F", model).unwrap();
+    assert_eq!((added.accelerators.len(), added.board_fingerprint), (1, board("ultra96-4pe").fingerprint()));
+    let unknown = accelerator_of(&board("khadas-vim3"), None).map(|_| ()).unwrap_err().to_string();
+    assert!(unknown.contains("how many processing elements accelerator G has"), "{unknown}");
+    let several = accelerator_of(&board("bst-a1000-like"), None).map(|_| ()).unwrap_err().to_string();
+    assert!(several.contains("several accelerators; say which of N, D, E"), "{several}");
+}
