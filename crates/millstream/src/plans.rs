@@ -200,7 +200,8 @@ impl Plans {
     /// What the search has proven of everything that it went through.
     fn searched_bound(&self) -> SearchedBound {
         let (PeriodBound(period), teams) = &self.searched;
-        let teams = if teams.most_processors > 0 { format!(" and {teams}") } else { String::new() };
+        let alone = if self.problem.has_links() { " (alone in a stage that occupies links)" } else { "" };
+        let teams = if teams.most_processors > 0 { format!(" and {teams}{alone}") } else { String::new() };
         let space = format!("contiguous stages on single processors{teams}, and replicas of these");
         SearchedBound { period_seconds: period.seconds(), space }
     }

@@ -30,7 +30,7 @@ pub(crate) struct Allocations<'a> {
     best: Vec<Reached>,
     /// How rates were reached.
     steps: Vec<Step>,
-    /// Per number of cores: what it can do, by rising latency and falling period.
+    /// Per number of cores: what it can do, by rising latency.
     found: Vec<Vec<Candidate>>,
     /// Per number of cores: latency and period of what so many or fewer can do.
     reach: Vec<Vec<(Nanoseconds, Nanoseconds)>>,
@@ -94,7 +94,7 @@ impl<'a> Allocations<'a> {
     }
 
     /// Finds the best replicas of a stage on these ways.
-    fn find(&mut self, ways: &[Way]) {
+    fn find(&mut self, ways: &[Way], teams_are_alone: bool) {
         self.best.fill(NOTHING);
         self.steps.clear();
         self.found.iter_mut().for_each(Vec::clear);
@@ -102,7 +102,7 @@ impl<'a> Allocations<'a> {
         for equals in ways.chunk_by(|one, other| one.time == other.time) {
             changed.clear();
             for way in equals {
-                match self.problem.has_links() && self.problem.team(way.id).is_some() {
+                match teams_are_alone && self.problem.team(way.id).is_some() {
                     true => self.add_alone(way),
                     false => self.add(way, &mut changed),
                 }
@@ -128,8 +128,8 @@ impl<'a> Allocations<'a> {
         let mut ways = self.useful_ways(senders, blocks);
         ways.sort_unstable_by_key(|way| (way.time, way.id));
         let own = known.of_stages[senders.index()].at_mut(blocks);
-        if own.ways != ways || ways.is_empty() {
-            self.find(&ways);
+        if own.ways != ways {
+            self.find(&ways, self.problem.occupies_links(senders, blocks));
             own.ways = ways;
             own.options.clear();
             for cores in self.problem.counts.all() {
@@ -139,27 +139,34 @@ impl<'a> Allocations<'a> {
         &own.options
     }
 
-    /// The ways that run the blocks and need more cores than all that are as fast.
+    /// The ways that run the blocks and are of use in an option.
     fn useful_ways(&mut self, senders: Senders, blocks: BlockRange) -> Vec<Way> {
-        const NEVER: (Nanoseconds, WayId) = (Nanoseconds(u64::MAX), WayId::new(usize::MAX));
-        let mut fastest = vec![NEVER; self.fewer.len()];
-        let mut able = Vec::with_capacity(self.ways.len());
-        for &way in &self.ways {
-            let Some(time) = self.problem.time(way.id, senders, blocks) else { continue };
+        let able = |way: &Way| Some(Way { time: self.problem.time(way.id, senders, blocks)?, ..*way });
+        let able: Vec<Way> = self.ways.iter().filter_map(able).collect();
+        if !self.problem.occupies_links(senders, blocks) {
+            return self.quicker_than_smaller(able);
+        }
+        // A team that can't have company takes no single processor's place among other replicas.
+        let (teams, singles) = able.into_iter().partition(|way| self.problem.team(way.id).is_some());
+        [self.quicker_than_smaller(singles), self.quicker_than_smaller(teams)].concat()
+    }
+
+    /// The ways that are quicker than all that need fewer cores, and the first of those that need as many.
+    fn quicker_than_smaller(&self, mut ways: Vec<Way>) -> Vec<Way> {
+        let mut fastest: Vec<Option<(Nanoseconds, WayId)>> = vec![None; self.fewer.len()];
+        for way in &ways {
             let fastest = &mut fastest[way.cores.index()];
-            *fastest = (*fastest).min((time, way.id));
-            able.push(Way { time, ..way });
+            *fastest = Some(fastest.map_or((way.time, way.id), |known| known.min((way.time, way.id))));
         }
-        // With fewer cores, and with as many.
-        let mut reached: Vec<Nanoseconds> = Vec::with_capacity(fastest.len());
-        let mut is_useful = Vec::with_capacity(fastest.len());
-        for (&(time, _), fewer) in fastest.iter().zip(&self.fewer) {
-            let before = fewer.iter().map(|fewer| reached[fewer.index()]).min().unwrap_or(NEVER.0);
-            is_useful.push(time < before);
-            reached.push(time.min(before));
+        // With so many cores or fewer.
+        let mut reached: Vec<Option<Nanoseconds>> = Vec::with_capacity(fastest.len());
+        for (own, fewer) in fastest.iter_mut().zip(&self.fewer) {
+            let before = fewer.iter().filter_map(|fewer| reached[fewer.index()]).min();
+            *own = own.filter(|(time, _)| before.is_none_or(|before| *time < before));
+            reached.push(own.map(|(time, _)| time).or(before));
         }
-        able.retain(|way| is_useful[way.cores.index()] && fastest[way.cores.index()] == (way.time, way.id));
-        able
+        ways.retain(|way| fastest[way.cores.index()] == Some((way.time, way.id)));
+        ways
     }
 
     /// Adds a team that has its stage for itself: what several processors take over a link that others use as well is not known.

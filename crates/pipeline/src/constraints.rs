@@ -66,7 +66,12 @@ impl Constraints {
             .into_iter()
             .flatten()
             .max_by(|(_, one), (_, other)| one.is_alone.cmp(&other.is_alone).then(one.excess.total_cmp(&other.excess)));
-        Err(worst.map_or(PipelineError::Infeasible, |(error, _)| error))
+        match worst {
+            Some((error, _)) => Err(error),
+            // No two of three can be kept together: each of them is in the way of another.
+            None if self.max_watts.is_some() => Self { max_watts: None, ..*self }.among(plans),
+            None => Err(PipelineError::Infeasible),
+        }
     }
 }
 
@@ -134,6 +139,11 @@ mod tests {
         // What cannot be met at all stands before what cannot be met beside it.
         let both = Constraints { max_watts: Some(0.9), ..constraints(Some(19_999_999), Some(5_000_000)) };
         assert!(both.among(&front).unwrap_err().to_string().contains("no pipeline draws 0.90 W or less:"));
+        // No plan keeps to any two of these.
+        let third = Plan { energy: Some(Nanojoules(1)), ..plan(20_000_000, 50_000_000) };
+        let three = Constraints { max_watts: Some(0.9), ..constraints(Some(30_000_000), Some(6_000_000)) };
+        let said = three.among(&[front[0].clone(), front[1].clone(), third]).unwrap_err().to_string();
+        assert!(said.contains("frames/s or more") && said.contains("within the other limits"), "{said}");
         // Both draw one watt.
         let power = |most| Constraints { max_watts: Some(most), ..Constraints::default() }.among(&front);
         assert_eq!(power(1.5).unwrap(), front);

@@ -17,7 +17,7 @@ use crate::way::WayId;
 /// Frames come to replicas by their rates, so that what these pass and draw adds up: of two sets of replicas on the same cores, the one that
 /// passes no more frames, draws no less while it works and while it waits, and takes no less for a frame is of no use, whatever else is
 /// added to both. So the useful sets are found by dynamic programming over numbers of cores. Where links have a capacity, what is
-/// received by each cluster counts for itself.
+/// received by each cluster counts for itself. Processors draw no less while they work than while they wait.
 pub(crate) struct EnergyAllocations<'a> {
     problem: &'a Problem,
     ways: Vec<(WayId, Cores)>,
@@ -84,17 +84,22 @@ impl<'a> EnergyAllocations<'a> {
 
     /// Adds the options of a stage, by ascending cores.
     pub(crate) fn options(&mut self, senders: Senders, blocks: BlockRange, found: &mut Vec<(Cores, StageOption)>) {
-        let labels = self.labels(senders, blocks);
+        let mut sets = self.sets(senders, blocks);
+        if self.problem.occupies_links(senders, blocks) {
+            for way in self.able(senders, blocks).into_iter().filter(|way| self.problem.team(way.id).is_some()) {
+                sets[way.cores.index()].push(vec![way.id]);
+            }
+        }
         // Per number of cores: what so many or fewer can do.
-        let mut reach: Vec<Vec<StageOption>> = Vec::with_capacity(labels.len());
-        for (cores, own) in self.problem.counts.all().zip(labels) {
+        let mut reach: Vec<Vec<StageOption>> = Vec::with_capacity(sets.len());
+        for (cores, own) in self.problem.counts.all().zip(sets) {
             let mut reached: Vec<StageOption> = Vec::new();
             for option in self.fewer[cores.index()].iter().flat_map(|fewer| &reach[fewer.index()]) {
                 keep(&mut reached, *option);
             }
             let first = found.len();
-            for label in own.into_iter().filter(|label| !label.replicas.is_empty()) {
-                let Some(option) = self.option(label.replicas, senders, blocks) else { continue };
+            for replicas in own {
+                let Some(option) = self.option(replicas, senders, blocks) else { continue };
                 if keep(&mut reached, option) {
                     found.push((cores, option));
                 }
@@ -108,10 +113,10 @@ impl<'a> EnergyAllocations<'a> {
         }
     }
 
-    /// The useful sets of replicas, per number of cores.
-    fn labels(&self, senders: Senders, blocks: BlockRange) -> Vec<Vec<Label>> {
-        let has_links = self.problem.has_links();
-        let groups = if has_links { self.problem.clusters() } else { 1 };
+    /// The useful sets of replicas, per number of cores; where links are occupied, of single processors.
+    fn sets(&self, senders: Senders, blocks: BlockRange) -> Vec<Vec<Vec<WayId>>> {
+        let occupies_links = self.problem.occupies_links(senders, blocks);
+        let groups = if occupies_links { self.problem.clusters() } else { 1 };
         let nothing = Label {
             latency: Nanoseconds::ZERO,
             idle_watts: 0.0,
@@ -121,27 +126,25 @@ impl<'a> EnergyAllocations<'a> {
         let mut labels: Vec<Vec<Label>> = vec![Vec::new(); self.problem.counts.len()];
         labels[0].push(nothing);
         for way in self.able(senders, blocks) {
-            let cluster = self.problem.cluster_of(way.id).map(|(cluster, _)| cluster);
-            // What several processors take over a link that others use as well is not known.
-            let is_alone = !self.problem.has_replicas || has_links && cluster.is_none();
-            let group = cluster.filter(|_| has_links).unwrap_or(0);
+            let group = match self.problem.cluster_of(way.id) {
+                _ if !occupies_links => 0,
+                Some((cluster, _)) => cluster,
+                None => continue,
+            };
             for &cores in &self.room[way.cores.index()] {
-                if is_alone && cores != way.cores {
+                if !self.problem.has_replicas && cores != way.cores {
                     continue;
                 }
                 let before = (cores - way.cores).index();
                 for at in 0..labels[before].len() {
-                    // A team over links does not go with anything that comes later either.
-                    let own = &labels[before][at];
-                    if has_links && own.replicas.iter().any(|&own| self.problem.team(own).is_some()) {
-                        continue;
-                    }
-                    let longer = own.with(&way, group);
+                    let longer = labels[before][at].with(&way, group);
                     add(&mut labels[cores.index()], longer);
                 }
             }
         }
-        labels
+        labels[0].clear();
+        let replicas = |own: Vec<Label>| own.into_iter().map(|label| label.replicas).collect();
+        labels.into_iter().map(replicas).collect()
     }
 
     /// The ways that run the stage and whose power is known.

@@ -188,9 +188,11 @@ impl Problem {
         self
     }
 
-    /// Multiplies all times of a team: what running a stage of its showed beyond the prediction.
+    /// Multiplies all times of a team: what running a stage of its showed beyond the prediction. A factor that is no number above 0 changes
+    /// nothing.
     pub fn scale_team(&mut self, classes: &[ProcessorClass], factor: f64) {
-        for own in self.teams.iter_mut().filter(|own| own.team.classes == classes) {
+        let is_factor = factor.is_finite() && factor > 0.0;
+        for own in self.teams.iter_mut().filter(|own| is_factor && own.team.classes == classes) {
             own.factor *= factor;
         }
     }

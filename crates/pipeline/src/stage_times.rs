@@ -98,20 +98,21 @@ impl Ground<'_> {
     fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> RangeTable<Option<Nanoseconds>> {
         let block_time = |operators: &[OperatorId]| {
             let mut times = operators.iter().map(|id| self.table.time(processor, id.index()));
-            times.try_fold(0_u64, |sum, time| Some(sum.saturating_add(time?.0)))
+            times.try_fold(0_u128, |sum, time| Some(sum + u128::from(time?.0)))
         };
-        let mut sums = vec![0_u64];
+        let mut sums = vec![0_u128];
         let mut gaps = vec![0_usize];
         for block in self.chain.blocks() {
             let time = block_time(&block.operators);
-            sums.push(sums[sums.len() - 1].saturating_add(time.unwrap_or(0)));
+            sums.push(sums[sums.len() - 1] + time.unwrap_or(0));
             gaps.push(gaps[gaps.len() - 1] + usize::from(time.is_none()));
         }
         let limit = memory.of_label(self.label(processor)).unwrap_or(u64::MAX);
         self.of_ranges(|blocks| {
             let (start, end) = (blocks.start().index(), blocks.end().index());
             let fits = self.held_until[end] - self.held_until[start] + self.bytes.of(blocks) <= limit;
-            (gaps[end] == gaps[start] && fits).then(|| Nanoseconds(sums[end] - sums[start]))
+            (gaps[end] == gaps[start] && fits)
+                .then(|| Nanoseconds(u64::try_from(sums[end] - sums[start]).unwrap_or(u64::MAX)))
         })
     }
 

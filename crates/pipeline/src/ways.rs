@@ -10,6 +10,7 @@ use millstream_schedule::LinkUse;
 
 use crate::cores::Cores;
 use crate::senders::Senders;
+use crate::stage_times::possible;
 use crate::team::{Team, TeamTime};
 use crate::way::WayId;
 use crate::{PlannedReplica, PlannedStage, Problem};
@@ -37,15 +38,15 @@ pub(crate) enum Reading {
 impl TeamWay {
     fn time(&self, reading: Reading, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
         let scaled = |time: Nanoseconds| match self.factor == 1.0 {
-            true => time,
-            false => Nanoseconds((time.0 as f64 * self.factor.max(0.0)).round().max(1.0) as u64),
+            true => Some(time),
+            false => possible(Nanoseconds((time.0 as f64 * self.factor).round() as u64)),
         };
         if reading == Reading::Least {
             return self.team.lower_bound(senders, blocks);
         }
         match self.team.time(senders, blocks) {
-            TeamTime::Found(time) => Some(scaled(time)),
-            TeamTime::Hoped(time) if reading == Reading::Hoped => Some(scaled(time)),
+            TeamTime::Found(time) => scaled(time),
+            TeamTime::Hoped(time) if reading == Reading::Hoped => scaled(time),
             TeamTime::Never | TeamTime::Hoped(_) => None,
         }
     }
@@ -143,8 +144,15 @@ impl Problem {
         }
     }
 
-    /// Whether stages occupy links.
-    pub(crate) fn has_links(&self) -> bool {
+    /// Whether a stage of these blocks that takes its frames over from these senders may occupy a link. What several processors of a team
+    /// take over one that others use as well is not known: a team then has the stage for itself.
+    pub(crate) fn occupies_links(&self, senders: Senders, blocks: BlockRange) -> bool {
+        let occupies = |cluster| self.link_time(self.class_with(cluster, 1), senders, blocks) > Nanoseconds::ZERO;
+        self.times.have_links() && (0..self.clusters.len()).filter(|&own| self.clusters[own].count > 0).any(occupies)
+    }
+
+    /// Whether stages may occupy links, so that a team can't have other replicas beside it in such a stage.
+    pub fn has_links(&self) -> bool {
         self.times.have_links()
     }
 

@@ -9,11 +9,11 @@ use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{
     CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel,
 };
-use millstream_graph::Graph;
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Constraints, Nanojoules, ParaPipe, PipelineError, Plan, PlannedStage, Problem, Search, Strategy, ThroughputBound,
-    best_period, energy_front, pareto_front, teams_of,
+    Constraints, Nanojoules, ParaPipe, PeriodBound, PipelineError, Plan, PlannedStage, Problem, Search, Strategy,
+    ThroughputBound, best_period, energy_front, pareto_front, teams_of,
 };
 use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
@@ -166,22 +166,130 @@ fn replicated_teams_are_found_by_energy() {
     assert_eq!(quickest.energy, Some(Nanojoules(1_100_000 + 19_000 + 23_000)));
 }
 
-/// What two teams take together over a link that is occupied, nobody knows: a team then has its stage for itself.
+/// The same behind an operator that only another core runs, over links that stages occupy from there on.
+fn pairs_behind_a_link() -> (Board, Graph, CostTable) {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "pairs", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]},
+        {"label": "c", "capacity": 100, "cores": [{"id": 2}]}],
+        "accelerators": [{"label": "G", "kind": "gpu"}, {"label": "H", "kind": "gpu"}]}"#;
+    let board = Board::from_json(text).unwrap();
+    let graph = chain(4, 25);
+    let mut table = CostTable::new(4, board.processor_classes());
+    for processor in table.processors() {
+        let microseconds = match table.classes()[processor.index()].cluster.as_str() {
+            "B" => [None, Some(2000), Some(10), Some(2000)],
+            "c" => [Some(20), None, None, None],
+            _ => [None, Some(200), None, Some(20)],
+        };
+        for (operator, time) in microseconds.into_iter().enumerate() {
+            if let Some(time) = time {
+                table.set_time(processor, operator, Nanoseconds(1000 * time));
+            }
+        }
+    }
+    (board, graph, table)
+}
+
+/// What two teams take together over a link that is occupied, nobody knows: a team then has its stage for itself. What begins the network
+/// occupies none.
 #[test]
 fn teams_do_not_share_occupied_links() {
-    let (board, graph, mut table) = pairs();
-    let all: Vec<_> = table.processors().collect();
-    for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
-        let hand_over = HandOver { seconds: 5e-6, seconds_per_byte: 0.0 };
-        table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-9 });
-    }
-    let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
-    let front = pareto_front(&problem).unwrap();
+    let occupied = |(board, graph, mut table): (Board, Graph, CostTable)| {
+        let all: Vec<_> = table.processors().collect();
+        for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+            let hand_over = HandOver { seconds: 5e-6, seconds_per_byte: 0.0 };
+            table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-9 });
+        }
+        let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
+        let bound = PeriodBound::of(&problem).unwrap().0;
+        let front = pareto_front(&problem).unwrap();
+        assert_eq!(front.last().map(|plan| plan.period), Some(best_period(&problem).unwrap().period));
+        assert!(front.iter().all(|plan| plan.period >= bound));
+        front
+    };
+    let first = occupied(pairs());
+    assert_eq!(first.last().map(|plan| plan.period), Some(Nanoseconds(115_000)));
+
+    let front = occupied(pairs_behind_a_link());
     let stages = || front.iter().flat_map(|plan| &plan.stages);
     assert!(stages().all(|stage| !stage.has_teams() || stage.replicas.len() == 1));
-    // The first operator takes 200 us on a GPU and 2000 us on a core beside it, a team with all three 230 us.
-    assert_eq!(front.last().map(|plan| plan.period), Some(Nanoseconds(181_818)));
+    // With a hand-over of 5 us, the second operator takes 205 us on a GPU and 2005 us on a core beside it, a team with all three 235 us.
+    let period = 1.0 / (1.0 / 205_000.0 + 1.0 / 2_005_000.0_f64);
+    assert_eq!(front.last().map(|plan| plan.period), Some(Nanoseconds(period.round() as u64)));
     assert!(stages().any(|stage| stage.has_teams()), "the lowest latency is that of a team");
+}
+
+/// A team that must have its stage for itself takes no single processor's place among replicas, in whatever order clusters stand.
+#[test]
+fn teams_do_not_push_out_replicas_over_links() {
+    for labels in [["B", "s", "c"], ["s", "B", "c"]] {
+        let cores = |label: &str| match label {
+            "B" => r#"{"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}"#,
+            "s" => r#"{"label": "s", "capacity": 500, "cores": [{"id": 2}]}"#,
+            _ => r#"{"label": "c", "capacity": 100, "cores": [{"id": 3}]}"#,
+        };
+        let clusters = labels.map(cores).join(",");
+        let text = format!(r#"{{"format": "millstream-board", "version": 1, "name": "n", "clusters": [{clusters}]}}"#);
+        let board = Board::from_json(&text).unwrap();
+        let graph = branches();
+        let mut table = CostTable::new(4, board.processor_classes());
+        for processor in table.processors() {
+            let class = table.classes()[processor.index()].clone();
+            // The first on c only; of the others one and two cores of B take 190 and 100 ns, one of s takes 100; a team of two B 95 + 0.
+            let nanoseconds = match (class.cluster.as_str(), class.count) {
+                ("B", 1) => [None, Some(95), Some(95), Some(0)],
+                ("B", _) => [None, Some(50), Some(50), Some(0)],
+                ("s", _) => [None, Some(50), Some(50), Some(0)],
+                _ => [Some(1), None, None, None],
+            };
+            for (operator, time) in nanoseconds.into_iter().enumerate() {
+                if let Some(time) = time {
+                    table.set_time(processor, operator, Nanoseconds(time));
+                }
+            }
+            let power = ProcessorPower {
+                active_watts: 2.0 * class.count as f64,
+                idle_watts: 0.0,
+                origin: PowerOrigin::BoardFile,
+            };
+            table.set_power(processor, power);
+        }
+        let all: Vec<_> = table.processors().collect();
+        for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+            let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
+            table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-11 });
+        }
+        let core = ProcessorClass { cluster: "B".to_owned(), count: 1 };
+        let team = [vec![core.clone(), core]];
+        let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &team).unwrap();
+        let covers = |plans: &[Plan], latency: u64, period: u64| {
+            plans.iter().any(|plan| plan.latency.0 <= latency && plan.period.0 <= period)
+        };
+        let alone = pareto_front(&problem.clone().without_teams()).unwrap();
+        let fronts = [pareto_front(&problem).unwrap(), energy_front(&problem, &Constraints::default(), 0.0).unwrap()];
+        for front in &fronts {
+            assert!(covers(front, 101, 50), "(B2|s1) behind c1: {labels:?}");
+            assert!(alone.iter().all(|plan| covers(front, plan.latency.0, plan.period.0)), "{labels:?}");
+            assert!(
+                front.iter().any(|plan| plan.latency == Nanoseconds(96)),
+                "the team: {labels:?} {:?}",
+                front.iter().map(|plan| (plan.configuration(), plan.latency.0, plan.period.0)).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+/// One operator, two that read what it made, and one that reads both.
+fn branches() -> Graph {
+    let mut builder = GraphBuilder::new("branches");
+    let [input, a, b, c, d] = ["in", "a", "b", "c", "d"]
+        .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([25]))).unwrap());
+    builder.input(input);
+    for (name, reads, makes) in [("A", vec![input], a), ("B", vec![a], b), ("C", vec![a], c), ("D", vec![b, c], d)] {
+        builder.operator(NewOperator::new(name, "x", OperatorKind::Opaque).reads(reads).makes([makes])).unwrap();
+    }
+    builder.output(d);
+    builder.build().unwrap()
 }
 
 /// A processor that makes 56 channels at once makes 56 of 64 in half the time of all: less than their share.

@@ -51,13 +51,24 @@ fn rate(time: Nanoseconds) -> f64 {
 }
 
 fn period_of(rate: f64) -> Nanoseconds {
-    // However many share the frames, there is some time between two of them.
-    Nanoseconds(((1.0 / rate).round() as u64).max(1))
+    // However many share the frames, there is some time between two of them. Halves of nanoseconds are rounded up, in whatever order rates
+    // were added: their last digits may differ.
+    Nanoseconds(((1.0 / rate + 0.5 + 1e-6).floor() as u64).max(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_order_of_replicas_does_not_matter() {
+        for (times, period) in [([5, 70, 14], 4), ([4, 42, 84], 4), ([13, 20, 156], 8), ([3, 3, 3], 1)] {
+            for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+                let times = order.map(|at| Nanoseconds(times[at]));
+                assert_eq!(replicated_period(&times), Nanoseconds(period), "{times:?}");
+            }
+        }
+    }
 
     #[test]
     fn replicas_take_no_more_than_their_link_carries() {

@@ -1,6 +1,5 @@
 //! Small networks on small boards, and every plan that there is for them.
 
-
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
