@@ -256,8 +256,8 @@ fn teams_do_not_push_out_replicas_over_links() {
         }
         let all: Vec<_> = table.processors().collect();
         for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
-            let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
-            table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-11 });
+            let hand_over = HandOver { seconds: 30e-9, seconds_per_byte: 0.0 };
+            table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
         }
         let core = ProcessorClass { cluster: "B".to_owned(), count: 1 };
         let team = [vec![core.clone(), core]];
@@ -268,10 +268,10 @@ fn teams_do_not_push_out_replicas_over_links() {
         let alone = pareto_front(&problem.clone().without_teams()).unwrap();
         let fronts = [pareto_front(&problem).unwrap(), energy_front(&problem, &Constraints::default(), 0.0).unwrap()];
         for front in &fronts {
-            assert!(covers(front, 101, 50), "(B2|s1) behind c1: {labels:?}");
+            assert!(covers(front, 131, 65), "(B2|s1) behind c1, with 30 ns to take a frame over: {labels:?}");
             assert!(alone.iter().all(|plan| covers(front, plan.latency.0, plan.period.0)), "{labels:?}");
             assert!(
-                front.iter().any(|plan| plan.latency == Nanoseconds(96)),
+                front.iter().any(|plan| plan.latency == Nanoseconds(126)),
                 "the team: {labels:?} {:?}",
                 front.iter().map(|plan| (plan.configuration(), plan.latency.0, plan.period.0)).collect::<Vec<_>>()
             );
