@@ -3,13 +3,12 @@ use millstream_cost::Nanoseconds;
 use crate::bounds::PathBounds;
 use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
-use crate::local_search::{Found, improve};
+use crate::local_search::{Found, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome, placement_of};
 use crate::{MappingError, MappingProblem, programs};
 
-/// Moves of the first local search for each node, and of the later ones.
+/// Moves of the first local search for each node.
 const FIRST_MOVES_PER_NODE: usize = 400;
-const MOVES_PER_NODE: usize = 6000;
 /// Later local searches before the branch and bound, with different seeds.
 const RESTARTS: u64 = 6;
 /// States of the branch and bound before and after the relaxation.

@@ -31,6 +31,7 @@
 //! Invariants: every mapping is evaluated by the same rules ([`MappingProblem::execute`]), whichever mapper found it; results are
 //! the same in every run, on every machine (searches are limited by steps; only [`FineIlp`] heeds the clock); no bound exceeds what any mapping achieves.
 
+mod annealing;
 mod bounds;
 mod branch_and_bound;
 mod error;
@@ -46,6 +47,7 @@ mod programs;
 #[path = "no_programs.rs"]
 mod programs;
 
+pub use annealing::Annealing;
 pub use error::MappingError;
 pub use exact::ExactMapper;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};

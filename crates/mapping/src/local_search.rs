@@ -10,6 +10,8 @@ use crate::mapping::{Budget, placement_of};
 
 /// Part of the first makespan that a move may lose at the beginning, and at the end.
 const TEMPERATURES: (f64, f64) = (0.03, 0.000_3);
+/// Moves for each node of a search that takes its time.
+pub(crate) const MOVES_PER_NODE: usize = 6000;
 /// Between two looks at what is left.
 const MOVES_PER_LOOK: usize = 256;
 

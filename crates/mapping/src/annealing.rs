@@ -1,0 +1,36 @@
+use crate::bounds::quick;
+use crate::exact::{LISTS, best_of, finish, nothing_found};
+use crate::local_search::{MOVES_PER_NODE, improve};
+use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
+use crate::{MappingError, MappingProblem};
+
+/// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what [`ExactMapper`] is
+/// measured beside.
+///
+/// [`ExactMapper`]: crate::ExactMapper
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Annealing;
+
+impl Mapper for Annealing {
+    fn name(&self) -> &'static str {
+        "annealing"
+    }
+
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+        let budget = Budget::start(limits);
+        let lower = quick(problem);
+        let mut found = best_of(LISTS, problem, limits).ok_or_else(nothing_found)?;
+        for seed in 0.. {
+            let before = budget.left();
+            if budget.reason(found.makespan, lower).is_some() {
+                break;
+            }
+            found = improve(problem, &found, lower, MOVES_PER_NODE * problem.len(), seed, &budget);
+            if budget.left() == before {
+                break;
+            }
+        }
+        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
+        Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
+    }
+}
