@@ -1,6 +1,6 @@
 use crate::bounds::quick;
 use crate::exact::{LISTS, best_of, finish, nothing_found};
-use crate::local_search::{MOVES_PER_NODE, improve};
+use crate::local_search::{Course, HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
 use crate::{MappingError, MappingProblem};
 
@@ -25,7 +25,8 @@ impl Mapper for Annealing {
             if budget.reason(found.makespan, lower).is_some() {
                 break;
             }
-            found = improve(problem, &found, lower, MOVES_PER_NODE * problem.len(), seed, &budget);
+            let course = Course { moves: MOVES_PER_NODE * problem.len(), seed, nodes: 0..problem.len(), heat: HEAT };
+            found = improve(problem, &found, lower, &course, &budget);
             if budget.left() == before {
                 break;
             }

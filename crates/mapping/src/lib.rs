@@ -37,6 +37,7 @@ mod branch_and_bound;
 mod error;
 mod exact;
 mod lists;
+mod load;
 mod local_search;
 mod mapping;
 mod network;
@@ -46,6 +47,7 @@ mod programs;
 #[cfg(not(feature = "highs"))]
 #[path = "no_programs.rs"]
 mod programs;
+mod series;
 
 pub use annealing::Annealing;
 pub use error::MappingError;

@@ -1,5 +1,7 @@
 //! Simulated annealing over placements and priorities.
 
+use std::ops::Range;
+
 use millstream_schedule::execution::Execution;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,8 +10,9 @@ use crate::MappingProblem;
 use crate::lists::Ranks;
 use crate::mapping::{Budget, placement_of};
 
-/// Part of the first makespan that a move may lose at the beginning, and at the end.
-const TEMPERATURES: (f64, f64) = (0.03, 0.000_3);
+/// Part of the first makespan that a move may lose at the beginning, usually, and at the end.
+pub(crate) const HEAT: f64 = 0.01;
+const COLD: f64 = 0.000_1;
 /// Moves for each node of a search that takes its time.
 pub(crate) const MOVES_PER_NODE: usize = 6000;
 /// Between two looks at what is left.
@@ -92,19 +95,30 @@ enum Undo {
     Swap(usize, usize),
 }
 
-/// Improves on `start` for so many moves, until the lower bound is reached or the budget says stop. The same seed gives the
-/// same result.
+/// How a search goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Course {
+    pub(crate) moves: usize,
+    /// The same seed gives the same result.
+    pub(crate) seed: u64,
+    /// The nodes that it moves.
+    pub(crate) nodes: Range<usize>,
+    /// Part of the start's makespan that a move may lose at the beginning.
+    pub(crate) heat: f64,
+}
+
+/// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop.
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Found,
     lower_bound: u64,
-    moves: usize,
-    seed: u64,
+    course: &Course,
     budget: &Budget<'_>,
 ) -> Found {
+    let &Course { moves, seed, ref nodes, heat } = course;
     let mut best = start.clone();
-    let movable: Vec<usize> = (0..problem.len()).filter(|&node| problem.supporting(node).count() > 1).collect();
-    if problem.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
+    let movable: Vec<usize> = nodes.clone().filter(|&node| problem.supporting(node).count() > 1).collect();
+    if nodes.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
         return best;
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -119,8 +133,8 @@ pub(crate) fn improve(
             budget.spend(MOVES_PER_LOOK.min(moves - step) as u64 * problem.len() as u64);
         }
         let progress = step as f64 / moves as f64;
-        let temperature = scale * TEMPERATURES.0 * (TEMPERATURES.1 / TEMPERATURES.0).powf(progress);
-        let undo = change(&mut state, &movable, scale, &mut random);
+        let temperature = scale * heat * (COLD / heat).powf(progress);
+        let undo = change(&mut state, nodes, &movable, scale, &mut random);
         let makespan = state.evaluate(|_, _| {});
         let loss = makespan as f64 - current as f64;
         if loss <= 0.0 || random.random::<f64>() < (-loss / temperature).exp() {
@@ -139,9 +153,14 @@ pub(crate) fn improve(
     best
 }
 
-fn change(state: &mut State<'_>, movable: &[usize], scale: f64, random: &mut ChaCha8Rng) -> Undo {
-    let count = state.problem.len();
-    let pick = |random: &mut ChaCha8Rng| random.random_range(0..count);
+fn change(
+    state: &mut State<'_>,
+    nodes: &Range<usize>,
+    movable: &[usize],
+    scale: f64,
+    random: &mut ChaCha8Rng,
+) -> Undo {
+    let pick = |random: &mut ChaCha8Rng| random.random_range(nodes.clone());
     match random.random_range(0..10_u32) {
         0..5 if !movable.is_empty() => {
             let node = movable[random.random_range(0..movable.len())];
@@ -156,6 +175,7 @@ fn change(state: &mut State<'_>, movable: &[usize], scale: f64, random: &mut Cha
                 while let Some(edge) = state.problem.outgoing(last).next() {
                     let next = edge.to;
                     if state.problem.incoming(next).len() > 2
+                        || !nodes.contains(&next)
                         || state.problem.time(next, target).is_none()
                         || random.random::<f64>() < 0.2
                     {
