@@ -6,6 +6,7 @@ use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_schedule::execution::{Execution, Recipient, recipients};
 
 use crate::bounds::PathBounds;
+use crate::exact::LEAST_NODES_FOR_LOADS;
 use crate::load::{Loads, UNIT};
 use crate::local_search::Found;
 use crate::mapping::Budget;
@@ -21,8 +22,6 @@ const STEPS_PER_LOOK: u64 = 4096;
 const STEPS_PER_CANDIDATE: u64 = 4;
 /// Remembered states; more would fill the memory of a small board.
 const MOST_STATES: usize = 2_000_000;
-/// With fewer nodes, better bounds take longer than the search without them.
-const LEAST_NODES_FOR_LOADS: usize = 16;
 
 /// Searches for something shorter than `found`. Returns whether it looked at everything: then `found` is the optimum.
 ///

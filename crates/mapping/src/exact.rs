@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use millstream_cost::Nanoseconds;
 
+use crate::annealing::anneal;
 use crate::bounds::PathBounds;
 use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
@@ -13,8 +14,15 @@ use crate::{MappingError, MappingProblem, programs};
 
 /// Moves of the first local search for each node.
 const FIRST_MOVES_PER_NODE: usize = 400;
+/// Of larger problems, the first part, improving bounds, and the program take one in so many of the steps each at the most. Annealing from the lists on takes half of all, so that
+/// none of their results is worse than that of annealing alone with half of the steps.
+const PARTS: u64 = 6;
 /// Later local searches before the branch and bound, with different seeds.
 const RESTARTS: u64 = 6;
+/// With fewer nodes, branch and bound is done before better bounds are.
+pub(crate) const LEAST_NODES_FOR_LOADS: usize = 16;
+/// Nodes of problems that branch and bound often comes to the end of, so that it may take all steps.
+const MOST_NODES_TO_THE_END: usize = 24;
 /// States of the branch and bound before and after the relaxation.
 const FIRST_STATES: u64 = 300_000;
 const MORE_STATES: u64 = 20_000_000;
@@ -43,7 +51,7 @@ impl Mapper for Quick {
 
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
-        let (found, lower) = quick(problem, &PathBounds::new(problem), limits, &budget)?;
+        let (found, lower) = quick(problem, &mut PathBounds::new(problem), limits, &budget)?;
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
         Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
     }
@@ -51,7 +59,7 @@ impl Mapper for Quick {
 
 pub(crate) fn quick(
     problem: &MappingProblem,
-    bounds: &PathBounds,
+    bounds: &mut PathBounds,
     limits: &Limits<'_>,
     budget: &Budget<'_>,
 ) -> Result<(Found, u64), MappingError> {
@@ -65,6 +73,10 @@ pub(crate) fn quick(
         }
         let course = Course { moves: FIRST_MOVES_PER_NODE * problem.len(), seed: 0, nodes: 0..problem.len(), heat: HEAT };
         let mut found = improve(problem, &start, lower, &course, budget);
+        if problem.len() >= LEAST_NODES_FOR_LOADS && found.makespan > lower {
+            bounds.add_loads(problem, &Loads::new(problem));
+            lower = lower.max(bounds.critical);
+        }
         if budget.reason(found.makespan, lower).is_none()
             && branch_and_bound::search(problem, &mut found, FIRST_STATES, budget)
         {
@@ -90,10 +102,15 @@ impl Mapper for ExactMapper {
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
         let mut bounds = PathBounds::new(problem);
-        let (mut found, mut lower) = quick(problem, &bounds, limits, &budget)?;
+        let is_small = problem.len() <= MOST_NODES_TO_THE_END;
+        let part = budget.part(if is_small { limits.steps } else { limits.steps / PARTS });
+        let (mut found, mut lower) = quick(problem, &mut bounds, limits, &part)?;
+        budget.spend(part.spent());
         let mut longest = 0..problem.len();
         if budget.reason(found.makespan, lower).is_none() {
-            let series = strengthen(problem, &mut bounds, limits, &budget)?;
+            let part = budget.part(limits.steps / PARTS);
+            let series = strengthen(problem, &mut bounds, limits, &part)?;
+            budget.spend(part.spent());
             lower = lower.max(bounds.critical);
             if let Some(series) = series {
                 longest = series.longest();
@@ -101,10 +118,23 @@ impl Mapper for ExactMapper {
             }
         }
         if budget.reason(found.makespan, lower).is_none() {
-            let relaxed = programs::bound(problem, &bounds, found.makespan, limits.gap, &budget)?;
+            let part = budget.part(limits.steps / PARTS);
+            let relaxed = programs::bound(problem, &bounds, found.makespan, limits.gap, &part)?;
             lower = lower.max(relaxed.bound);
             if let Some(order) = relaxed.order {
-                search_from(problem, order, &mut found, lower, &budget);
+                search_from(problem, order, &mut found, lower, &part);
+            }
+            budget.spend(part.spent());
+        }
+        // Also where the program, which can't be stopped anywhere, took more than its part.
+        let part = Budget::start(&Limits { steps: if is_small { budget.left() } else { limits.steps } / 2, ..*limits });
+        if part.reason(found.makespan, lower).is_none()
+            && let Some(start) = best_of(LISTS, problem, limits)
+        {
+            let alone = anneal(problem, start, lower, &part);
+            budget.spend(part.spent());
+            if alone.makespan < found.makespan {
+                found = alone;
             }
         }
         search_on(problem, &longest, &mut found, &mut lower, &budget);
@@ -120,6 +150,9 @@ fn strengthen(
     limits: &Limits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Option<Series>, MappingError> {
+    if budget.left() == 0 {
+        return Ok(None);
+    }
     let loads = Loads::new(problem);
     bounds.add_loads(problem, &loads);
     budget.spend(loads.steps());

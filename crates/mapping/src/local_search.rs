@@ -15,6 +15,9 @@ pub(crate) const HEAT: f64 = 0.01;
 const COLD: f64 = 0.000_1;
 /// Moves for each node of a search that takes its time.
 pub(crate) const MOVES_PER_NODE: usize = 6000;
+/// How many of the moves change what the makespan depends on, where only orders can be changed. Where nodes can go elsewhere, moves
+/// anywhere find better mappings.
+const CRITICAL: f64 = 0.5;
 /// Between two looks at what is left.
 const MOVES_PER_LOOK: usize = 256;
 
@@ -34,6 +37,12 @@ struct State<'a> {
     waiting: Vec<usize>,
     ready: Vec<usize>,
     execution: Execution,
+    /// The last node of each processor so far, and for each node the one before it on its processor.
+    last: Vec<Option<usize>>,
+    before: Vec<Option<usize>>,
+    /// On a chain of nodes that wait for each other, up to the one that ends last: those that wait for their processor, after the one that
+    /// it does before. Of the last accepted state.
+    critical: Vec<(usize, usize)>,
 }
 
 impl<'a> State<'a> {
@@ -51,6 +60,28 @@ impl<'a> State<'a> {
             waiting: Vec::with_capacity(problem.len()),
             ready: Vec::with_capacity(problem.len()),
             execution: Execution::new(problem),
+            last: vec![None; problem.processors()],
+            before: vec![None; problem.len()],
+            critical: Vec::new(),
+        }
+    }
+
+    /// Finds what the makespan depends on, as long as nothing else has been evaluated since.
+    fn find_critical(&mut self, nodes: &Range<usize>) {
+        let Self { problem, execution, .. } = self;
+        self.critical.clear();
+        let mut next = (0..problem.len()).max_by_key(|&node| (execution.span(node).end, node));
+        while let Some(node) = next {
+            let start = execution.span(node).start.0;
+            let end = |other: usize| execution.span(other).end.0;
+            let place = self.placement[node];
+            let arrival = |edge: &crate::Edge| end(edge.from) + edge.transfer(self.placement[edge.from], place);
+            let maker = problem.incoming(node).find(|&edge| arrival(edge) == start).map(|edge| edge.from);
+            // Where transfers occupy the processor, it may be busy after the node before.
+            let before = self.before[node].filter(|&before| end(before) == start || maker.is_none());
+            let is_movable = |&before: &usize| nodes.contains(&node) && nodes.contains(&before);
+            self.critical.extend(before.filter(is_movable).map(|before| (before, node)));
+            next = before.or(maker);
         }
     }
 
@@ -62,6 +93,7 @@ impl<'a> State<'a> {
         self.ready.clear();
         self.ready.extend((0..problem.len()).filter(|&node| self.waiting[node] == 0));
         self.execution.reset();
+        self.last.fill(None);
         let mut makespan = 0;
         while let Some(place) = (0..self.ready.len()).max_by(|&left, &right| {
             let (left, right) = (self.ready[left], self.ready[right]);
@@ -70,6 +102,7 @@ impl<'a> State<'a> {
             let node = self.ready.swap_remove(place);
             let processor = self.placement[node];
             makespan = makespan.max(self.execution.run(problem, node, &self.placement).end.0);
+            self.before[node] = self.last[processor].replace(node);
             visit(node, processor);
             for edge in problem.outgoing(node) {
                 self.waiting[edge.to] -= 1;
@@ -124,6 +157,9 @@ pub(crate) fn improve(
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut state = State::new(problem, &start.order);
     let mut current = state.evaluate(|_, _| {});
+    if movable.is_empty() {
+        state.find_critical(nodes);
+    }
     let scale = start.makespan.max(1) as f64;
     for step in 0..moves {
         if step % MOVES_PER_LOOK == 0 {
@@ -142,6 +178,9 @@ pub(crate) fn improve(
             if makespan < best.makespan {
                 best = Found { order: state.order(), makespan };
             }
+            if movable.is_empty() {
+                state.find_critical(nodes);
+            }
         } else {
             match undo {
                 Undo::Placement(old) => old.into_iter().for_each(|(node, processor)| state.placement[node] = processor),
@@ -153,6 +192,24 @@ pub(crate) fn improve(
     best
 }
 
+/// Changes something that the makespan depends on: a node goes before the one that its processor does before it. `None` if there is none.
+fn change_critical(state: &mut State<'_>, random: &mut ChaCha8Rng) -> Option<Undo> {
+    if state.critical.is_empty() {
+        return None;
+    }
+    let (before, node) = state.critical[random.random_range(0..state.critical.len())];
+    if state.priority[node] < state.priority[before] {
+        state.priority.swap(before, node);
+        return Some(Undo::Swap(before, node));
+    }
+    // It comes later because something that it reads does.
+    let makers = state.problem.incoming(node).map(|edge| edge.from);
+    let last = makers.min_by(|&left, &right| state.priority[left].total_cmp(&state.priority[right]))?;
+    let above = state.priority[before].next_up();
+    let old = std::mem::replace(&mut state.priority[last], above);
+    Some(Undo::Priority(last, old))
+}
+
 fn change(
     state: &mut State<'_>,
     nodes: &Range<usize>,
@@ -160,6 +217,12 @@ fn change(
     scale: f64,
     random: &mut ChaCha8Rng,
 ) -> Undo {
+    if movable.is_empty()
+        && random.random::<f64>() < CRITICAL
+        && let Some(undo) = change_critical(state, random)
+    {
+        return undo;
+    }
     let pick = |random: &mut ChaCha8Rng| random.random_range(nodes.clone());
     match random.random_range(0..10_u32) {
         0..5 if !movable.is_empty() => {

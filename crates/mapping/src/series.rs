@@ -13,8 +13,6 @@ use crate::{Edge, MappingError, MappingProblem, exact};
 
 /// Nodes of a part beyond which it is not worth the look.
 const MOST_NODES: usize = 256;
-/// Of the steps that are left, one in so many goes into parts.
-const LEFT: u64 = 3;
 
 /// The nodes between two dividing ones, these included.
 struct Part {
@@ -51,9 +49,8 @@ impl Series {
         let ends = cuts.iter().copied().filter(|&cut| cut > 0 && cut < last).chain([last]);
         let mut from = cuts.first().copied().filter(|&cut| cut == 0);
         let mut parts = Vec::new();
-        let least_left = budget.left() / LEFT * (LEFT - 1);
         for to in ends {
-            parts.push(Part::solve(problem, from, to, limits, (budget, least_left))?);
+            parts.push(Part::solve(problem, from, to, limits, budget)?);
             from = Some(to);
         }
         let is_divided = parts.len() > 1;
@@ -141,7 +138,7 @@ impl Part {
         from: Option<usize>,
         to: usize,
         limits: &Limits<'_>,
-        budget: (&Budget<'_>, u64),
+        budget: &Budget<'_>,
     ) -> Result<Self, MappingError> {
         let processors = problem.processors();
         let begins = if from.is_some() { processors } else { 1 };
@@ -163,18 +160,18 @@ fn solution(
     from: Option<(usize, usize)>,
     (to, end): (usize, usize),
     limits: &Limits<'_>,
-    (budget, least_left): (&Budget<'_>, u64),
+    budget: &Budget<'_>,
 ) -> Result<Option<Solution>, MappingError> {
     let is_possible = |(node, place): (usize, usize)| problem.time(node, place).is_some();
     if !from.is_none_or(is_possible) || !is_possible((to, end)) {
         return Ok(None);
     }
     let part = part(problem, from, (to, end))?;
-    let bounds = PathBounds::new(&part);
-    let is_too_much = part.len() > MOST_NODES || budget.left() < least_left;
+    let mut bounds = PathBounds::new(&part);
+    let is_too_much = part.len() > MOST_NODES || budget.left() == 0;
     let (found, bound) = match is_too_much {
         true => (exact::best_of(exact::LISTS, &part, limits).ok_or_else(exact::nothing_found)?, bounds.critical),
-        false => exact::quick(&part, &bounds, limits, budget)?,
+        false => exact::quick(&part, &mut bounds, limits, budget)?,
     };
     let offset = from.map_or(0, |(node, _)| node);
     // The first node belongs to the part before.
