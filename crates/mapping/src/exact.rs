@@ -6,8 +6,8 @@ use crate::annealing::anneal;
 use crate::bounds::PathBounds;
 use crate::branch_and_bound;
 use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
-use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
 use crate::load::Loads;
+use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome, placement_of};
 use crate::series::Series;
 use crate::{MappingError, MappingProblem, programs};
@@ -71,7 +71,8 @@ pub(crate) fn quick(
         if best.as_ref().is_some_and(|best| best.makespan <= start.makespan) {
             continue;
         }
-        let course = Course { moves: FIRST_MOVES_PER_NODE * problem.len(), seed: 0, nodes: 0..problem.len(), heat: HEAT };
+        let course =
+            Course { moves: FIRST_MOVES_PER_NODE * problem.len(), seed: 0, nodes: 0..problem.len(), heat: HEAT };
         let mut found = improve(problem, &start, lower, &course, budget);
         if problem.len() >= LEAST_NODES_FOR_LOADS && found.makespan > lower {
             bounds.add_loads(problem, &Loads::new(problem));

@@ -30,9 +30,9 @@ impl Loads {
     pub(crate) fn new(problem: &MappingProblem) -> Self {
         let prices = prices(problem);
         let cost = |prices: &Vec<u64>, node: usize| {
-            let costs = problem.supporting(node).map(|place| {
-                u128::from(prices[place]) * u128::from(problem.time(node, place).unwrap_or(0))
-            });
+            let costs = problem
+                .supporting(node)
+                .map(|place| u128::from(prices[place]) * u128::from(problem.time(node, place).unwrap_or(0)));
             costs.min().unwrap_or(0)
         };
         let costs = prices.iter().map(|prices| (0..problem.len()).map(|node| cost(prices, node)).collect()).collect();

@@ -210,13 +210,7 @@ fn change_critical(state: &mut State<'_>, random: &mut ChaCha8Rng) -> Option<Und
     Some(Undo::Priority(last, old))
 }
 
-fn change(
-    state: &mut State<'_>,
-    nodes: &Range<usize>,
-    movable: &[usize],
-    scale: f64,
-    random: &mut ChaCha8Rng,
-) -> Undo {
+fn change(state: &mut State<'_>, nodes: &Range<usize>, movable: &[usize], scale: f64, random: &mut ChaCha8Rng) -> Undo {
     if movable.is_empty()
         && random.random::<f64>() < CRITICAL
         && let Some(undo) = change_critical(state, random)

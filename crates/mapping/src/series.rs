@@ -20,6 +20,8 @@ struct Part {
     from: Option<usize>,
     /// The dividing node or the last node.
     to: usize,
+    /// Whether that node divides: the part ends when it does.
+    is_divided: bool,
     /// For each processor of the first and the last node: a bound on the time from the one's end to the other's, and an order with what
     /// it takes. `None` where there is no such mapping.
     solutions: Vec<Vec<Option<Solution>>>,
@@ -50,7 +52,8 @@ impl Series {
         let mut from = cuts.first().copied().filter(|&cut| cut == 0);
         let mut parts = Vec::new();
         for to in ends {
-            parts.push(Part::solve(problem, from, to, limits, budget)?);
+            let solutions = solutions(problem, from, to, limits, budget)?;
+            parts.push(Part { from, to, is_divided: cuts.contains(&to), solutions });
             from = Some(to);
         }
         let is_divided = parts.len() > 1;
@@ -71,11 +74,12 @@ impl Series {
                 None => vec![Some(0)],
             };
             let end = |to: usize| {
-                let ways = first.iter().zip(&part.solutions).filter_map(|(end, row)| Some((*end)? + row[to].as_ref()?.bound));
+                let ways =
+                    first.iter().zip(&part.solutions).filter_map(|(end, row)| Some((*end)? + row[to].as_ref()?.bound));
                 ways.min()
             };
             ends = (0..processors).map(end).collect();
-            for (place, end) in ends.iter().enumerate() {
+            for (place, end) in ends.iter().enumerate().filter(|_| part.is_divided) {
                 if let (Some(end), Some(time)) = (end, problem.time(part.to, place)) {
                     bounds.raise_start(part.to, place, end.saturating_sub(time));
                 }
@@ -132,26 +136,18 @@ impl Series {
     }
 }
 
-impl Part {
-    fn solve(
-        problem: &MappingProblem,
-        from: Option<usize>,
-        to: usize,
-        limits: &Limits<'_>,
-        budget: &Budget<'_>,
-    ) -> Result<Self, MappingError> {
-        let processors = problem.processors();
-        let begins = if from.is_some() { processors } else { 1 };
-        let mut solutions = Vec::new();
-        for begin in 0..begins {
-            let mut row = Vec::new();
-            for end in 0..processors {
-                row.push(solution(problem, from.map(|node| (node, begin)), (to, end), limits, budget)?);
-            }
-            solutions.push(row);
-        }
-        Ok(Self { from, to, solutions })
-    }
+/// Of the part between two nodes, for each pair of processors.
+fn solutions(
+    problem: &MappingProblem,
+    from: Option<usize>,
+    to: usize,
+    limits: &Limits<'_>,
+    budget: &Budget<'_>,
+) -> Result<Vec<Vec<Option<Solution>>>, MappingError> {
+    let processors = problem.processors();
+    let begins = if from.is_some() { processors } else { 1 };
+    let of = |begin: usize, end: usize| solution(problem, from.map(|node| (node, begin)), (to, end), limits, budget);
+    (0..begins).map(|begin| (0..processors).map(|end| of(begin, end)).collect()).collect()
 }
 
 /// One part between two places.
@@ -217,4 +213,91 @@ fn dividing(problem: &MappingProblem) -> Vec<usize> {
         is_before[node][..node].iter().all(|&is_before| is_before) && is_before[node + 1..].iter().all(|row| row[node])
     };
     (0..problem.len()).filter(divides).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::load::Loads;
+    use crate::problems::{best_order, blocking_problems, brute_force, problems};
+
+    /// All that is put into the bounds of a problem, and a mapping from its parts.
+    fn strengthened(problem: &MappingProblem) -> (PathBounds, Option<Series>) {
+        let limits = Limits::default();
+        let mut bounds = PathBounds::new(problem);
+        let loads = Loads::new(problem);
+        bounds.add_loads(problem, &loads);
+        let series = Series::solve(problem, &limits, &Budget::start(&limits)).unwrap();
+        if let Some(series) = &series {
+            series.raise(problem, &mut bounds);
+            bounds.add_loads(problem, &loads);
+        }
+        (bounds, series)
+    }
+
+    /// The problem with a node that reads from all before it and one that all after it read from.
+    fn divided(problem: &MappingProblem, node: usize) -> MappingProblem {
+        let processors = problem.processors();
+        let node = node % problem.len();
+        let link = |from: usize, to: usize| Edge::new(from, to, vec![vec![2; processors]; processors]);
+        let links =
+            (0..node).map(|before| link(before, node)).chain((node + 1..problem.len()).map(|after| link(node, after)));
+        let edges = problem.edges().iter().filter(|edge| edge.from != node && edge.to != node).cloned().chain(links);
+        let names = (0..problem.len()).map(|node| problem.name(node).to_owned()).collect();
+        let times = (0..problem.len()).map(|node| (0..processors).map(|place| problem.time(node, place)).collect());
+        let mut divided = MappingProblem::new(names, times.collect(), edges.collect()).unwrap();
+        for node in 0..problem.len() {
+            (0..processors).for_each(|place| divided.set_release(node, place, problem.release(node, place)));
+        }
+        divided
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        /// Before anybody compares it with a makespan.
+        #[test]
+        fn loads_and_parts_say_no_more_than_the_optimum(plain in problems(7), blocking in blocking_problems(5), cut in 0_usize..7) {
+            prop_assert!(strengthened(&plain).0.critical <= brute_force(&plain));
+            prop_assert!(strengthened(&blocking).0.critical <= best_order(&blocking));
+            let (plain, blocking) = (divided(&plain, cut), divided(&blocking, cut));
+            prop_assert!(strengthened(&plain).0.critical <= brute_force(&plain));
+            prop_assert!(strengthened(&blocking).0.critical <= best_order(&blocking));
+        }
+
+        /// Starts and tails are those of a best mapping or less, wherever its nodes are.
+        #[test]
+        fn starts_and_tails_are_within_those_of_mappings(problem in problems(7), cut in 0_usize..7) {
+            let problem = divided(&problem, cut);
+            let (bounds, series) = strengthened(&problem);
+            let orders = exact::LISTS.iter().filter_map(|mapper| mapper.map(&problem, &Limits::default()).ok());
+            let orders = orders.map(|mapping| mapping.order).chain(series.and_then(|series| series.order(&problem)));
+            for order in orders {
+                let execution = problem.execute(&order).unwrap();
+                for node in 0..problem.len() {
+                    let (span, place) = (execution.span(node), execution.home(node).unwrap());
+                    prop_assert!(bounds.start(node, place) <= span.start.0);
+                    prop_assert!(span.end.0 + bounds.tail(node, place) <= execution.makespan().0);
+                }
+            }
+        }
+
+        /// A problem that falls into parts that share no values is solved part by part.
+        #[test]
+        fn chains_of_parts_are_solved_exactly(times in prop::collection::vec((1_u64..20, 1_u64..20), 3..8)) {
+            let nodes = times.len();
+            let rows = times.iter().map(|&(one, other)| vec![Some(one), Some(other)]).collect();
+            let edges = (1..nodes).map(|to| Edge::new(to - 1, to, vec![vec![0, 3], vec![3, 0]])).collect();
+            let chain = MappingProblem::new((0..nodes).map(|node| format!("n{node}")).collect(), rows, edges).unwrap();
+            let (bounds, series) = strengthened(&chain);
+            let best = brute_force(&chain);
+            prop_assert_eq!(bounds.critical, best);
+            let order = series.unwrap().order(&chain).unwrap();
+            prop_assert_eq!(chain.makespan(&order).unwrap().0, best);
+        }
+    }
 }

@@ -59,7 +59,9 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
     for name in names.into_iter().map(Some).chain([None]) {
         let own: Vec<&Measured> = all.iter().copied().filter(|one| name.is_none_or(|name| one.group == name)).collect();
         let against = |ordering: std::cmp::Ordering| {
-            own.iter().filter(|one| one.best_of_others().is_some_and(|best| one.makespan.cmp(&best) == ordering)).count()
+            own.iter()
+                .filter(|one| one.best_of_others().is_some_and(|best| one.makespan.cmp(&best) == ordering))
+                .count()
         };
         let above = own.iter().filter_map(|one| Some(one.best_of_others()? as f64 / one.makespan.max(1) as f64 - 1.0));
         lines.push(format!(
@@ -75,7 +77,10 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
             percent(median(own.iter().map(|one| one.gap()).collect())),
         ));
     }
-    lines.extend(["", "| scheduler | problems | above ours, median | at the most | equal to ours |", "|---|---|---|---|---|"].map(str::to_owned));
+    lines.extend(
+        ["", "| scheduler | problems | above ours, median | at the most | equal to ours |", "|---|---|---|---|---|"]
+            .map(str::to_owned),
+    );
     for scheduler in schedulers {
         let pairs = all.iter().filter_map(|one| Some((*one.others.get(scheduler)?, one.makespan)));
         let above: Vec<f64> = pairs.clone().map(|(other, ours)| other as f64 / ours.max(1) as f64 - 1.0).collect();
@@ -123,7 +128,8 @@ fn shop_section(all: &[&Measured]) -> Vec<String> {
         ));
     }
     lines.extend(
-        ["", "| instance | operations | makespan | bound | known | gap |", "|---|---|---|---|---|---|"].map(str::to_owned),
+        ["", "| instance | operations | makespan | bound | known | gap |", "|---|---|---|---|---|---|"]
+            .map(str::to_owned),
     );
     for one in all {
         let known = match (one.lower, one.upper) {

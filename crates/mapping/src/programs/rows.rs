@@ -97,7 +97,9 @@ impl Program {
         let value = |place: usize| values.get(place).copied().unwrap_or(0.0);
         let mut nodes: Vec<usize> = (0..problem.len()).collect();
         // Nodes that start at once keep their order, in which they can run.
-        nodes.sort_by(|&left, &right| value(self.starts[left]).total_cmp(&value(self.starts[right])).then(left.cmp(&right)));
+        nodes.sort_by(|&left, &right| {
+            value(self.starts[left]).total_cmp(&value(self.starts[right])).then(left.cmp(&right))
+        });
         let mut order = vec![Vec::new(); problem.processors()];
         for node in nodes {
             let most = self.places[node].iter().max_by(|left, right| value(left.1).total_cmp(&value(right.1)));
@@ -185,9 +187,9 @@ impl Builder<'_> {
                 let own = products.iter().filter(|product| product.1 == place).map(|product| (product.2, 1.0));
                 self.rows.add_row(0..=0, std::iter::once((column, -1.0)).chain(own).collect::<Vec<_>>());
             }
-            row.extend(products.iter().map(|&(maker, reader, product)| {
-                (product, -self.scaled(edge.transfer(maker, reader)))
-            }));
+            row.extend(
+                products.iter().map(|&(maker, reader, product)| (product, -self.scaled(edge.transfer(maker, reader)))),
+            );
         }
         self.rows.add_row(0.., row);
         products
@@ -210,7 +212,10 @@ impl Builder<'_> {
                 let makers: Vec<usize> = self.places[from].iter().map(|&(place, _)| place).collect();
                 let by = |end: BlockedEnd| {
                     let of = readers.iter().map(|(edge, _)| *edge);
-                    makers.iter().copied().filter(move |&maker| of.clone().any(|edge| edge.blocks(maker, to) == Some(end)))
+                    makers
+                        .iter()
+                        .copied()
+                        .filter(move |&maker| of.clone().any(|edge| edge.blocks(maker, to) == Some(end)))
                 };
                 let fetched: Vec<usize> = by(BlockedEnd::Receiver).collect();
                 let sent: Vec<usize> = by(BlockedEnd::Sender).collect();
@@ -234,9 +239,10 @@ impl Builder<'_> {
     ) {
         let (problem, bounds) = (self.problem, self.bounds);
         let Some(head) = makers.iter().map(|&maker| bounds.end(problem, from, maker)).min() else { return };
-        let tails = readers.iter().filter(|(edge, _)| problem.time(edge.to, to).is_some()).map(|(edge, _)| {
-            problem.time(edge.to, to).unwrap_or(0) + bounds.tail(edge.to, to)
-        });
+        let tails = readers
+            .iter()
+            .filter(|(edge, _)| problem.time(edge.to, to).is_some())
+            .map(|(edge, _)| problem.time(edge.to, to).unwrap_or(0) + bounds.tail(edge.to, to));
         let Some(tail) = tails.min() else { return };
         let place = self.columns;
         let column = self.column(0.0);

@@ -131,10 +131,12 @@ impl Attention {
         // A value takes as long to whoever reads it.
         let transfers: Vec<u64> =
             nodes.iter().map(|_| nanoseconds(mean * self.ratio * random.random_range(0.5..1.5))).collect();
-        let apart = |time: u64| (0..3).map(|from| (0..3).map(|to| if from == to { 0 } else { time }).collect()).collect();
-        let edges = reads.iter().enumerate().flat_map(|(to, read)| {
-            read.iter().map(move |&from| (from, to)).collect::<Vec<_>>()
-        });
+        let apart =
+            |time: u64| (0..3).map(|from| (0..3).map(|to| if from == to { 0 } else { time }).collect()).collect();
+        let edges = reads
+            .iter()
+            .enumerate()
+            .flat_map(|(to, read)| read.iter().map(move |&from| (from, to)).collect::<Vec<_>>());
         let edges = edges.map(|(from, to)| {
             let blocks = (0..3).map(|one| (0..3).map(|other| self.blocks.filter(|_| one != other)).collect()).collect();
             Edge::new(from, to, apart(transfers[from])).blocking(blocks)
