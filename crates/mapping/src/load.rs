@@ -61,9 +61,9 @@ impl Loads {
         by_tail.sort_by_key(|&node| (std::cmp::Reverse(bounds.least_tails[node]), node));
         for node in 0..count {
             let before = by_head.iter().copied().filter(|&other| self.is_before[node][other]);
-            let start = self.longest(before, &bounds.heads);
+            let start = self.longest(&before, &bounds.heads);
             let after = by_tail.iter().copied().filter(|&other| self.is_before[other][node]);
-            let tail = self.longest(after, &bounds.least_tails);
+            let tail = self.longest(&after, &bounds.least_tails);
             for processor in problem.supporting(node) {
                 bounds.raise_start(node, processor, start);
                 bounds.raise_tail(node, processor, tail);
@@ -72,7 +72,7 @@ impl Loads {
     }
 
     /// The longest of: a moment, then what nodes from then on take. Nodes come with their moments falling.
-    fn longest(&self, nodes: impl Iterator<Item = usize> + Clone, moments: &[u64]) -> u64 {
+    fn longest(&self, nodes: &(impl Iterator<Item = usize> + Clone), moments: &[u64]) -> u64 {
         let by_costs = |costs: &Vec<u128>| {
             let mut sum = 0;
             let ends = nodes.clone().map(|node| {
@@ -94,7 +94,7 @@ impl Loads {
         let from = |&head: &u64| {
             let late = by_tail.iter().copied().filter(|&node| heads[node] >= head);
             // Without nodes there is nothing to bound.
-            if by_tail.is_empty() { 0 } else { head + self.longest(late, tails) }
+            if by_tail.is_empty() { 0 } else { head + self.longest(&late, tails) }
         };
         different.iter().map(from).max().unwrap_or(0)
     }
