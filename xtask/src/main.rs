@@ -1,11 +1,12 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
-//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `snapshots`,
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
 //! `mutants`, `outside`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
+mod benchmarks;
 mod ci;
 mod command;
 mod conformance;
@@ -47,6 +48,9 @@ Work on Millstream:
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   ci          lint and test, as continuous integration does
   bench       run the benchmarks [name of a crate]
+  bench-mapper
+              map others' benchmark problems, which pip fetches, beside others' schedulers, and write docs/mapper-benchmarks.md
+              [--steps 20000000, for each problem] [--most 3, of each group]
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
   snapshots   accept changed snapshots and schemas
@@ -77,6 +81,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
         "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
+        "bench-mapper" => benchmarks::mapper(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),

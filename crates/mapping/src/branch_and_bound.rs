@@ -6,6 +6,8 @@ use millstream_cost::{BlockedEnd, Nanoseconds};
 use millstream_schedule::execution::{Execution, Recipient, recipients};
 
 use crate::bounds::PathBounds;
+use crate::exact::LEAST_NODES_FOR_LOADS;
+use crate::load::{Loads, UNIT};
 use crate::local_search::Found;
 use crate::mapping::Budget;
 use crate::{Edge, MappingProblem};
@@ -57,22 +59,25 @@ fn search_with(
     }
     let blocks_somewhere = |end: BlockedEnd| problem.edges().iter().any(|edge| edge.blocks_anywhere(end));
     let has_blocking = [BlockedEnd::Sender, BlockedEnd::Receiver].into_iter().any(blocks_somewhere);
+    let (bounds, prices, costs) = known(problem);
+    let left = costs.iter().sum();
     let mut search = Search {
         problem,
-        bounds: PathBounds::new(problem),
+        bounds,
         twins: if has_blocking { (0..problem.processors()).collect() } else { problem.twins() },
         recipients,
         has_blocking,
         may_fetch: blocks_somewhere(BlockedEnd::Receiver),
         slowest_transfer: (0..problem.len()).map(|node| slowest_transfer(problem, node)).collect(),
-        least: (0..problem.len()).map(|node| problem.least_time(node)).collect(),
+        prices,
+        costs,
         found,
         execution: Execution::new(problem),
         placed: 0,
         is_used: vec![false; problem.processors()],
         waiting: (0..problem.len()).map(|node| problem.incoming(node).len()).collect(),
         order: vec![Vec::new(); problem.processors()],
-        left: (0..problem.len()).map(|node| problem.least_time(node)).sum(),
+        left,
         seen: HashMap::new(),
         remembered: 0,
         most_states,
@@ -84,6 +89,22 @@ fn search_with(
     let is_complete = search.visit(0, 0);
     budget.spend(search.steps % STEPS_PER_LOOK * search.steps_per_visit);
     is_complete
+}
+
+/// Bounds of nodes; prices of processors, and with them the least costs of nodes.
+fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
+    let mut bounds = PathBounds::new(problem);
+    let even = vec![UNIT / problem.processors().max(1) as u64; problem.processors()];
+    let cost = |node: usize| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node));
+    let costs: Vec<u128> = (0..problem.len()).map(cost).collect();
+    if problem.len() < LEAST_NODES_FOR_LOADS {
+        return (bounds, even, costs);
+    }
+    let loads = Loads::new(problem);
+    bounds.add_loads(problem, &loads);
+    let best = loads.best().map(|(prices, costs)| (prices.to_vec(), costs.to_vec()));
+    let (prices, costs) = best.unwrap_or((even, costs));
+    (bounds, prices, costs)
 }
 
 fn slowest_transfer(problem: &MappingProblem, node: usize) -> u64 {
@@ -108,15 +129,16 @@ struct Search<'a> {
     /// Whether some transfers occupy their receiver.
     may_fetch: bool,
     slowest_transfer: Vec<u64>,
-    least: Vec<u64>,
+    prices: Vec<u64>,
+    costs: Vec<u128>,
     found: &'a mut Found,
     execution: Execution,
     placed: u128,
     is_used: Vec<bool>,
     waiting: Vec<usize>,
     order: Vec<Vec<usize>>,
-    /// Least time of all that is not placed.
-    left: u64,
+    /// Least cost of all that is not placed.
+    left: u128,
     /// For each key, what was met: when processors are free, when values are made, and the last start.
     seen: HashMap<Key, Vec<Vec<u64>>>,
     remembered: usize,
@@ -234,13 +256,13 @@ impl Search<'_> {
         let was_used = std::mem::replace(&mut self.is_used[processor], true);
         self.placed |= 1 << node;
         self.order[processor].push(node);
-        self.left -= self.least[node];
+        self.left -= self.costs[node];
         problem.outgoing(node).for_each(|edge| self.waiting[edge.to] -= 1);
 
         let is_complete = self.visit(start, makespan.max(span.end.0));
 
         problem.outgoing(node).for_each(|edge| self.waiting[edge.to] += 1);
-        self.left += self.least[node];
+        self.left += self.costs[node];
         self.order[processor].pop();
         self.placed &= !(1 << node);
         self.is_used[processor] = was_used;
@@ -250,9 +272,10 @@ impl Search<'_> {
 
     /// Whether no way to go on is shorter than what was found.
     fn is_hopeless(&self, last_start: u64) -> bool {
-        let available: u64 = self.execution.free().iter().map(|free| free.0.max(last_start)).sum();
-        let processors = self.problem.processors() as u64;
-        if (available + self.left).div_ceil(processors.max(1)) >= self.found.makespan {
+        // What all processors cost until then, and what is left at its cheapest, is at most what all cost for the whole makespan.
+        let gone = self.execution.free().iter().zip(&self.prices);
+        let gone: u128 = gone.map(|(free, &price)| u128::from(free.0.max(last_start)) * u128::from(price)).sum();
+        if (gone + self.left).div_ceil(u128::from(UNIT)) >= u128::from(self.found.makespan) {
             return true;
         }
         // Every node that could start now has to, somewhere.

@@ -31,11 +31,13 @@
 //! Invariants: every mapping is evaluated by the same rules ([`MappingProblem::execute`]), whichever mapper found it; results are
 //! the same in every run, on every machine (searches are limited by steps; only [`FineIlp`] heeds the clock); no bound exceeds what any mapping achieves.
 
+mod annealing;
 mod bounds;
 mod branch_and_bound;
 mod error;
 mod exact;
 mod lists;
+mod load;
 mod local_search;
 mod mapping;
 mod network;
@@ -45,7 +47,9 @@ mod programs;
 #[cfg(not(feature = "highs"))]
 #[path = "no_programs.rs"]
 mod programs;
+mod series;
 
+pub use annealing::Annealing;
 pub use error::MappingError;
 pub use exact::ExactMapper;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};

@@ -1,5 +1,7 @@
 //! Simulated annealing over placements and priorities.
 
+use std::ops::Range;
+
 use millstream_schedule::execution::Execution;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,8 +10,14 @@ use crate::MappingProblem;
 use crate::lists::Ranks;
 use crate::mapping::{Budget, placement_of};
 
-/// Part of the first makespan that a move may lose at the beginning, and at the end.
-const TEMPERATURES: (f64, f64) = (0.03, 0.000_3);
+/// Part of the first makespan that a move may lose at the beginning, usually, and at the end.
+pub(crate) const HEAT: f64 = 0.01;
+const COLD: f64 = 0.000_1;
+/// Moves for each node of a search that takes its time.
+pub(crate) const MOVES_PER_NODE: usize = 6000;
+/// How many of the moves change what the makespan depends on, where only orders can be changed. Where nodes can go elsewhere, moves
+/// anywhere find better mappings.
+const CRITICAL: f64 = 0.5;
 /// Between two looks at what is left.
 const MOVES_PER_LOOK: usize = 256;
 
@@ -29,6 +37,12 @@ struct State<'a> {
     waiting: Vec<usize>,
     ready: Vec<usize>,
     execution: Execution,
+    /// The last node of each processor so far, and for each node the one before it on its processor.
+    last: Vec<Option<usize>>,
+    before: Vec<Option<usize>>,
+    /// On a chain of nodes that wait for each other, up to the one that ends last: those that wait for their processor, after the one that
+    /// it does before. Of the last accepted state.
+    critical: Vec<(usize, usize)>,
 }
 
 impl<'a> State<'a> {
@@ -46,6 +60,28 @@ impl<'a> State<'a> {
             waiting: Vec::with_capacity(problem.len()),
             ready: Vec::with_capacity(problem.len()),
             execution: Execution::new(problem),
+            last: vec![None; problem.processors()],
+            before: vec![None; problem.len()],
+            critical: Vec::new(),
+        }
+    }
+
+    /// Finds what the makespan depends on, as long as nothing else has been evaluated since.
+    fn find_critical(&mut self, nodes: &Range<usize>) {
+        let Self { problem, execution, .. } = self;
+        self.critical.clear();
+        let mut next = (0..problem.len()).max_by_key(|&node| (execution.span(node).end, node));
+        while let Some(node) = next {
+            let start = execution.span(node).start.0;
+            let end = |other: usize| execution.span(other).end.0;
+            let place = self.placement[node];
+            let arrival = |edge: &crate::Edge| end(edge.from) + edge.transfer(self.placement[edge.from], place);
+            let maker = problem.incoming(node).find(|&edge| arrival(edge) == start).map(|edge| edge.from);
+            // Where transfers occupy the processor, it may be busy after the node before.
+            let before = self.before[node].filter(|&before| end(before) == start || maker.is_none());
+            let is_movable = |&before: &usize| nodes.contains(&node) && nodes.contains(&before);
+            self.critical.extend(before.filter(is_movable).map(|before| (before, node)));
+            next = before.or(maker);
         }
     }
 
@@ -57,6 +93,7 @@ impl<'a> State<'a> {
         self.ready.clear();
         self.ready.extend((0..problem.len()).filter(|&node| self.waiting[node] == 0));
         self.execution.reset();
+        self.last.fill(None);
         let mut makespan = 0;
         while let Some(place) = (0..self.ready.len()).max_by(|&left, &right| {
             let (left, right) = (self.ready[left], self.ready[right]);
@@ -65,6 +102,7 @@ impl<'a> State<'a> {
             let node = self.ready.swap_remove(place);
             let processor = self.placement[node];
             makespan = makespan.max(self.execution.run(problem, node, &self.placement).end.0);
+            self.before[node] = self.last[processor].replace(node);
             visit(node, processor);
             for edge in problem.outgoing(node) {
                 self.waiting[edge.to] -= 1;
@@ -90,24 +128,38 @@ enum Undo {
     Swap(usize, usize),
 }
 
-/// Improves on `start` for so many moves, until the lower bound is reached or the budget says stop. The same seed gives the
-/// same result.
+/// How a search goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Course {
+    pub(crate) moves: usize,
+    /// The same seed gives the same result.
+    pub(crate) seed: u64,
+    /// The nodes that it moves.
+    pub(crate) nodes: Range<usize>,
+    /// Part of the start's makespan that a move may lose at the beginning.
+    pub(crate) heat: f64,
+}
+
+/// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop.
 pub(crate) fn improve(
     problem: &MappingProblem,
     start: &Found,
     lower_bound: u64,
-    moves: usize,
-    seed: u64,
+    course: &Course,
     budget: &Budget<'_>,
 ) -> Found {
+    let &Course { moves, seed, ref nodes, heat } = course;
     let mut best = start.clone();
-    let movable: Vec<usize> = (0..problem.len()).filter(|&node| problem.supporting(node).count() > 1).collect();
-    if problem.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
+    let movable: Vec<usize> = nodes.clone().filter(|&node| problem.supporting(node).count() > 1).collect();
+    if nodes.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
         return best;
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut state = State::new(problem, &start.order);
     let mut current = state.evaluate(|_, _| {});
+    if movable.is_empty() {
+        state.find_critical(nodes);
+    }
     let scale = start.makespan.max(1) as f64;
     for step in 0..moves {
         if step % MOVES_PER_LOOK == 0 {
@@ -117,14 +169,17 @@ pub(crate) fn improve(
             budget.spend(MOVES_PER_LOOK.min(moves - step) as u64 * problem.len() as u64);
         }
         let progress = step as f64 / moves as f64;
-        let temperature = scale * TEMPERATURES.0 * (TEMPERATURES.1 / TEMPERATURES.0).powf(progress);
-        let undo = change(&mut state, &movable, scale, &mut random);
+        let temperature = scale * heat * (COLD / heat).powf(progress);
+        let undo = change(&mut state, nodes, &movable, scale, &mut random);
         let makespan = state.evaluate(|_, _| {});
         let loss = makespan as f64 - current as f64;
         if loss <= 0.0 || random.random::<f64>() < (-loss / temperature).exp() {
             current = makespan;
             if makespan < best.makespan {
                 best = Found { order: state.order(), makespan };
+            }
+            if movable.is_empty() {
+                state.find_critical(nodes);
             }
         } else {
             match undo {
@@ -137,9 +192,32 @@ pub(crate) fn improve(
     best
 }
 
-fn change(state: &mut State<'_>, movable: &[usize], scale: f64, random: &mut ChaCha8Rng) -> Undo {
-    let count = state.problem.len();
-    let pick = |random: &mut ChaCha8Rng| random.random_range(0..count);
+/// Changes something that the makespan depends on: a node goes before the one that its processor does before it. `None` if there is none.
+fn change_critical(state: &mut State<'_>, random: &mut ChaCha8Rng) -> Option<Undo> {
+    if state.critical.is_empty() {
+        return None;
+    }
+    let (before, node) = state.critical[random.random_range(0..state.critical.len())];
+    if state.priority[node] < state.priority[before] {
+        state.priority.swap(before, node);
+        return Some(Undo::Swap(before, node));
+    }
+    // It comes later because something that it reads does.
+    let makers = state.problem.incoming(node).map(|edge| edge.from);
+    let last = makers.min_by(|&left, &right| state.priority[left].total_cmp(&state.priority[right]))?;
+    let above = state.priority[before].next_up();
+    let old = std::mem::replace(&mut state.priority[last], above);
+    Some(Undo::Priority(last, old))
+}
+
+fn change(state: &mut State<'_>, nodes: &Range<usize>, movable: &[usize], scale: f64, random: &mut ChaCha8Rng) -> Undo {
+    if movable.is_empty()
+        && random.random::<f64>() < CRITICAL
+        && let Some(undo) = change_critical(state, random)
+    {
+        return undo;
+    }
+    let pick = |random: &mut ChaCha8Rng| random.random_range(nodes.clone());
     match random.random_range(0..10_u32) {
         0..5 if !movable.is_empty() => {
             let node = movable[random.random_range(0..movable.len())];
@@ -154,6 +232,7 @@ fn change(state: &mut State<'_>, movable: &[usize], scale: f64, random: &mut Cha
                 while let Some(edge) = state.problem.outgoing(last).next() {
                     let next = edge.to;
                     if state.problem.incoming(next).len() > 2
+                        || !nodes.contains(&next)
                         || state.problem.time(next, target).is_none()
                         || random.random::<f64>() < 0.2
                     {

@@ -115,6 +115,11 @@ impl<'a> Budget<'a> {
         self.spent.set(self.spent.get().saturating_add(steps));
     }
 
+    /// A budget of so many of the steps that are left; what is taken of it has to be spent here as well.
+    pub(crate) fn part(&self, steps: u64) -> Self {
+        Self::start(&Limits { steps: steps.min(self.left()), ..self.limits })
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.limits.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
     }

@@ -73,6 +73,11 @@ impl Edge {
         self.blocks.get(maker * self.processors + reader).copied().flatten().filter(|_| maker != reader)
     }
 
+    /// The same between nodes whose numbers are so much lower.
+    pub(crate) fn moved(self, down: usize) -> Self {
+        Self { from: self.from - down, to: self.to - down, ..self }
+    }
+
     /// Which of the maker's values it is.
     pub(crate) fn value(&self) -> usize {
         self.value

@@ -3,6 +3,7 @@
 mod coarse;
 mod fine;
 mod relaxation;
+mod rows;
 mod solver;
 
 pub use coarse::CoarseIlp;

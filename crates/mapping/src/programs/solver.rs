@@ -16,6 +16,8 @@ pub(crate) struct Solved {
     pub(crate) values: Option<Vec<f64>>,
     /// No solution has a smaller objective.
     pub(crate) bound: f64,
+    /// The solver with all that it knows, to be asked again.
+    pub(crate) model: Option<SolvedModel>,
 }
 
 impl Solved {
@@ -27,9 +29,11 @@ impl Solved {
     }
 }
 
-/// Steps of a budget that an iteration of the simplex method is worth, and a node of the solver's own branch and bound.
+/// Steps of a budget that an iteration of the simplex method is worth, also with all that goes on around it in an integer program, and a
+/// node of the solver's own branch and bound.
 const ITERATION_STEPS: u64 = 50;
-const NODE_STEPS: u64 = 20_000;
+const INTEGER_ITERATION_STEPS: u64 = 500;
+const NODE_STEPS: u64 = 50_000;
 
 /// When the solver stops.
 #[derive(Clone, Copy)]
@@ -52,11 +56,12 @@ impl Until<'_> {
         }
     }
 
-    fn spend(self, solved: &SolvedModel) {
+    fn spend(self, solved: &SolvedModel, has_integers: bool) {
         if let Self::Spent(budget) = self {
             let count = |name| u64::try_from(solved.int_info_value(name).unwrap_or(0)).unwrap_or(0);
             let nodes = count(c"mip_node_count").saturating_mul(NODE_STEPS);
-            budget.spend(nodes + count(c"simplex_iteration_count").saturating_mul(ITERATION_STEPS));
+            let each = if has_integers { INTEGER_ITERATION_STEPS } else { ITERATION_STEPS };
+            budget.spend(nodes + count(c"simplex_iteration_count").saturating_mul(each));
         }
     }
 }
@@ -68,17 +73,30 @@ pub(crate) fn minimise(
     gap: f64,
     until: Until<'_>,
 ) -> Result<Solved, MappingError> {
-    let failed = |detail: String| MappingError::Solver { detail };
     let mut model: Model = problem
         .try_optimise(Sense::Minimise)
         .map_err(|status| failed(format!("the model was refused ({status:?})")))?;
     model.make_quiet();
+    minimise_again(model, has_integers, gap, until)
+}
+
+fn failed(detail: String) -> MappingError {
+    MappingError::Solver { detail }
+}
+
+/// The same for a model that was solved before and has got more rows since: the solver begins with what it found then.
+pub(crate) fn minimise_again(
+    mut model: Model,
+    has_integers: bool,
+    gap: f64,
+    until: Until<'_>,
+) -> Result<Solved, MappingError> {
     until.limit(&mut model);
     model.set_option("mip_rel_gap", gap);
     model.set_option("threads", 1);
     model.set_option("random_seed", 1);
     let solved = model.try_solve().map_err(|status| failed(format!("solving ended with {status:?}")))?;
-    until.spend(&solved);
+    until.spend(&solved, has_integers);
     let status = solved.status();
     let is_finished = status == HighsModelStatus::Optimal;
     let is_stopped = matches!(
@@ -98,5 +116,5 @@ pub(crate) fn minimise(
     };
     let columns = solved.get_solution().columns().to_vec();
     let has_solution = is_finished || solved.mip_gap().is_finite();
-    Ok(Solved { values: has_solution.then_some(columns), bound })
+    Ok(Solved { values: has_solution.then_some(columns), bound, model: Some(solved) })
 }

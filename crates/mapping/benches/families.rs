@@ -1,0 +1,73 @@
+//! The default mapper on families of task graphs, at a budget worth a minute: makespan, bound and gap, beside what annealing
+//! finds alone with the same budget. `cargo bench -p millstream-mapping --bench families -- [seconds' worth of steps] [part of a name]`
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints a table")]
+
+#[path = "../tests/families/mod.rs"]
+mod families;
+
+use families::Attention;
+use millstream_cost::BlockedEnd;
+use millstream_mapping::{Annealing, ExactMapper, Limits, Mapper, MappingProblem, STEPS_PER_SECOND};
+
+/// Seconds' worth of steps for each problem.
+const SECONDS: u64 = 60;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    // `cargo test` runs benchmarks as well, only to see that they start.
+    if arguments.iter().any(|argument| argument == "--test") {
+        return;
+    }
+    let seconds = arguments.first().and_then(|argument| argument.parse().ok()).unwrap_or(SECONDS);
+    let wanted = arguments.get(1).cloned().unwrap_or_default();
+    println!("| problem | nodes | makespan | bound | gap | outcome | steps / 1e6 | CPU s | annealing alone |");
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (name, problem) in instances().into_iter().filter(|(name, _)| name.contains(&wanted)) {
+        row(&name, &problem, seconds);
+    }
+}
+
+fn instances() -> Vec<(String, MappingProblem)> {
+    let mut instances = Vec::new();
+    for blocks in [None, Some(BlockedEnd::Receiver), Some(BlockedEnd::Sender)] {
+        for (seed, width) in [(1, 5), (2, 7), (3, 10), (4, 13), (5, 16)] {
+            for (place, ratio) in [0.05, 0.3, 1.0].into_iter().enumerate() {
+                let are_heads_alike = (seed as usize + place).is_multiple_of(2);
+                if blocks == Some(BlockedEnd::Sender) && !are_heads_alike {
+                    continue;
+                }
+                let family = Attention { seed, width, ratio, are_heads_alike, blocks };
+                let heads = if are_heads_alike { "alike" } else { "different" };
+                let blocked = blocks.map_or("nobody".to_owned(), |end| format!("{end:?}").to_lowercase());
+                let name = format!("seed {seed}, {width} {heads} heads, transfers {ratio} occupy {blocked}");
+                instances.push((name, family.problem()));
+            }
+        }
+    }
+    instances
+}
+
+fn row(name: &str, problem: &MappingProblem, seconds: u64) {
+    let limits = Limits { steps: seconds * STEPS_PER_SECOND, ..Limits::default() };
+    let before = cpu_seconds();
+    let ours = ExactMapper.map(problem, &limits).unwrap();
+    let taken = cpu_seconds() - before;
+    let alone = Annealing.map(problem, &limits).unwrap();
+    println!(
+        "| {name} | {} | {} | {} | {:.2} % | {:?} | {} | {taken:.1} | {:+.2} % |",
+        problem.len(),
+        ours.makespan,
+        ours.lower_bound,
+        100.0 * ours.gap(),
+        ours.outcome,
+        ours.steps / 1_000_000,
+        100.0 * (alone.makespan.0 as f64 / ours.makespan.0 as f64 - 1.0),
+    );
+}
+
+/// Time that this thread has run; 0 where the system does not tell.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
+}

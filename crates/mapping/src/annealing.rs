@@ -1,0 +1,44 @@
+use crate::bounds::quick;
+use crate::exact::{LISTS, best_of, finish, nothing_found};
+use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
+use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
+use crate::{MappingError, MappingProblem};
+
+/// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what [`ExactMapper`] is
+/// measured beside.
+///
+/// [`ExactMapper`]: crate::ExactMapper
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Annealing;
+
+impl Mapper for Annealing {
+    fn name(&self) -> &'static str {
+        "annealing"
+    }
+
+    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+        let budget = Budget::start(limits);
+        let lower = quick(problem);
+        let start = best_of(LISTS, problem, limits).ok_or_else(nothing_found)?;
+        let found = anneal(problem, start, lower, &budget);
+        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
+        Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
+    }
+}
+
+/// From the start on, again and again from what is best, until all steps are taken or the bound is reached.
+pub(crate) fn anneal(problem: &MappingProblem, start: Found, lower: u64, budget: &Budget<'_>) -> Found {
+    let mut found = start;
+    for seed in 0.. {
+        let before = budget.left();
+        if budget.reason(found.makespan, lower).is_some() {
+            break;
+        }
+        let course = Course { moves: MOVES_PER_NODE * problem.len(), seed, nodes: 0..problem.len(), heat: HEAT };
+        found = improve(problem, &found, lower, &course, budget);
+        if budget.left() == before {
+            break;
+        }
+    }
+    found
+}
