@@ -1,5 +1,3 @@
-use std::fmt::Debug;
-
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
@@ -19,36 +17,46 @@ pub fn check(
     board: &Board,
     table: &CostTable,
 ) -> Result<(), CertifyError> {
-    same("model", &certificate.model, &schedule.model)?;
-    same("board", &certificate.board, &schedule.board)?;
-    same("clocks", &certificate.clocks, &schedule.clocks)?;
-    same("configuration", &certificate.configuration, &schedule.configuration)?;
+    same("model", &certificate.model, &schedule.model, |own| {
+        format!("'{}' (digest {:.12}, sizes {:?}, batch {})", own.name, own.digest, own.dimensions, own.batch)
+    })?;
+    same("board", &certificate.board, &schedule.board, |own| format!("'{}' ({})", own.name, own.fingerprint))?;
+    same("choice of clocks", &certificate.clocks, &schedule.clocks, |own| match own.is_empty() {
+        true => "none".to_owned(),
+        false => format!("{own:?}"),
+    })?;
+    same("configuration", &certificate.configuration, &schedule.configuration, String::clone)?;
     let predicted = schedule.predicted.period_seconds;
-    same("period", &certificate.predicted_period_seconds, &predicted)?;
+    let seconds = |own: &f64| format!("{own} s");
+    same("period", &certificate.predicted_period_seconds, &predicted, seconds)?;
 
     let own = schedule.resolve(graph, &certificate.model.digest, board)?;
-    let evaluated = own.evaluate(graph, table)?.period.0;
+    // Nobody is faster than the memory.
+    let searched = table.within_memory_of(board, graph);
+    let evaluated = own.evaluate(graph, &searched)?.period.0;
     nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated)?;
 
     check_throughput(&certificate.throughput, graph, board, table)?;
     let bound = Nanoseconds(certificate.throughput.period_nanoseconds).seconds();
     number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
     let promised = schedule.predicted.lower_bound_period_seconds;
-    number("the schedule's lower bound [s]", bound, promised)?;
+    same("lower bound", &bound, &promised, seconds)?;
     match &certificate.single_processors {
-        Some(proof) => {
-            // Nobody is faster than the memory.
-            check_single_processors(proof, (graph, chain), board, &table.within_memory_of(board, graph))
-        }
+        Some(proof) => check_single_processors(proof, (graph, chain), board, &searched),
         None => Ok(()),
     }
 }
 
-fn same<T: PartialEq + Debug>(what: &'static str, certified: &T, own: &T) -> Result<(), CertifyError> {
+fn same<T: PartialEq>(
+    what: &'static str,
+    certified: &T,
+    own: &T,
+    text: impl Fn(&T) -> String,
+) -> Result<(), CertifyError> {
     if certified == own {
         return Ok(());
     }
-    Err(CertifyError::OtherSchedule { what, certified: format!("{certified:?}"), own: format!("{own:?}") })
+    Err(CertifyError::OtherSchedule { what, certified: text(certified), own: text(own) })
 }
 
 /// Equal to the last digit: files keep all of them.

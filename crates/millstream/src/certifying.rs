@@ -27,6 +27,7 @@ impl Plans {
         let schedule = document.resolve(network.graph(), network.digest(), board)?;
         let predicted = document.predicted.period_seconds;
         let bound = self.bound.period;
+        let searched = self.table.within_memory_of(board, network.graph());
         let parts = |(label, parts): &(String, u64)| PartsPerBillion { label: label.clone(), parts: *parts };
         let reach = match SingleProcessorReach::of(&self.problem) {
             Err(PipelineError::Infeasible) => None,
@@ -41,7 +42,7 @@ impl Plans {
             clocks: document.clocks.clone(),
             configuration: document.configuration.clone(),
             predicted_period_seconds: predicted,
-            evaluated_period_nanoseconds: schedule.evaluate(network.graph(), &self.table)?.period.0,
+            evaluated_period_nanoseconds: schedule.evaluate(network.graph(), &searched)?.period.0,
             gap: predicted / bound.seconds().max(1e-12) - 1.0,
             throughput: ThroughputProof {
                 period_nanoseconds: bound.0,

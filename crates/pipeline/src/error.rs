@@ -83,7 +83,7 @@ pub enum PipelineError {
     },
     /// A network that shares the board is too slow for its deadline.
     #[error(
-        "the deadlines can't all be met: '{network}' takes {least} at least where it may take {deadline}; with stages {configuration}, the longest is {bottleneck} with {takes}"
+        "the deadlines can't all be met: in the best division of the board that was found, '{network}' takes {least} where it may take {deadline}; with stages {configuration}, the longest is {bottleneck} with {takes}"
     )]
     Deadline {
         /// The network.
@@ -98,6 +98,19 @@ pub enum PipelineError {
         bottleneck: String,
         /// How long that is.
         takes: Nanoseconds,
+    },
+    /// Every network that shares the board is quick enough by itself, but not while the others run.
+    #[error(
+        "the deadlines can't all be met: '{network}' would take {least} of its {deadline} if it waited for nobody, but it competes with the \
+         other networks for memory or processors; allow it more, or give the others less to do"
+    )]
+    DeadlineBeside {
+        /// The network with the least to spare.
+        network: String,
+        /// What was asked for.
+        deadline: Nanoseconds,
+        /// Its latency where nobody waits.
+        least: Nanoseconds,
     },
     /// Operators could not be mapped on several processors.
     #[error("mapping operators on several processors: {0}")]

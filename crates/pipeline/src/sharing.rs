@@ -235,6 +235,10 @@ fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
     let plans = choices.iter().zip(shares).filter_map(|(own, cores)| own.get(cores.index()).cloned().flatten());
     let worst = plans.enumerate().min_by(|one, other| slack(one.0, &one.1).total_cmp(&slack(other.0, &other.1)));
     let Some((tenant, plan)) = worst else { return PipelineError::Infeasible };
+    if let Some(deadline) = tenants[tenant].deadline.filter(|&deadline| plan.latency <= deadline) {
+        let network = tenants[tenant].name.to_owned();
+        return PipelineError::DeadlineBeside { network, deadline, least: plan.latency };
+    }
     let longest = plan.stages.iter().max_by_key(|stage| stage.times().into_iter().max());
     let (Some(stage), Some(deadline)) = (longest, tenants[tenant].deadline) else { return PipelineError::Infeasible };
     PipelineError::Deadline {

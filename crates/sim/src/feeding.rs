@@ -68,15 +68,8 @@ impl Simulator<'_> {
         loop {
             let mut has_moved = false;
             for stage in (0..self.flows[index].stages.len()).rev() {
+                has_moved |= self.pass_on(index, stage);
                 for slot in self.flows[index].stages[stage].clone() {
-                    let flow = &mut self.flows[index];
-                    if let Some(frame) = self.slots[slot].blocked
-                        && flow.queues[stage + 1].len() < flow.stream.queue.max(1)
-                    {
-                        self.slots[slot].blocked = None;
-                        flow.queues[stage + 1].push_back(frame);
-                        has_moved = true;
-                    }
                     let own = &self.slots[slot];
                     if own.frame.is_some() || own.blocked.is_some() || own.is_lost {
                         continue;
@@ -98,6 +91,22 @@ impl Simulator<'_> {
             if !has_moved {
                 return;
             }
+        }
+    }
+
+    /// Passes on what replicas of a stage could not pass on before, earlier frames first, so that none waits for ever.
+    fn pass_on(&mut self, index: usize, stage: usize) -> bool {
+        let mut has_moved = false;
+        loop {
+            let flow = &mut self.flows[index];
+            let blocked = flow.stages[stage].clone().filter_map(|slot| Some((self.slots[slot].blocked?, slot)));
+            let Some((frame, slot)) = blocked.min() else { return has_moved };
+            if flow.queues[stage + 1].len() >= flow.stream.queue.max(1) {
+                return has_moved;
+            }
+            self.slots[slot].blocked = None;
+            flow.queues[stage + 1].push_back(frame);
+            has_moved = true;
         }
     }
 

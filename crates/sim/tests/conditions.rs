@@ -89,6 +89,24 @@ fn conditions_that_hold_nobody_up_change_nothing() {
     assert!(ample[0].speeds.is_empty());
 }
 
+/// Two replicas that wait for a slower stage: the frame that waits longest goes on first, however many frames there are.
+#[test]
+fn no_replica_waits_for_ever() {
+    let (graph, mut table) = (graph(), table(false));
+    let slow = table.find(&ProcessorClass { cluster: "s".into(), count: 1 }).unwrap();
+    (0..OPERATORS).for_each(|operator| table.set_time(slow, operator, Nanoseconds(3 * MILLISECOND)));
+    let schedule = schedule(&graph, &[&[("B", 0), ("B", 1)], &[("s", 2)]]);
+    let slowest = schedule.evaluate(&graph, &table).unwrap().period.0;
+    for queue in [1, 4] {
+        let stream = Stream { queue, ..Stream::new(&schedule, &graph, &table, 200) };
+        let simulation = simulate_streams(&[stream], &Conditions::default()).unwrap().remove(0);
+        assert!(simulation.frames.windows(2).all(|pair| pair[0].1 <= pair[1].1), "frames leave in their order");
+        // At the most a frame waits for a whole queue, for the other replica's frame and for its own stages.
+        let longest = simulation.frames.iter().map(|(from, to)| to.0 - from.0).max().unwrap();
+        assert!(longest <= (queue as u64 + 4) * slowest, "{longest} with a queue of {queue}");
+    }
+}
+
 #[test]
 fn processors_that_stream_at_once_share_the_memory() {
     let (graph, table) = (graph(), table(false));
