@@ -61,7 +61,7 @@ fn certificates_of_networks_from_outside_hold() {
         let mut certificate: Value = serde_json::from_str(&support::text(&workplace.path("certificate.json"))).unwrap();
         let period = &mut certificate["throughput"]["period_nanoseconds"];
         *period = (period.as_u64().unwrap() * 101 / 100).into();
-        workplace.write("certificate.json", &certificate.to_string());
+        workplace.write("certificate.json", certificate.to_string());
         let output = workplace.command(&certify).output().unwrap();
         assert!(!output.status.success(), "{file}");
     }

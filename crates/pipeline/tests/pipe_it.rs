@@ -49,7 +49,7 @@ fn layers_flow_until_neighbours_are_balanced() {
     for (layers, split, period) in [([100, 100, 110, 90], 3, 310), ([100; 4], 3, 300), ([100, 110, 100, 90], 2, 210)] {
         let (_, problem, _) = problem(&layers, &board, speed);
         let plan = PipeIt.search(&problem).unwrap();
-        let shares: Vec<_> = plan.stages.iter().map(|stage| stage.blocks.clone()).collect();
+        let shares: Vec<_> = plan.stages.iter().map(|stage| stage.blocks).collect();
         assert_eq!(shares, [0..split, split..4], "the slow core is left out");
         assert_eq!(plan.period, Nanoseconds(period));
         assert!(ShortestPeriod.search(&problem).unwrap().period <= Nanoseconds(200), "replicas take turns");
