@@ -146,7 +146,7 @@ fn energy_is_an_objective_with_clocks_and_limits() {
         "{missed}"
     );
     let message = workplace.fail(&with_board(&["schedule", "--min-throughput", "64", "--margin", "10%"], &vim));
-    assert!(message.contains("with a margin of 10.0 %: no pipeline has a period of 14.205 ms or less"), "{message}");
+    assert!(message.contains("with a margin of 10.0 %: no pipeline passes 70.40 frames/s or more"), "{message}");
     // A schedule with clocks is simulated at these clocks.
     workplace.succeed(&with_board(&["schedule", "--objective", "energy", "--min-throughput", "20", "--clocks"], &vim));
     let simulated: Value =
@@ -184,7 +184,7 @@ fn several_networks_are_scheduled_and_simulated_together() {
     assert_eq!(crowded.as_array().unwrap().len(), 2);
     let with = |more: &[&str]| workplace.fail(&with_board(&[&both, more].concat(), &hikey));
     let message = with(&["--deadline", "resnet50=150ms", "--deadline", "mobilenet-v1=60ms"]);
-    assert!(message.contains("the deadlines can't all be met: '") && message.contains("the longest is"), "{message}");
+    assert!(message.contains("the deadlines can't all be met: ") && message.contains("the longest is"), "{message}");
     let message = with(&["--weight", "alexnet=2"]);
     assert!(message.contains("no network is called 'alexnet'; there are mobilenet-v1, resnet50"), "{message}");
     let message = with(&["--objective", "latency"]);

@@ -171,6 +171,8 @@ fn two_networks_run_at_once() {
         json(&set)["networks"][0]["schedule"]["stages"][0]["replicas"][0]["assignments"][0]["processor"]["cores"][0]
             .clone();
     let mut stolen = json(&set);
+    // Networks that take turns may have the same cores.
+    stolen["takes_turns"] = false.into();
     stolen["networks"][1]["schedule"]["stages"][0]["replicas"][0]["assignments"][0]["processor"]["cores"][0] = core;
     workplace.write("stolen.json", stolen.to_string());
     let run = ["run", "--schedule", "stolen.json"];
@@ -216,4 +218,27 @@ fn ctrl_c_finishes_the_frames_in_flight() {
     let frames = report["frames"].as_u64().unwrap();
     assert!((1..1_000_000_000).contains(&frames), "{frames}");
     assert_eq!(report["checked_frames"].as_u64(), Some(frames));
+}
+
+/// What a command says to do next does it, whatever is in paths.
+#[test]
+fn commands_that_are_named_can_be_pasted() {
+    let workplace = Workplace::new();
+    let fixture = |name: &str| std::fs::read(format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    workplace.write("my board's.json", fixture("boards/khadas-vim3.json"));
+    workplace.write("costs.json", fixture("costs/khadas-vim3.json"));
+    let known = ["--board", "my board's.json", "--cost", "costs.json", "--model", "zoo:tiny-darknet"];
+    let files = ["-o", "a plan.json", "--certificate", "proof.json"];
+    let output = workplace.command(&[&["schedule"][..], &known, &files].concat()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let commands: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once("cargo xtask ")?.1)).collect();
+    assert_eq!(commands.len(), 2, "{said}");
+    for (command, result) in commands.into_iter().zip(["The certificate holds", "frames/s simulated"]) {
+        let program = assert_cmd::cargo::cargo_bin("millstream");
+        let line = format!("'{}' {command}", program.display());
+        let folder = workplace.path("");
+        let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.contains(result), "{command}: {printed}");
+    }
 }

@@ -27,7 +27,8 @@ pub struct Plans {
     /// What no schedule on the board goes below under these costs.
     pub bound: ThroughputBound,
     /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact where
-    /// memory limits nothing, and not above it where it does. `None` if some stage needs several.
+    /// memory's bandwidth limits nothing, and not above it where it does. `None` if some stage needs several, or if the memory has no
+    /// room for it.
     pub best_on_single_processors: Option<Nanoseconds>,
     /// A period that no pipeline of the searched stages goes below, and which teams these may run on.
     pub searched: (PeriodBound, TeamSpace),
@@ -104,8 +105,9 @@ impl Plans {
         lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let bound = ThroughputBound::of(network.graph(), board, table);
         let searched = (PeriodBound::of(&problem)?, space);
-        let best_on_single_processors =
-            best_period(&problem.clone().without_teams().without_memory_limit()).ok().map(|plan| plan.period);
+        let single = best_period(&problem.clone().without_teams().without_memory_limit());
+        let single = single.ok().filter(|plan| problem.has_room_for(plan));
+        let best_on_single_processors = single.map(|plan| plan.period);
 
         let mut plans = match aim.wants_energy {
             // Later on, what was tried may show that nothing keeps to the constraints.

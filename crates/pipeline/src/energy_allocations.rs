@@ -211,3 +211,63 @@ fn keep(options: &mut Vec<StageOption>, option: StageOption) -> bool {
     options.push(option);
     true
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::Board;
+    use millstream_cost::{CostTable, PowerOrigin, ProcessorPower};
+    use millstream_partition::Chain;
+
+    use super::*;
+    use crate::teams_of;
+
+    /// Two clusters of two cores, each of which is quick at every other block only.
+    fn problem() -> Problem {
+        let text = r#"{"format": "millstream-board", "version": 1, "name": "halves", "clusters": [
+            {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]},
+            {"label": "s", "capacity": 500, "cores": [{"id": 2}, {"id": 3}]}]}"#;
+        let board = Board::from_json(text).unwrap();
+        let model = millstream_zoo::build("tiny-darknet").unwrap();
+        let graph = model.graph();
+        let chain = Chain::of(graph);
+        let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+        for processor in table.processors() {
+            let is_big = table.classes()[processor.index()].cluster == "B";
+            for (index, block) in chain.blocks().iter().enumerate() {
+                let time = if (index % 2 == 0) == is_big { 1000 } else { 10_000 };
+                block.operators.iter().for_each(|id| table.set_time(processor, id.index(), Nanoseconds(time)));
+            }
+            let power = ProcessorPower { active_watts: 2.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };
+            table.set_power(processor, power);
+        }
+        Problem::with_teams(graph, &chain, &board, &table, &teams_of(&board)).unwrap()
+    }
+
+    /// The replicas that are found for the whole network on all cores.
+    fn found(problem: &Problem) -> Vec<Vec<WayId>> {
+        for way in problem.team_ways() {
+            while !problem.team(way).unwrap().look_at(problem.chain.whole()).unwrap() {}
+        }
+        let mut allocations = EnergyAllocations::new(problem);
+        let mut found = Vec::new();
+        allocations.options(Senders::NETWORK, problem.chain.whole(), &mut found);
+        let all = found.iter().filter(|(cores, _)| *cores == problem.counts.most());
+        all.map(|(_, option)| allocations.multisets.at(option.replicas).to_vec()).collect()
+    }
+
+    #[test]
+    fn teams_are_replicas_of_each_other() {
+        let problem = problem();
+        let found = found(&problem);
+        let has_two_teams = |ways: &Vec<WayId>| ways.len() == 2 && ways.iter().all(|&way| problem.team(way).is_some());
+        assert!(found.iter().any(has_two_teams), "{found:?}");
+    }
+
+    #[test]
+    fn without_replicas_there_is_one_way_each() {
+        let problem = problem().without_replicas();
+        assert!(found(&problem).iter().all(|ways| ways.len() == 1));
+        assert!(problem.team_ways().any(|way| problem.cores(way) == problem.counts.most()), "some have all cores");
+    }
+}

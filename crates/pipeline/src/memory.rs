@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use millstream_board::Board;
-use millstream_graph::{Graph, OperatorId};
+use millstream_board::{Board, ProcessorClass};
+use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_schedule::{Footprints, Replica};
+use millstream_schedule::{Footprints, Replica, held_bytes};
 
 use crate::range_table::RangeTable;
 use crate::{PipelineError, Plan, PlannedStage};
@@ -27,22 +27,18 @@ impl MemoryLimits {
     /// Whether everything that a replica's accelerators hold fits.
     pub(crate) fn allow(&self, replica: &Replica, graph: &Graph) -> bool {
         replica.assignments.iter().all(|assignment| {
-            let needed = || assignment.operators.iter().map(|&id| held(graph, id)).sum::<u64>();
+            let needed = || assignment.operators.iter().map(|&id| held_bytes(graph, id)).fold(0, u64::saturating_add);
             self.of_label(&assignment.processor.cluster).is_none_or(|limit| needed() <= limit)
         })
     }
-}
-
-/// Bytes that an operator holds: its weights, and the values that it makes, which have buffers of their own.
-pub(crate) fn held(graph: &Graph, id: OperatorId) -> u64 {
-    let work = graph.operator(id).work;
-    work.weight_bytes + work.output_bytes
 }
 
 /// What a stage of each range of blocks holds at once, and what the board's shared memory has room for.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedCapacity {
     bytes: u64,
+    /// Accelerators with memories of their own hold what they run there.
+    apart: MemoryLimits,
     footprints: RangeTable<u64>,
 }
 
@@ -52,13 +48,14 @@ impl SharedCapacity {
         let bytes = board.memory_bytes()?;
         let footprints = Footprints::of(graph);
         let footprints = RangeTable::of(chain.blocks().len(), |blocks| footprints.bytes(&chain.operators(blocks)));
-        Some(Self { bytes, footprints })
+        Some(Self { bytes, apart: MemoryLimits::of(board), footprints })
     }
 
     /// Bytes that all stages of a plan hold: every replica has weights and values of its own.
     pub(crate) fn needed(&self, plan: &Plan) -> u64 {
         let of_stage = |stage: &PlannedStage| {
-            let replicas = stage.replicas.len() as u64;
+            let is_apart = |class: &ProcessorClass| self.apart.of_label(&class.cluster).is_some();
+            let replicas = stage.replicas.iter().filter(|own| !own.processors.iter().all(is_apart)).count() as u64;
             replicas.saturating_mul(*self.footprints.at(stage.blocks))
         };
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)

@@ -32,6 +32,11 @@ impl Problem {
         Some(plan)
     }
 
+    /// Whether the memory that all share has room for a plan, as far as is known.
+    pub fn has_room_for(&self, plan: &Plan) -> bool {
+        self.capacity.as_ref().is_none_or(|capacity| capacity.has_room_for(plan))
+    }
+
     /// Of what a search found, what fits into the memory that all share. If something did not, the search goes on with fewer cores and without
     /// replicas, and the network on each single processor is there as well. This finds what fits, not always the best of it.
     ///

@@ -4,9 +4,9 @@ use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{BlockId, BlockRange, Chain, InputBytes};
-use millstream_schedule::{Entry, LinkUse, Replica};
+use millstream_schedule::{Entry, LinkUse, Replica, held_bytes};
 
-use crate::memory::{MemoryLimits, held};
+use crate::memory::MemoryLimits;
 use crate::range_table::RangeTable;
 use crate::senders::{SenderKinds, Senders};
 use crate::way::WayId;
@@ -48,7 +48,7 @@ impl StageTimes {
     ) -> Self {
         let mut held_until = vec![0_u64];
         for block in chain.blocks() {
-            let own: u64 = block.operators.iter().map(|&id| held(graph, id)).sum();
+            let own: u64 = block.operators.iter().map(|&id| held_bytes(graph, id)).fold(0, u64::saturating_add);
             held_until.push(held_until[held_until.len() - 1] + own);
         }
         let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held_until };

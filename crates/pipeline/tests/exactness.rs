@@ -11,8 +11,8 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Objective, PipeIt, PipelineError, Plan, PlannedReplica, PlannedStage, Problem, Search, ThroughputBound,
-    best_period, choose, pareto_front,
+    Objective, PeriodBound, PipeIt, PipelineError, Plan, PlannedReplica, PlannedStage, Problem, Search,
+    ThroughputBound, best_period, choose, pareto_front,
 };
 use proptest::prelude::*;
 use random_cases::{Case, cases, linked_cases, plans};
@@ -88,6 +88,8 @@ proptest! {
         };
         let plan = best_period(&problem).unwrap();
         prop_assert_eq!(plan.period, shortest);
+        // Where there are no teams, nothing is uncertain.
+        prop_assert_eq!(PeriodBound::of(&problem), Ok(PeriodBound(shortest)));
         let bound = ThroughputBound::of(&graph, &board, &table);
         prop_assert!(bound.period <= shortest, "{bound:?} {shortest}");
         // The heuristic is never better, and what it finds can run.

@@ -133,6 +133,13 @@ fn replicated_teams_are_found() {
     let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams_of(&board)).unwrap();
     let plan = best_period(&problem).unwrap();
     assert_eq!((plan.stages[0].replicas.len(), plan.period), (2, found), "{}", plan.configuration());
+    // What comes before is waited for on both processors, so that a team takes 200 + 10 + 20 us by its bound as well, whatever trials show.
+    let bound = PeriodBound::of(&problem).unwrap();
+    assert!(bound.0 <= found && bound.0 > Nanoseconds(114_900), "{bound:?}");
+    let mut tried = problem.clone();
+    plan.stages[0].replicas.iter().for_each(|replica| tried.scale_team(&replica.processors, 3.0));
+    assert!(best_period(&tried).unwrap().period > found);
+    assert_eq!(PeriodBound::of(&tried), Ok(bound));
     let front = pareto_front(&problem).unwrap();
     assert_eq!(front.last().map(|plan| plan.period), Some(found));
     for plan in front.iter().chain([&plan]) {

@@ -30,7 +30,7 @@ pub use bars::BarChart;
 pub use board::board_table;
 pub use bound::{Searched, bound_text};
 pub use channel_splits::channel_split_table;
-pub use duration::{milliseconds, percent};
+pub use duration::{milliseconds, percent, rate};
 pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, front_table};
 pub use plot::{Axis, Marks, Plot, PlotError, Series};

@@ -1,4 +1,4 @@
-use crate::{Align, Table, milliseconds};
+use crate::{Align, Table, milliseconds, rate};
 
 /// Rows of a long front that are shown.
 const SHOWN: usize = 12;
@@ -43,7 +43,7 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
         }
         let mut cells = vec![
             row.configuration.clone(),
-            format!("{:.1}", 1.0 / row.period_seconds),
+            rate(row.period_seconds),
             milliseconds(row.period_seconds),
             milliseconds(row.latency_seconds),
         ];

@@ -134,6 +134,19 @@ pub enum ScheduleError {
         /// What the board has.
         most_bytes: u64,
     },
+    /// An accelerator has too little memory of its own.
+    #[error(
+        "weights and values of what {accelerator} runs take {needed_bytes} bytes, and it has {most_bytes} bytes of memory; schedule again on \
+         this board, which gives it less"
+    )]
+    AcceleratorMemory {
+        /// Its label.
+        accelerator: String,
+        /// What its operators hold.
+        needed_bytes: u64,
+        /// What it has.
+        most_bytes: u64,
+    },
     /// Operators that no stage runs.
     #[error("no stage runs the operator '{operator}'")]
     Missing {

@@ -2,9 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
+use millstream_board::Board;
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::Schedule;
+use crate::{Replica, Schedule};
+
+/// Bytes that an operator holds in a memory of its processor's own: its weights, and the values that it makes, which have buffers of their
+/// own.
+pub fn held_bytes(graph: &Graph, id: OperatorId) -> u64 {
+    let work = graph.operator(id).work;
+    work.weight_bytes.saturating_add(work.output_bytes)
+}
 
 /// What operators of a network hold at once.
 pub struct Footprints<'a> {
@@ -64,10 +72,13 @@ impl<'a> Footprints<'a> {
 }
 
 impl Schedule {
-    /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its own.
-    pub fn memory_bytes(&self, graph: &Graph) -> u64 {
+    /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its own. Those that only
+    /// run on accelerators with memories of their own hold nothing there.
+    pub fn memory_bytes(&self, graph: &Graph, board: &Board) -> u64 {
         let footprints = Footprints::of(graph);
-        let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
+        let has_own = |label: &str| board.accelerator(label).is_some_and(|own| own.memory_bytes.is_some());
+        let is_apart = |replica: &&Replica| replica.assignments.iter().all(|own| has_own(&own.processor.cluster));
+        let replicas = self.stages.iter().flat_map(|stage| &stage.replicas).filter(|replica| !is_apart(replica));
         let held = replicas.map(|replica| footprints.bytes(&replica.operators().collect::<Vec<_>>()));
         held.fold(0, u64::saturating_add)
     }

@@ -62,7 +62,7 @@ pub use document::{
 pub use energy::Energy;
 pub use error::ScheduleError;
 pub use evaluate::{Entry, Evaluation, StageEvaluation, task_time};
-pub use footprint::Footprints;
+pub use footprint::{Footprints, held_bytes};
 pub use objective::Objective;
 pub use paces::{LinkUse, replica_rates, replicated_period, shared_period};
 pub use replica_tasks::ReplicaTasks;

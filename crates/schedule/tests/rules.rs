@@ -5,10 +5,10 @@
 use millstream_board::Provenance;
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
-    ScheduleDocument, ScheduleError, Stage, StatedConstraints, replicated_period,
+    ScheduleDocument, ScheduleError, Stage, StatedConstraints, held_bytes, replicated_period,
 };
 
 /// A stem, two branches and a join; every value has 100 bytes.
@@ -19,7 +19,8 @@ fn diamond() -> Graph {
     };
     let [input, a, b, c, d] = ["input", "a", "b", "c", "d"].map(|name| value(&mut builder, name));
     builder.input(input);
-    let operator = |name: &str| NewOperator::new(name, "x", OperatorKind::Opaque);
+    let work = Work { output_bytes: 100, ..Work::default() };
+    let operator = |name: &str| NewOperator::new(name, "x", OperatorKind::Opaque).work(work);
     builder.operator(operator("stem").reads([input]).makes([a])).unwrap();
     builder.operator(operator("left").reads([a]).makes([b])).unwrap();
     builder.operator(operator("right").reads([a]).makes([c])).unwrap();
@@ -163,7 +164,7 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     let all = ["stem", "left", "right", "join"];
     let replicas = vec![vec![assignment(&graph, "B", 0, &all)], vec![assignment(&graph, "B", 1, &all)]];
     let schedule = Schedule { stages: vec![stage(replicas)] };
-    assert_eq!(schedule.memory_bytes(&graph), 600);
+    assert_eq!(schedule.memory_bytes(&graph, &board()), 600);
     let with = |bytes: u64| {
         let text = format!(
             r#"{{"format": "millstream-board", "version": 1, "name": "small", "memory": {{"bytes_per_second": 1e9, "bytes": {bytes}}},
@@ -174,6 +175,24 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     schedule.validate(&graph, &with(600)).unwrap();
     let refused = schedule.validate(&graph, &with(599)).unwrap_err();
     assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 600, most_bytes: 599 }), "{refused}");
+
+    // On a GPU with memory of its own, they are there and not in the memory of the board.
+    let with = |own: u64| {
+        let text = format!(
+            r#"{{"format": "millstream-board", "version": 1, "name": "small", "memory": {{"bytes_per_second": 1e9, "bytes": 1}},
+            "clusters": [{{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}]}}],
+            "accelerators": [{{"label": "G", "kind": "gpu", "memory_bytes": {own}}}]}}"#
+        );
+        Board::from_json(&text).unwrap()
+    };
+    let operators = graph.order().to_vec();
+    let held: u64 = operators.iter().map(|&id| held_bytes(&graph, id)).sum();
+    assert!(held > 0);
+    let alone = Replica::single(Processor::accelerator("G"), operators);
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![alone] }] };
+    schedule.validate(&graph, &with(held)).unwrap();
+    let refused = schedule.validate(&graph, &with(held - 1)).unwrap_err();
+    assert!(matches!(refused, ScheduleError::AcceleratorMemory { .. }), "{refused}");
 }
 
 #[test]

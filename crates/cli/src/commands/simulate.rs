@@ -1,7 +1,7 @@
 use anyhow::{Context, Result};
 use millstream::{Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
-use millstream_report::{Align, Table, milliseconds, percent, simulation_trace};
+use millstream_report::{Align, Table, milliseconds, percent, rate, simulation_trace};
 use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
@@ -155,9 +155,9 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
     output::line(table);
     let period = simulation.period_seconds();
     output::line(format!(
-        "\nThroughput: {:.1} frames/s simulated, {:.1} predicted{} ({} period)",
-        1.0 / period,
-        evaluation.throughput_hertz(),
+        "\nThroughput: {} frames/s simulated, {} predicted{} ({} period)",
+        rate(period),
+        rate(evaluation.period.seconds()),
         if is_of_set { " of it alone" } else { "" },
         percent(period / evaluation.period.seconds() - 1.0)
     ));

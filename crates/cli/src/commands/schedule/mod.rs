@@ -7,7 +7,7 @@ use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{
-    FrontRow, Searched, bound_text, channel_split_table, front_table, milliseconds, stage_rows, stage_table,
+    FrontRow, Searched, bound_text, channel_split_table, front_table, milliseconds, rate, stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
@@ -232,8 +232,8 @@ fn network_line(network: &Network, board: &Board) -> String {
 /// What a schedule should achieve, what is proven of it, and what it costs in energy.
 fn prediction_lines(predicted: &Prediction, bound: &str) -> String {
     let mut lines = format!(
-        "\nPredicted: {:.1} frames/s (period {} ms), latency {} ms.\nBound:     {bound}",
-        1.0 / predicted.period_seconds,
+        "\nPredicted: {} frames/s (period {} ms), latency {} ms.\nBound:     {bound}",
+        rate(predicted.period_seconds),
         milliseconds(predicted.period_seconds),
         milliseconds(predicted.latency_seconds),
     );
