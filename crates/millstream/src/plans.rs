@@ -199,11 +199,17 @@ impl Plans {
         labels
     }
 
+    /// The teams that the search went through, for people; `None` if there are none.
+    pub fn searched_teams(&self) -> Option<String> {
+        let teams = self.searched.1;
+        let alone = if self.problem.has_links() { " (alone in a stage that occupies links)" } else { "" };
+        (teams.most_processors > 0).then(|| format!("{teams}{alone}"))
+    }
+
     /// What the search has proven of everything that it went through.
     fn searched_bound(&self) -> SearchedBound {
-        let (PeriodBound(period), teams) = &self.searched;
-        let alone = if self.problem.has_links() { " (alone in a stage that occupies links)" } else { "" };
-        let teams = if teams.most_processors > 0 { format!(" and {teams}{alone}") } else { String::new() };
+        let (PeriodBound(period), _) = &self.searched;
+        let teams = self.searched_teams().map_or(String::new(), |teams| format!(" and {teams}"));
         let space = format!("contiguous stages on single processors{teams}, and replicas of these");
         SearchedBound { period_seconds: period.seconds(), space }
     }

@@ -200,10 +200,10 @@ fn print(
         output::line(table);
     }
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    let (searched, space) = &plans.searched;
     let searched = Searched {
-        period_seconds: searched.0.seconds(),
-        teams: if space.most_processors > 0 { space.to_string() } else { String::new() },
+        period_seconds: plans.searched.0.0.seconds(),
+        // On lines of their own: all of it is wider than a terminal.
+        teams: plans.searched_teams().unwrap_or_default().replace(" (", "\n           ("),
     };
     let bound = bound_text(document, single, Some(&searched), plans.competes_for_memory);
     output::line(prediction_lines(predicted, &bound));
