@@ -33,16 +33,9 @@ pub fn choose_clocks(
     // Simulations may have shown that a plan breaks a limit, or that another is better in everything.
     let limits = aim.limits();
     front.retain(|own| limits.allow(&own.plan));
-    let all: Vec<Plan> = front.iter().map(|own| own.plan.clone()).collect();
-    front.retain(|own| *own == chosen || !all.iter().any(|other| is_beaten(&own.plan, other)));
+    let undominated = Plan::undominated_with_energy(front.iter().map(|own| own.plan.clone()).collect());
+    front.retain(|own| *own == chosen || undominated.contains(&own.plan));
     Ok((chosen.clocks, front))
-}
-
-/// Whether another plan is no worse in period, latency and energy, and better in one of them.
-fn is_beaten(plan: &Plan, other: &Plan) -> bool {
-    let numbers = |plan: &Plan| [plan.period.0, plan.latency.0, plan.energy.map_or(u64::MAX, |energy| energy.0)];
-    let (own, other) = (numbers(plan), numbers(other));
-    own != other && own.iter().zip(&other).all(|(own, other)| other <= own)
 }
 
 /// Plans that are simulated before the best of them is taken.

@@ -1,5 +1,7 @@
 //! How the cores of a stage are divided among replicas.
 
+use std::sync::Arc;
+
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 use millstream_schedule::{replicated_period, shared_period};
@@ -13,6 +15,7 @@ use crate::senders::Senders;
 use crate::stage_options::StageOption;
 use crate::undominated::keep_undominated;
 use crate::way::WayId;
+use crate::ways_by_cores::WaysByCores;
 
 /// The best replicas of a stage for every number of cores and every latency.
 ///
@@ -21,11 +24,7 @@ use crate::way::WayId;
 /// what was reached without it, so that the highest rates for every latency are met on the way.
 pub(crate) struct Allocations<'a> {
     problem: &'a Problem,
-    ways: Vec<Way>,
-    /// For each number of cores that a way may have, all numbers that have room for it, ascending.
-    room: Vec<Vec<Cores>>,
-    /// Numbers of cores with one core less somewhere.
-    fewer: Vec<Vec<Cores>>,
+    by_cores: WaysByCores,
     /// The rest is of one range of blocks. Per number of cores: the highest rate so far.
     best: Vec<Reached>,
     /// How rates were reached.
@@ -71,21 +70,9 @@ const NOTHING: Reached = Reached { rate: 0.0, step: NO_STEP };
 impl<'a> Allocations<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
         let sizes = problem.counts.len();
-        let singles = (0..problem.clusters()).flat_map(|cluster| problem.classes_of(cluster));
-        let way = |id| Way { id, cores: problem.cores(id), time: Nanoseconds::ZERO };
-        let ways: Vec<Way> = singles.chain(problem.team_ways()).map(way).collect();
-        let mut room = vec![Vec::new(); sizes];
-        for way in &ways {
-            let room = &mut room[way.cores.index()];
-            if room.is_empty() {
-                *room = problem.counts.with_room_for(way.cores).into_iter().map(|own| own + way.cores).collect();
-            }
-        }
         Self {
             problem,
-            ways,
-            room,
-            fewer: problem.counts.all().map(|cores| problem.counts.one_fewer(cores)).collect(),
+            by_cores: WaysByCores::of(problem),
             best: vec![NOTHING; sizes],
             steps: Vec::new(),
             found: vec![Vec::new(); sizes],
@@ -133,7 +120,7 @@ impl<'a> Allocations<'a> {
             own.ways = ways;
             own.options.clear();
             for cores in self.problem.counts.all() {
-                self.keep_new(cores, (senders, blocks), &mut known.multisets, &mut own.options);
+                self.keep_new(cores, (senders, blocks), Arc::make_mut(&mut known.multisets), &mut own.options);
             }
         }
         &own.options
@@ -141,8 +128,9 @@ impl<'a> Allocations<'a> {
 
     /// The ways that run the blocks and are of use in an option.
     fn useful_ways(&mut self, senders: Senders, blocks: BlockRange) -> Vec<Way> {
-        let able = |way: &Way| Some(Way { time: self.problem.time(way.id, senders, blocks)?, ..*way });
-        let able: Vec<Way> = self.ways.iter().filter_map(able).collect();
+        let able =
+            |&(id, cores): &(WayId, Cores)| Some(Way { id, cores, time: self.problem.time(id, senders, blocks)? });
+        let able: Vec<Way> = self.by_cores.ways.iter().filter_map(able).collect();
         if !self.problem.occupies_links(senders, blocks) {
             return self.quicker_than_smaller(able);
         }
@@ -153,14 +141,14 @@ impl<'a> Allocations<'a> {
 
     /// The ways that are quicker than all that need fewer cores, and the first of those that need as many.
     fn quicker_than_smaller(&self, mut ways: Vec<Way>) -> Vec<Way> {
-        let mut fastest: Vec<Option<(Nanoseconds, WayId)>> = vec![None; self.fewer.len()];
+        let mut fastest: Vec<Option<(Nanoseconds, WayId)>> = vec![None; self.by_cores.fewer.len()];
         for way in &ways {
             let fastest = &mut fastest[way.cores.index()];
             *fastest = Some(fastest.map_or((way.time, way.id), |known| known.min((way.time, way.id))));
         }
         // With so many cores or fewer.
         let mut reached: Vec<Option<Nanoseconds>> = Vec::with_capacity(fastest.len());
-        for (own, fewer) in fastest.iter_mut().zip(&self.fewer) {
+        for (own, fewer) in fastest.iter_mut().zip(&self.by_cores.fewer) {
             let before = fewer.iter().filter_map(|fewer| reached[fewer.index()]).min();
             *own = own.filter(|(time, _)| before.is_none_or(|before| *time < before));
             reached.push(own.map(|(time, _)| time).or(before));
@@ -180,7 +168,7 @@ impl<'a> Allocations<'a> {
     /// Adds replicas on one more way.
     fn add(&mut self, way: &Way, changed: &mut Vec<Cores>) {
         let own = 1.0 / way.time.0 as f64;
-        for &cores in &self.room[way.cores.index()] {
+        for &cores in &self.by_cores.with_others[way.cores.index()] {
             let before = self.best[(cores - way.cores).index()];
             let is_alone = cores == way.cores;
             if !is_alone && (before.step == NO_STEP || !self.problem.has_replicas) {
@@ -227,8 +215,8 @@ impl<'a> Allocations<'a> {
         let (below, from_here) = self.reach.split_at_mut(size);
         let reached = &mut from_here[0];
         reached.clear();
-        self.fewer[size].iter().for_each(|fewer| reached.extend_from_slice(&below[fewer.index()]));
-        if self.fewer[size].len() > 1 {
+        self.by_cores.fewer[size].iter().for_each(|fewer| reached.extend_from_slice(&below[fewer.index()]));
+        if self.by_cores.fewer[size].len() > 1 {
             keep_undominated(reached, |&pair| pair);
         }
         let known = reached.len();
@@ -261,7 +249,7 @@ impl<'a> Allocations<'a> {
 #[derive(Debug)]
 pub(crate) struct KnownOptions {
     of_stages: Vec<RangeTable<KnownStage>>,
-    pub(crate) multisets: Multisets,
+    pub(crate) multisets: Arc<Multisets>,
 }
 
 #[derive(Debug, Default)]
@@ -274,6 +262,6 @@ struct KnownStage {
 impl KnownOptions {
     pub(crate) fn new(problem: &Problem) -> Self {
         let of_senders = |_| RangeTable::of(problem.blocks(), |_| KnownStage::default());
-        Self { of_stages: problem.all_senders().map(of_senders).collect(), multisets: Multisets::default() }
+        Self { of_stages: problem.all_senders().map(of_senders).collect(), multisets: Arc::default() }
     }
 }

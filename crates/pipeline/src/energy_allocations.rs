@@ -11,6 +11,7 @@ use crate::multisets::Multisets;
 use crate::senders::Senders;
 use crate::stage_options::StageOption;
 use crate::way::WayId;
+use crate::ways_by_cores::WaysByCores;
 
 /// The replicas of a stage that no others on as many cores or fewer beat, in latency, period, energy of a frame, or idle power.
 ///
@@ -20,11 +21,7 @@ use crate::way::WayId;
 /// received by each cluster counts for itself. Processors draw no less while they work than while they wait.
 pub(crate) struct EnergyAllocations<'a> {
     problem: &'a Problem,
-    ways: Vec<(WayId, Cores)>,
-    /// Per number of cores: those with one core less somewhere.
-    fewer: Vec<Vec<Cores>>,
-    /// For each number of cores that a way may have, all numbers that have room for it, ascending.
-    room: Vec<Vec<Cores>>,
+    by_cores: WaysByCores,
     pub(crate) multisets: Multisets,
 }
 
@@ -68,25 +65,16 @@ impl Label {
 
 impl<'a> EnergyAllocations<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
-        let singles = (0..problem.clusters()).flat_map(|cluster| problem.classes_of(cluster));
-        let ways: Vec<(WayId, Cores)> =
-            singles.chain(problem.team_ways()).map(|way| (way, problem.cores(way))).collect();
-        let mut room = vec![Vec::new(); problem.counts.len()];
-        for &(_, cores) in &ways {
-            let room = &mut room[cores.index()];
-            if room.is_empty() {
-                *room = problem.counts.with_room_for(cores).into_iter().map(|own| own + cores).collect();
-            }
-        }
-        let fewer = problem.counts.all().map(|cores| problem.counts.one_fewer(cores)).collect();
-        Self { problem, ways, fewer, room, multisets: Multisets::default() }
+        Self { problem, by_cores: WaysByCores::of(problem), multisets: Multisets::default() }
     }
 
     /// Adds the options of a stage, by ascending cores.
     pub(crate) fn options(&mut self, senders: Senders, blocks: BlockRange, found: &mut Vec<(Cores, StageOption)>) {
-        let mut sets = self.sets(senders, blocks);
-        if self.problem.occupies_links(senders, blocks) {
-            for way in self.able(senders, blocks).into_iter().filter(|way| self.problem.team(way.id).is_some()) {
+        let able = self.able(senders, blocks);
+        let occupies_links = self.problem.occupies_links(senders, blocks);
+        let mut sets = self.sets(&able, occupies_links);
+        if occupies_links {
+            for way in able.iter().filter(|way| self.problem.team(way.id).is_some()) {
                 sets[way.cores.index()].push(vec![way.id]);
             }
         }
@@ -94,7 +82,7 @@ impl<'a> EnergyAllocations<'a> {
         let mut reach: Vec<Vec<StageOption>> = Vec::with_capacity(sets.len());
         for (cores, own) in self.problem.counts.all().zip(sets) {
             let mut reached: Vec<StageOption> = Vec::new();
-            for option in self.fewer[cores.index()].iter().flat_map(|fewer| &reach[fewer.index()]) {
+            for option in self.by_cores.fewer[cores.index()].iter().flat_map(|fewer| &reach[fewer.index()]) {
                 keep(&mut reached, *option);
             }
             let first = found.len();
@@ -114,8 +102,7 @@ impl<'a> EnergyAllocations<'a> {
     }
 
     /// The useful sets of replicas, per number of cores; where links are occupied, of single processors.
-    fn sets(&self, senders: Senders, blocks: BlockRange) -> Vec<Vec<Vec<WayId>>> {
-        let occupies_links = self.problem.occupies_links(senders, blocks);
+    fn sets(&self, able: &[Way], occupies_links: bool) -> Vec<Vec<Vec<WayId>>> {
         let groups = if occupies_links { self.problem.clusters() } else { 1 };
         let nothing = Label {
             latency: Nanoseconds::ZERO,
@@ -125,19 +112,19 @@ impl<'a> EnergyAllocations<'a> {
         };
         let mut labels: Vec<Vec<Label>> = vec![Vec::new(); self.problem.counts.len()];
         labels[0].push(nothing);
-        for way in self.able(senders, blocks) {
+        for way in able {
             let group = match self.problem.cluster_of(way.id) {
                 _ if !occupies_links => 0,
                 Some((cluster, _)) => cluster,
                 None => continue,
             };
-            for &cores in &self.room[way.cores.index()] {
+            for &cores in &self.by_cores.with_others[way.cores.index()] {
                 if !self.problem.has_replicas && cores != way.cores {
                     continue;
                 }
                 let before = (cores - way.cores).index();
                 for at in 0..labels[before].len() {
-                    let longer = labels[before][at].with(&way, group);
+                    let longer = labels[before][at].with(way, group);
                     add(&mut labels[cores.index()], longer);
                 }
             }
@@ -154,7 +141,7 @@ impl<'a> EnergyAllocations<'a> {
             let power = self.problem.way_power(id, senders, blocks, time)?;
             Some(Way { id, cores, time, power })
         };
-        let mut able: Vec<Way> = self.ways.iter().filter_map(way).collect();
+        let mut able: Vec<Way> = self.by_cores.ways.iter().filter_map(way).collect();
         able.sort_by_key(|way| (way.time, way.id));
         able
     }

@@ -81,6 +81,7 @@ mod undominated;
 mod watch;
 mod way;
 mod ways;
+mod ways_by_cores;
 
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};

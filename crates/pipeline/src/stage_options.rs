@@ -1,6 +1,6 @@
 //! The ways to run each possible stage: what all searches choose from.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
@@ -35,7 +35,7 @@ pub(crate) struct StageOptions {
     begins: Vec<usize>,
     ranges: usize,
     sizes: usize,
-    multisets: Multisets,
+    multisets: Arc<Multisets>,
 }
 
 impl StageOptions {
@@ -47,7 +47,7 @@ impl StageOptions {
         let mut table = Self::collect(problem, |senders, blocks, found| {
             found.extend_from_slice(allocations.options(known, senders, blocks));
         });
-        table.multisets = known.multisets.clone();
+        table.multisets = Arc::clone(&known.multisets);
         table
     }
 
@@ -55,7 +55,7 @@ impl StageOptions {
     pub(crate) fn by_time_and_energy(problem: &Problem) -> Self {
         let mut allocations = EnergyAllocations::new(problem);
         let mut table = Self::collect(problem, |senders, blocks, found| allocations.options(senders, blocks, found));
-        table.multisets = allocations.multisets;
+        table.multisets = Arc::new(allocations.multisets);
         table
     }
 
@@ -82,7 +82,7 @@ impl StageOptions {
             }
         }
         begins.push(options.len());
-        Self { options, begins, ranges: ranges(problem.blocks()).count(), sizes, multisets: Multisets::default() }
+        Self { options, begins, ranges: ranges(problem.blocks()).count(), sizes, multisets: Arc::default() }
     }
 
     /// The place of the first number of cores of a range.

@@ -30,15 +30,17 @@ pub(crate) fn page(all: &[Measured], schedulers: &[String], source: &Source<'_>)
     lines.join("\n") + "\n"
 }
 
-/// Names of groups in the order in which they come.
-fn groups<'a>(all: &[&'a Measured]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for one in all {
-        if !names.contains(&one.group.as_str()) {
-            names.push(&one.group);
+/// Groups with their names in the order in which they come, and all together.
+fn groups<'a>(all: &[&'a Measured]) -> Vec<(&'a str, Vec<&'a Measured>)> {
+    let mut groups: Vec<(&str, Vec<&Measured>)> = Vec::new();
+    for &one in all {
+        match groups.iter_mut().find(|(name, _)| *name == one.group) {
+            Some((_, own)) => own.push(one),
+            None => groups.push((&one.group, vec![one])),
         }
     }
-    names
+    groups.push(("all", all.to_vec()));
+    groups
 }
 
 fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
@@ -55,9 +57,7 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    let names = groups(all);
-    for name in names.into_iter().map(Some).chain([None]) {
-        let own: Vec<&Measured> = all.iter().copied().filter(|one| name.is_none_or(|name| one.group == name)).collect();
+    for (name, own) in groups(all) {
         let against = |ordering: std::cmp::Ordering| {
             own.iter()
                 .filter(|one| one.best_of_others().is_some_and(|best| one.makespan.cmp(&best) == ordering))
@@ -66,7 +66,7 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
         let above = own.iter().filter_map(|one| Some(one.best_of_others()? as f64 / one.makespan.max(1) as f64 - 1.0));
         lines.push(format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            name.unwrap_or("all"),
+            name,
             own.len(),
             sizes(&own),
             against(std::cmp::Ordering::Less),
@@ -109,14 +109,12 @@ fn shop_section(all: &[&Measured]) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    let names = groups(all);
-    for name in names.into_iter().map(Some).chain([None]) {
-        let own: Vec<&Measured> = all.iter().copied().filter(|one| name.is_none_or(|name| one.group == name)).collect();
+    for (name, own) in groups(all) {
         let above: Vec<f64> =
             own.iter().filter_map(|one| Some(one.makespan as f64 / one.upper?.max(1) as f64 - 1.0)).collect();
         lines.push(format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            name.unwrap_or("all").trim_start_matches("job shops "),
+            name.trim_start_matches("job shops "),
             own.len(),
             sizes(&own),
             own.iter().filter(|one| one.upper == Some(one.makespan)).count(),

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_pipeline::{Effort, PipelineError, Problem, ThroughputBound};
-use millstream_schedule::{Prediction, Replica, Schedule};
+use millstream_schedule::{Prediction, Schedule, ScheduleError};
 use millstream_sim::SteadyState;
 
 use super::algorithm::{PublishedAlgorithm, SearchWork};
@@ -72,29 +72,23 @@ impl<'a> Ground<'a> {
     pub(super) fn plan(&self, algorithm: PublishedAlgorithm, found: Found) -> Result<PublishedPlan, Error> {
         let Found { schedule, work } = found;
         let (network, board) = (self.network, self.board);
-        schedule.validate(network.graph(), board)?;
-        self.check_memory(algorithm, &schedule)?;
+        schedule.validate(network.graph(), board).map_err(|error| refused(algorithm, error))?;
         let predicted = self.prediction(&schedule)?;
         let document = document(&schedule, predicted, algorithm.name(), algorithm.objective(), network, board);
         let (table, bound) = (self.table.clone(), self.bound.period);
         Ok(PublishedPlan { algorithm, schedule, document, table, bound, work })
     }
+}
 
-    /// Whether weights and values fit into the memory of each accelerator, of which no published algorithm knows.
-    fn check_memory(&self, algorithm: PublishedAlgorithm, schedule: &Schedule) -> Result<(), Error> {
-        let replicas = schedule.stages.iter().flat_map(|stage| &stage.replicas);
-        for assignment in replicas.flat_map(|replica: &Replica| &replica.assignments) {
-            let label = &assignment.processor.cluster;
-            let Some(has) = self.board.accelerator(label).and_then(|own| own.memory_bytes) else { continue };
-            let work = assignment.operators.iter().map(|&id| self.network.graph().operator(id).work);
-            let needs: u64 = work.map(|work| work.weight_bytes.saturating_add(work.output_bytes)).sum();
-            if needs > has {
-                let reason = format!(
-                    "puts operators on {label} that hold {needs} bytes there, and it has {has}; choose other processors for it"
-                );
-                return Err(Error::Algorithm { algorithm, reason });
-            }
+/// Of accelerators' memories no published algorithm knows.
+fn refused(algorithm: PublishedAlgorithm, error: ScheduleError) -> Error {
+    match error {
+        ScheduleError::AcceleratorMemory { accelerator, needed_bytes, most_bytes } => {
+            let reason = format!(
+                "puts operators on {accelerator} that hold {needed_bytes} bytes there, and it has {most_bytes}; choose other processors for it"
+            );
+            Error::Algorithm { algorithm, reason }
         }
-        Ok(())
+        other => other.into(),
     }
 }

@@ -104,14 +104,11 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     };
     files::write(&command.output, &text)?;
     if command.json {
-        let mut reports: Vec<Report<'_>> = shown
-            .into_iter()
-            .zip(&documents)
-            .map(|((front, algorithms), schedule)| Report { front, schedule, algorithms })
-            .collect();
-        match reports.pop().filter(|_| !has_sizes) {
-            Some(only) => output::json(&only)?,
-            None => output::json(&documents)?,
+        match (documents.as_slice(), shown.pop()) {
+            ([schedule], Some((front, algorithms))) if !has_sizes => {
+                output::json(&Report { front, schedule, algorithms })?;
+            }
+            _ => output::json(&documents)?,
         }
     }
     output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
