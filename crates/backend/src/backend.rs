@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use millstream_board::Processor;
 use millstream_graph::{Boundary, Graph, OperatorId, ValueId};
@@ -63,6 +64,17 @@ pub trait Backend: Send + Sync {
     /// [`BackendError::Unavailable`] on a processor that is not the backend's, [`BackendError::Prepare`] for operators that it does
     /// not support, [`BackendError::DeviceLost`] and [`BackendError::OutOfMemory`] as they are.
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError>;
+
+    /// Says that the segments of another schedule are prepared from here on. What a backend shares between segments, such as weights
+    /// in the order that kernels want, lives as long as the segments of the schedule that it was made for; a backend that shares
+    /// nothing needs not know.
+    fn begin_schedule(&self) {}
+}
+
+/// Ends a frame that takes too long, from another thread than the one that runs it.
+pub trait Canceller: Send + Sync {
+    /// Has the `run` that is under way end soon, with an error. Does nothing where none is: the next one is not affected.
+    fn cancel(&self);
 }
 
 /// A segment that is ready to run.
@@ -81,6 +93,11 @@ pub trait PreparedSegment: Send {
     /// As [`PreparedSegment::run`], and [`BackendError::Failed`] if the output has another size or number.
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
         copy_output(&self.run(inputs)?, output)
+    }
+
+    /// What ends a run of this segment early; `None` if nothing can. The segment stays usable.
+    fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        None
     }
 }
 

@@ -31,7 +31,7 @@ mod several;
 mod tensor;
 mod whole;
 
-pub use backend::{Backend, PreparedSegment, Segment, copy_output};
+pub use backend::{Backend, Canceller, PreparedSegment, Segment, copy_output};
 pub use error::BackendError;
 pub use observed::{Observed, OperatorTimes, TransferTimes};
 pub use several::Several;

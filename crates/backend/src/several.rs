@@ -39,6 +39,10 @@ impl<B: Backend + ?Sized> Backend for Several<B> {
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         self.find(&segment.operators, processor)?.prepare(segment, processor)
     }
+
+    fn begin_schedule(&self) {
+        self.0.iter().for_each(|backend| backend.begin_schedule());
+    }
 }
 
 impl<B: Observed + ?Sized> Observed for Several<B> {

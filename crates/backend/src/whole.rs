@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use millstream_board::Processor;
 use millstream_graph::{Graph, ValueId};
 
-use crate::{Backend, BackendError, PreparedSegment, Segment, Tensor};
+use crate::{Backend, BackendError, Canceller, PreparedSegment, Segment, Tensor};
 
 /// The whole network, ready to run on one processor as a single segment: plain sequential inference.
 ///
@@ -43,6 +45,11 @@ impl WholeNetwork {
             inputs: segment.boundary.inputs.iter().filter_map(input_place).collect(),
             outputs: graph.outputs().iter().filter_map(source).collect(),
         })
+    }
+
+    /// What ends a run early, as [`PreparedSegment::canceller`].
+    pub fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        self.prepared.canceller()
     }
 
     /// Runs one frame: one tensor per declared input, one result per declared output.
