@@ -1,17 +1,18 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Instant;
+use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
 use millstream_backend::{Backend, Tensor};
 use millstream_graph::Graph;
 use millstream_schedule::Schedule;
 
-use crate::generation::{Fallback, Generation};
+use crate::dispatch::Dispatch;
+use crate::generation::{Generation, Start};
 use crate::metrics::StageMetrics;
 use crate::packet::{FrameResult, Packet};
 use crate::results::Results;
+use crate::sync::channel::{Receiver, Sender, bounded};
+use crate::sync::{Mutex, lock, now, try_lock};
+use crate::watch::watch;
 use crate::{EngineOptions, FrameError, RuntimeError};
 
 /// A running schedule. Frames may be submitted and results received from different threads.
@@ -19,19 +20,12 @@ pub struct Engine {
     graph: Arc<Graph>,
     backends: Vec<Arc<dyn Backend>>,
     options: EngineOptions,
-    /// The schedule at work. `None` only while the engine is being dropped.
-    current: Mutex<Option<Arc<Generation>>>,
-    /// The schedule that takes over if a device is lost, until it does.
-    fallback: Mutex<Option<Arc<Generation>>>,
-    /// Where frames go to it; open as long as the engine is.
-    way_out: Option<Fallback>,
-    exits: (Sender<Packet>, Receiver<Packet>),
+    dispatch: Arc<Dispatch>,
+    exits: Receiver<Packet>,
     /// Holds one token per frame between submission and receipt.
     outstanding: (Sender<()>, Receiver<()>),
     submission: Mutex<u64>,
     pub(crate) reception: Mutex<Reception>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-    warnings: Mutex<Vec<String>>,
 }
 
 /// Results that came before their turn.
@@ -39,10 +33,6 @@ pub struct Engine {
 pub(crate) struct Reception {
     next: u64,
     early: BTreeMap<u64, Packet>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Engine {
@@ -60,8 +50,9 @@ impl Engine {
         Self::start(graph, schedule, None, backends, options)
     }
 
-    /// As [`Engine::new`], with another schedule that waits ready: when a device is lost or a worker panics, the frame at hand
-    /// fails, and all later ones, those on their way included, run through `fallback`.
+    /// As [`Engine::new`], with another schedule that waits ready: when a stage has no replica left, because devices were lost or workers
+    /// panicked, the frames at hand fail, and all later ones, those on their way included, run through `fallback`, or through the schedule
+    /// that [`Engine::reschedule`] has set since.
     ///
     /// # Errors
     /// Any [`RuntimeError`] but `Stopped`.
@@ -83,28 +74,32 @@ impl Engine {
         options: &EngineOptions,
     ) -> Result<Self, RuntimeError> {
         let outstanding = options.outstanding(schedule);
-        let exits = bounded(outstanding);
-        let mut threads = Vec::new();
-        let start = |schedule: &Schedule, way_out: Option<&Fallback>, threads: &mut Vec<JoinHandle<()>>| {
-            Generation::start(graph, schedule, backends, options, &exits.0, way_out, threads)
-        };
-        let fallback = fallback.map(|schedule| start(schedule, None, &mut threads)).transpose()?;
-        let way_out = fallback.as_ref().map(Generation::as_fallback);
-        let generation = start(schedule, way_out.as_ref(), &mut threads)?;
-        Ok(Self {
+        let (exit, exits) = bounded(outstanding);
+        // From here on, an error ends what has started.
+        let engine = Self {
             graph: Arc::clone(graph),
             backends: backends.to_vec(),
             options: *options,
-            warnings: Mutex::new(generation.warnings.clone()),
-            current: Mutex::new(Some(Arc::new(generation))),
-            fallback: Mutex::new(fallback.map(Arc::new)),
-            way_out,
+            dispatch: Dispatch::new(exit),
             exits,
             outstanding: bounded(outstanding),
             submission: Mutex::new(0),
             reception: Mutex::default(),
-            threads: Mutex::new(threads),
-        })
+        };
+        if let Some(fallback) = fallback {
+            engine.dispatch.set_fallback(engine.prepare(fallback)?);
+        }
+        engine.dispatch.set_current(engine.prepare(schedule)?);
+        if let Some(limit) = options.frame_timeout {
+            let dispatch = Arc::clone(&engine.dispatch);
+            engine.dispatch.spawn("frame watch", move || watch(&dispatch, limit))?;
+        }
+        Ok(engine)
+    }
+
+    fn prepare(&self, schedule: &Schedule) -> Result<Generation, RuntimeError> {
+        let Self { graph, backends, options, dispatch, .. } = self;
+        Generation::start(Start { graph, backends, options, dispatch }, schedule)
     }
 
     /// Replaces the schedule between two frames. The new workers are prepared while the old ones run; frames that were
@@ -113,37 +108,16 @@ impl Engine {
     /// # Errors
     /// As [`Engine::new`]; the old schedule then goes on.
     pub fn reschedule(&self, schedule: &Schedule) -> Result<(), RuntimeError> {
-        let mut threads = Vec::new();
-        let started = Generation::start(
-            &self.graph,
-            schedule,
-            &self.backends,
-            &self.options,
-            &self.exits.0,
-            self.way_out.as_ref().filter(|way_out| !way_out.is_called()),
-            &mut threads,
-        );
-        let mut known = lock(&self.threads);
-        known.retain(|thread| !thread.is_finished());
-        known.append(&mut threads);
-        drop(known);
-        let generation = started?;
-        lock(&self.warnings).extend(generation.warnings.iter().cloned());
+        let generation = self.prepare(schedule)?;
         // Nobody submits meanwhile.
         let _turn = lock(&self.submission);
-        *lock(&self.current) = Some(Arc::new(generation));
+        self.dispatch.set_current(generation);
         Ok(())
     }
 
     /// The schedule that new frames go to.
     fn generation(&self) -> Result<Arc<Generation>, RuntimeError> {
-        let mut current = lock(&self.current);
-        if self.way_out.as_ref().is_some_and(Fallback::is_called)
-            && let Some(fallback) = lock(&self.fallback).take()
-        {
-            *current = Some(fallback);
-        }
-        current.clone().ok_or(RuntimeError::Stopped)
+        self.dispatch.current().ok_or(RuntimeError::Stopped)
     }
 
     /// Hands in a frame, one tensor per input of the network, and returns its sequence number. Waits while the first stage
@@ -155,11 +129,20 @@ impl Engine {
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
         self.outstanding.0.send(()).map_err(|_| RuntimeError::Stopped)?;
-        let failure = self.misfit(&frame);
         // Numbering and entering are one step, so that frames enter in the order of their numbers.
         let mut next = lock(&self.submission);
-        let generation = self.generation()?;
-        let mut packet = generation.packet(frame, self.way_out.is_some());
+        let entered = self.generation().and_then(|generation| self.enter(&generation, frame, &mut next));
+        if entered.is_err() {
+            // Nobody is to wait for it.
+            let _ = self.outstanding.1.try_recv();
+        }
+        entered
+    }
+
+    /// Hands a frame to a schedule, as the next one.
+    fn enter(&self, generation: &Generation, frame: Vec<Tensor>, next: &mut u64) -> Result<u64, RuntimeError> {
+        let failure = self.misfit(&frame);
+        let mut packet = generation.packet(frame, self.dispatch.has_fallback());
         packet.failure = failure;
         packet.sequence = *next;
         generation.entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
@@ -173,19 +156,17 @@ impl Engine {
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn try_submit(&self, frame: Vec<Tensor>) -> Result<Result<u64, Vec<Tensor>>, RuntimeError> {
         // Whoever waits in `submit` holds the lock and is next.
-        let Ok(mut next) = self.submission.try_lock() else { return Ok(Err(frame)) };
+        let Some(mut next) = try_lock(&self.submission) else { return Ok(Err(frame)) };
         let generation = self.generation()?;
         if generation.entrance.is_full() || self.outstanding.0.try_send(()).is_err() {
             return Ok(Err(frame));
         }
-        let failure = self.misfit(&frame);
-        let mut packet = generation.packet(frame, self.way_out.is_some());
-        packet.failure = failure;
-        packet.sequence = *next;
         // Apart from frames that a lost device sends here, only the holder of the lock does, so there still is room.
-        generation.entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
-        *next += 1;
-        Ok(Ok(*next - 1))
+        let entered = self.enter(&generation, frame, &mut next);
+        if entered.is_err() {
+            let _ = self.outstanding.1.try_recv();
+        }
+        entered.map(Ok)
     }
 
     fn misfit(&self, frame: &[Tensor]) -> Option<FrameError> {
@@ -226,7 +207,7 @@ impl Engine {
         if self.outstanding.0.len() <= reception.early.len() {
             return None;
         }
-        let packet = self.exits.1.recv().ok()?;
+        let packet = self.exits.recv().ok()?;
         reception.early.insert(packet.sequence, packet);
         Some(())
     }
@@ -240,7 +221,7 @@ impl Engine {
             sequence: packet.sequence,
             outcome,
             submitted: packet.submitted,
-            received: Instant::now(),
+            received: now(),
             spans: packet.spans,
             steps: packet.steps,
         }
@@ -276,21 +257,17 @@ impl Engine {
         }
     }
 
-    /// What did not go as asked without keeping the engine from running, such as a refused pin.
+    /// What did not go as asked without keeping the engine from running, such as a refused pin or a replica that could not be started
+    /// again. Each is told once, and at most 256 are kept.
     pub fn warnings(&self) -> Vec<String> {
-        lock(&self.warnings).clone()
+        self.dispatch.warnings()
     }
 }
 
 impl Drop for Engine {
-    /// Lets the frames in flight finish and joins the workers.
+    /// Ends the workers: frames in flight, whose results nobody can receive any more, are cancelled. Takes less than a second, also where
+    /// a backend is stuck; its thread is then left behind.
     fn drop(&mut self) {
-        *lock(&self.current) = None;
-        *lock(&self.fallback) = None;
-        self.way_out = None;
-        for thread in lock(&self.threads).drain(..) {
-            // Threads catch panics of backends; nothing else in them panics.
-            let _ = thread.join();
-        }
+        self.dispatch.shut_down();
     }
 }

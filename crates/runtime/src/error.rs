@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use millstream_backend::BackendError;
 use millstream_board::Processor;
 use thiserror::Error;
@@ -92,8 +94,18 @@ pub enum FrameError {
         /// The panic's message.
         message: String,
     },
-    /// A stage's worker panicked or lost its device on an earlier frame and is no longer trusted.
-    #[error("stage {stage} panicked or lost its device on an earlier frame; start a new engine")]
+    /// A stage worked on this frame for longer than [`EngineOptions::frame_timeout`](crate::EngineOptions::frame_timeout).
+    #[error("stage {stage} did not end the frame within {limit:?}")]
+    TimedOut {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// How long a stage may take.
+        limit: Duration,
+    },
+    /// All replicas of a stage panicked, lost their device or got stuck, too often to start them again.
+    #[error(
+        "stage {stage} was lost on earlier frames too often to start it again; set another schedule or start a new engine"
+    )]
     Lost {
         /// Stage, counted from 1.
         stage: usize,

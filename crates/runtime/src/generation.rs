@@ -1,175 +1,172 @@
 //! The workers of one schedule.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::Instant;
 
-use crossbeam_channel::{Sender, bounded};
 use millstream_backend::{Backend, Tensor};
 use millstream_graph::Graph;
-use millstream_schedule::{Assignment, Schedule};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
-use crate::metrics::Recorder;
+use crate::crew::{Hiring, follow, lead};
+use crate::dispatch::{Dispatch, GenerationId};
 use crate::packet::Packet;
+use crate::post::Post;
 use crate::route::Route;
-use crate::team::{Ready, Team};
-use crate::worker::Worker;
+use crate::sync::channel::{Receiver, Sender, bounded};
+use crate::sync::{AtomicU64, AtomicUsize};
+use crate::team::Ready;
+use crate::worker::{Replicas, Worker};
 use crate::{EngineOptions, RuntimeError, StageMetrics};
 
 /// A schedule at work. When the entrance is dropped, the frames in flight finish and the workers end.
 pub(crate) struct Generation {
+    pub(crate) id: GenerationId,
     pub(crate) schedule: Schedule,
     pub(crate) route: Arc<Route>,
     pub(crate) entrance: Sender<Packet>,
-    pub(crate) warnings: Vec<String>,
-    replicas: Vec<Vec<(Arc<Recorder>, Arc<Team>)>>,
+    posts: Vec<Vec<Arc<Post>>>,
 }
 
-/// Where frames go when a device is lost.
-#[derive(Clone)]
-pub(crate) struct Fallback {
-    route: Arc<Route>,
-    entrance: Sender<Packet>,
-    is_called: Arc<AtomicBool>,
+/// What it takes to start a schedule.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    pub(crate) graph: &'a Arc<Graph>,
+    pub(crate) backends: &'a [Arc<dyn Backend>],
+    pub(crate) options: &'a EngineOptions,
+    pub(crate) dispatch: &'a Arc<Dispatch>,
 }
 
-impl Fallback {
-    /// Notes that new frames had better go to the fallback.
-    pub(crate) fn call(&self) {
-        self.is_called.store(true, Ordering::SeqCst);
-    }
-
-    pub(crate) fn is_called(&self) -> bool {
-        self.is_called.load(Ordering::SeqCst)
-    }
-
-    /// Starts a frame again.
-    pub(crate) fn take_over(&self, mut packet: Packet) {
-        let frame = std::mem::take(&mut packet.frame);
-        packet.enter(&self.route, frame);
-        packet.spans.clear();
-        packet.steps.clear();
-        packet.queued = Instant::now();
-        // The entrance is open as long as this exists.
-        let _ = self.entrance.send(packet);
-    }
+/// What the replicas of a stage have in common.
+struct Line<'a> {
+    generation: GenerationId,
+    index: usize,
+    route: &'a Route,
+    incoming: Receiver<Packet>,
+    outgoing: Sender<Packet>,
+    tokens: (Sender<()>, Receiver<()>),
+    ready: &'a Sender<Ready>,
 }
 
 impl Generation {
-    /// Starts the workers of a schedule, whose results go to `exit`, and waits until all of them are ready. Their threads are
-    /// added to `threads`, also on an error.
-    pub(crate) fn start(
-        graph: &Arc<Graph>,
-        schedule: &Schedule,
-        backends: &[Arc<dyn Backend>],
-        options: &EngineOptions,
-        exit: &Sender<Packet>,
-        fallback: Option<&Fallback>,
-        threads: &mut Vec<JoinHandle<()>>,
-    ) -> Result<Self, RuntimeError> {
+    /// Starts the workers of a schedule, and waits until all of them are ready. On an error those that started end by themselves.
+    pub(crate) fn start(start: Start<'_>, schedule: &Schedule) -> Result<Self, RuntimeError> {
         if schedule.stages.is_empty() {
             return Err(RuntimeError::Empty);
         }
-        let route = Arc::new(Route::new(graph, schedule)?);
-        let in_flight = options.in_flight(schedule);
+        let route = Arc::new(Route::new(start.graph, schedule)?);
+        start.backends.iter().for_each(|backend| backend.begin_schedule());
+        let in_flight = start.options.in_flight(schedule);
         // As many frames wait at the door as may be inside, so that the first stage need not wait for a caller who submits
         // whenever a result comes out.
         let (entrance, mut incoming) = bounded(in_flight);
         // Holds one token per frame in flight.
         let tokens = bounded(in_flight);
-        let workers: usize =
-            schedule.stages.iter().flat_map(|stage| &stage.replicas).map(|replica| replica.assignments.len()).sum();
-        let (ready_sender, ready) = bounded::<Ready>(workers);
-        let mut started = Self {
-            schedule: schedule.clone(),
-            route: Arc::clone(&route),
-            entrance,
-            warnings: Vec::new(),
-            replicas: Vec::with_capacity(schedule.stages.len()),
-        };
+        let workers: usize = schedule.stages.iter().flat_map(|stage| &stage.replicas).map(size).sum();
+        let (ready, are_ready) = bounded::<Ready>(workers);
+        let id = start.dispatch.next_id();
+        let mut started =
+            Self { id, schedule: schedule.clone(), route: Arc::clone(&route), entrance, posts: Vec::new() };
+
         for (index, stage) in schedule.stages.iter().enumerate() {
             let is_last = index + 1 == schedule.stages.len();
-            let (outgoing, next_incoming) =
-                if is_last { (exit.clone(), crossbeam_channel::never()) } else { bounded(in_flight) };
-            let mut own = Vec::with_capacity(stage.replicas.len());
-            for (replica_index, replica) in stage.replicas.iter().enumerate() {
-                let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, index));
-                let team = Arc::new(Team::new(
-                    (index, replica_index),
-                    replica,
-                    chosen.collect::<Result<_, _>>()?,
-                    graph,
-                    options,
-                ));
-                if !team.is_complete() {
-                    return Err(RuntimeError::UnknownSize { stage: index + 1 });
-                }
-                let recorder = Arc::new(Recorder::new());
-                own.push((Arc::clone(&recorder), Arc::clone(&team)));
-                let worker = Worker {
-                    stage: index,
-                    replica: replica_index,
-                    team: Arc::clone(&team),
-                    route: route.stages[index].clone(),
-                    incoming: incoming.clone(),
-                    outgoing: outgoing.clone(),
-                    tokens: tokens.clone(),
-                    is_first: index == 0,
-                    is_last,
-                    fallback: fallback.cloned(),
-                    recorder,
-                };
-                let ready = ready_sender.clone();
-                let name = format!("stage {}.{}", index + 1, replica_index + 1);
-                // The leader first: when it ends, it ends the others.
-                threads.push(std::thread::Builder::new().name(name.clone()).spawn(move || worker.run(&ready))?);
-                for position in 1..team.size() {
-                    let (team, ready) = (Arc::clone(&team), ready_sender.clone());
-                    let follow = move || {
-                        if let Some(segments) = team.prepare(position, &ready) {
-                            drop(ready);
-                            team.follow(position, segments);
-                        }
-                    };
-                    let name = format!("{name}.{}", position + 1);
-                    threads.push(std::thread::Builder::new().name(name).spawn(follow)?);
-                }
-            }
-            started.replicas.push(own);
-            incoming = next_incoming;
+            let next = (!is_last).then(|| bounded(in_flight));
+            let outgoing = next.as_ref().map_or_else(|| start.dispatch.exit.clone(), |(outgoing, _)| outgoing.clone());
+            let tokens = tokens.clone();
+            let line = Line { generation: id, index, route: &route, incoming, outgoing, tokens, ready: &ready };
+            started.posts.push(line.start(start, stage)?);
+            let Some((_, next)) = next else { break };
+            incoming = next;
         }
-        drop(ready_sender);
+        drop(ready);
         for _ in 0..workers {
             // On an error the entrance is dropped, which ends the workers.
-            started.warnings.extend(ready.recv().map_err(|_| RuntimeError::Stopped)??);
+            let warning = are_ready.recv().map_err(|_| RuntimeError::Stopped)??;
+            warning.into_iter().for_each(|warning| start.dispatch.warn(warning));
         }
         Ok(started)
     }
 
-    /// This generation as a place for frames to go when a device is lost.
-    pub(crate) fn as_fallback(&self) -> Fallback {
-        Fallback { route: Arc::clone(&self.route), entrance: self.entrance.clone(), is_called: Arc::default() }
-    }
-
     pub(crate) fn metrics(&self) -> Vec<StageMetrics> {
-        let stage = |replicas: &Vec<(Arc<Recorder>, Arc<Team>)>| StageMetrics {
-            replicas: replicas.iter().map(|(recorder, team)| recorder.metrics(team.busy())).collect(),
+        let stage = |posts: &Vec<Arc<Post>>| StageMetrics {
+            replicas: posts.iter().map(|post| post.recorder.metrics(post.busy())).collect(),
         };
-        self.replicas.iter().map(stage).collect()
+        self.posts.iter().map(stage).collect()
     }
 
     pub(crate) fn reset_metrics(&self) {
-        for (recorder, team) in self.replicas.iter().flatten() {
-            recorder.reset();
-            team.reset_busy();
+        for post in self.posts.iter().flatten() {
+            post.recorder.reset();
+            post.reset_busy();
         }
     }
 
     /// A frame that is to enter.
     pub(crate) fn packet(&self, frame: Vec<Tensor>, keeps_frame: bool) -> Packet {
-        Packet::new(&self.route, frame, self.replicas.len(), keeps_frame)
+        Packet::new(&self.route, frame, self.posts.len(), keeps_frame)
     }
+}
+
+impl Line<'_> {
+    /// Starts the threads of a stage.
+    fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<Post>>, RuntimeError> {
+        let count = stage.replicas.len();
+        let replicas = Arc::new(Replicas { working: AtomicUsize::new(count), hopeful: AtomicUsize::new(count) });
+        let start_one = |(index, replica)| self.start_replica(start, (index, replica), &replicas);
+        stage.replicas.iter().enumerate().map(start_one).collect()
+    }
+
+    fn start_replica(
+        &self,
+        start: Start<'_>,
+        (index, replica): (usize, &Replica),
+        replicas: &Arc<Replicas>,
+    ) -> Result<Arc<Post>, RuntimeError> {
+        let Start { graph, backends, options, dispatch } = start;
+        let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, self.index));
+        let busy: Arc<[AtomicU64]> = replica.assignments.iter().map(|_| AtomicU64::new(0)).collect();
+        let hiring = Hiring {
+            place: (self.index, index),
+            replica: replica.clone(),
+            backends: chosen.collect::<Result<_, _>>()?,
+            graph: Arc::clone(graph),
+            options: *options,
+            busy: Arc::clone(&busy),
+        };
+        let team = hiring.team()?;
+        let post = Arc::new(Post::new(Arc::clone(&team), busy, options.frame_timeout, options.restart_limit()));
+        dispatch.register(&post);
+        let worker = Worker {
+            stage: self.index,
+            replica: index,
+            generation: self.generation,
+            route: self.route.stages[self.index].clone(),
+            incoming: self.incoming.clone(),
+            outgoing: self.outgoing.clone(),
+            tokens: self.tokens.clone(),
+            is_first: self.index == 0,
+            is_last: self.index + 1 == self.route.stages.len(),
+            dispatch: Arc::clone(dispatch),
+            post: Arc::clone(&post),
+            hiring,
+            replicas: Arc::clone(replicas),
+        };
+        let name = worker.name();
+        let (led, ready) = (Arc::clone(&team), self.ready.clone());
+        let work = move || {
+            if let Some(crew) = lead(&led, &ready) {
+                drop(ready);
+                Arc::new(worker).serve(crew);
+            }
+        };
+        // The leader first: when it ends, it ends the others.
+        dispatch.spawn(&name, work)?;
+        follow(&team, dispatch, &name, self.ready)?;
+        Ok(post)
+    }
+}
+
+/// How many processors, and so threads, a replica has.
+fn size(replica: &Replica) -> usize {
+    replica.assignments.len()
 }
 
 fn select(

@@ -1,14 +1,13 @@
 //! Values that several processors make together, each its channels.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use millstream_backend::{BackendError, PreparedSegment, Storage, Tensor};
 use millstream_graph::{DataType, Graph, Shape};
 
 use crate::program::{Join, Program};
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// Buffers that are kept for later frames: those of frames that are still on their way can't be used again yet.
 const KEPT_BUFFERS: usize = 8;
@@ -64,13 +63,13 @@ impl Joining {
         for (piece, channels) in self.pieces.iter().zip(&self.parts) {
             let piece_bytes = channels * self.channel_bytes;
             let own = rest.as_mut().map(|rest| rest.split_to(piece_bytes.min(rest.len())));
-            *piece.lock().unwrap_or_else(PoisonError::into_inner) = own.map_or(Piece::Empty, Piece::InPlace);
+            *lock(piece) = own.map_or(Piece::Empty, Piece::InPlace);
         }
     }
 
     /// A buffer of the value's size: one that nobody reads any more, if there is one.
     fn buffer(&self) -> BytesMut {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffers = lock(&self.buffers);
         let size = self.outer * self.parts.iter().sum::<usize>() * self.channel_bytes;
         for _ in 0..buffers.len() {
             match buffers.remove(0).try_into_mut() {
@@ -89,7 +88,7 @@ impl Joining {
         inputs: &[Tensor],
     ) -> Result<Option<Tensor>, BackendError> {
         let Some(piece) = self.pieces.get(part) else { return Err(BackendError::failed("a part that does not exist")) };
-        let mut piece = piece.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut piece = lock(piece);
         if let Piece::InPlace(memory) = &mut *piece {
             segment.run_into(inputs, memory)?;
         } else {
@@ -101,7 +100,7 @@ impl Joining {
             return Ok(None);
         }
         let bytes = if self.outer == 1 { self.joined() } else { self.gathered()? };
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffers = lock(&self.buffers);
         if buffers.len() < KEPT_BUFFERS {
             buffers.push(bytes.clone());
         }
@@ -112,7 +111,7 @@ impl Joining {
     fn joined(&self) -> Bytes {
         let mut whole = BytesMut::new();
         for piece in &self.pieces {
-            let piece = std::mem::replace(&mut *piece.lock().unwrap_or_else(PoisonError::into_inner), Piece::Empty);
+            let piece = std::mem::replace(&mut *lock(piece), Piece::Empty);
             if let Piece::InPlace(memory) = piece {
                 whole.unsplit(memory);
             }
@@ -124,7 +123,7 @@ impl Joining {
     fn gathered(&self) -> Result<Bytes, BackendError> {
         let mut tensors = Vec::with_capacity(self.pieces.len());
         for piece in &self.pieces {
-            let piece = std::mem::replace(&mut *piece.lock().unwrap_or_else(PoisonError::into_inner), Piece::Empty);
+            let piece = std::mem::replace(&mut *lock(piece), Piece::Empty);
             if let Piece::Apart(tensor) = piece {
                 tensors.push(tensor);
             }

@@ -8,6 +8,9 @@
 //! waits only for values that others make, and writes its channels of a shared operator to their place in one buffer.
 //! [`Engine::reschedule`] replaces the schedule between two frames, [`Engine::tune`] does so when conditions change, and [`Engine::with_fallback`] goes on without a lost device.
 //!
+//! A replica whose thread panics, whose device is lost or that gets stuck ([`EngineOptions::frame_timeout`]) costs the frame at hand; it takes no
+//! more until it is prepared again, in the background, while the other replicas of its stage go on.
+//!
 //! ```
 //! use std::sync::Arc;
 //!
@@ -59,9 +62,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: no frame is lost, repeated or reordered; idle workers sleep; dropping an engine finishes the frames in flight
-//! and joins every thread. This crate knows no model format and no kernel.
+//! Invariants: every frame is answered once, in order, with its outputs or an error; idle workers sleep; dropping an engine takes less than
+//! a second, cancels the frames in flight and joins every thread that is not stuck. This crate knows no model format and no kernel.
 
+mod crew;
+mod dispatch;
 mod engine;
 mod error;
 mod generation;
@@ -69,12 +74,18 @@ mod joining;
 mod metrics;
 mod options;
 mod packet;
+mod post;
 mod program;
+mod recovery;
+mod restarts;
 mod results;
 mod route;
 mod sleeper;
+mod stop;
+mod sync;
 mod team;
 mod tuning;
+mod watch;
 mod worker;
 
 pub use engine::Engine;

@@ -1,7 +1,8 @@
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+
+use crate::sync::{Mutex, lock};
 
 /// What one stage did since the engine started or its metrics were last reset.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub struct ReplicaMetrics {
     pub frames: u64,
     /// Frames that failed in it.
     pub failures: u64,
+    /// How often it was prepared again after it was lost.
+    pub restarts: u64,
     /// Times of single frames, in nanoseconds.
     pub nanoseconds: Histogram<u64>,
     /// Sum of the times.
@@ -44,12 +47,12 @@ impl ReplicaMetrics {
 
     /// Mean time of a frame.
     pub fn mean(&self) -> Duration {
-        self.busy.checked_div(self.frames as u32).unwrap_or_default()
+        mean(self.busy, self.frames)
     }
 
     /// Mean time that a frame waited in the queue.
     pub fn mean_queue_wait(&self) -> Duration {
-        self.queue_wait.checked_div(self.frames as u32).unwrap_or_default()
+        mean(self.queue_wait, self.frames)
     }
 
     /// Fraction of the active time that was spent working.
@@ -58,12 +61,19 @@ impl ReplicaMetrics {
     }
 }
 
+/// Also of more frames than 32 bits can count.
+fn mean(sum: Duration, frames: u64) -> Duration {
+    let nanoseconds = sum.as_nanos().checked_div(u128::from(frames)).unwrap_or_default();
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
 /// Counts for one worker; only that worker writes, so the lock is never contended while frames flow.
 pub(crate) struct Recorder(Mutex<Record>);
 
 struct Record {
     frames: u64,
     failures: u64,
+    restarts: u64,
     nanoseconds: Histogram<u64>,
     busy: Duration,
     queue_wait: Duration,
@@ -76,6 +86,7 @@ impl Record {
         Self {
             frames: 0,
             failures: 0,
+            restarts: 0,
             // Three significant digits, growing with the times that occur.
             nanoseconds: Histogram::new(3).unwrap_or_else(|_| unreachable!("3 digits are within 0..=5")),
             busy: Duration::ZERO,
@@ -92,7 +103,7 @@ impl Recorder {
     }
 
     pub(crate) fn record(&self, queued: Instant, start: Instant, end: Instant, failed: bool) {
-        let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut record = lock(&self.0);
         let time = end.duration_since(start);
         record.frames += 1;
         record.failures += u64::from(failed);
@@ -105,16 +116,28 @@ impl Recorder {
         record.last_end = Some(end);
     }
 
+    /// Counts a frame that was given up in the middle of the work.
+    pub(crate) fn record_failure(&self) {
+        let mut record = lock(&self.0);
+        record.frames += 1;
+        record.failures += 1;
+    }
+
+    pub(crate) fn record_restart(&self) {
+        lock(&self.0).restarts += 1;
+    }
+
     pub(crate) fn reset(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Record::new();
+        *lock(&self.0) = Record::new();
     }
 
     pub(crate) fn metrics(&self, processor_busy: Vec<Duration>) -> ReplicaMetrics {
-        let record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let record = lock(&self.0);
         let active = record.first_start.zip(record.last_end).map(|(start, end)| end.duration_since(start));
         ReplicaMetrics {
             frames: record.frames,
             failures: record.failures,
+            restarts: record.restarts,
             nanoseconds: record.nanoseconds.clone(),
             busy: record.busy,
             queue_wait: record.queue_wait,

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use millstream_schedule::Schedule;
 
 /// How an engine is set up.
@@ -15,13 +17,25 @@ pub struct EngineOptions {
     /// Whether a processor that would wait for another one of its stage takes over what that one has not begun, as when other
     /// programs keep it from its core. Costs the memory and the time to prepare every segment on all processors of its stage.
     pub takes_over: bool,
+    /// How long a stage may work on one frame. After that the frame is cancelled and fails with
+    /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that does not even end then is given up and started anew. `None`
+    /// is without a limit.
+    pub frame_timeout: Option<Duration>,
+    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again, with pauses that grow. `None` is
+    /// 5 times.
+    pub restarts: Option<usize>,
 }
 
+const RESTARTS: usize = 5;
 const OUTSTANDING_PER_WORKER: usize = 16;
 /// More frames at once than this are as many: queues are made for them.
 const MOST_IN_FLIGHT: usize = 1 << 16;
 
 impl EngineOptions {
+    pub(crate) fn restart_limit(&self) -> usize {
+        self.restarts.unwrap_or(RESTARTS)
+    }
+
     pub(crate) fn in_flight(&self, schedule: &Schedule) -> usize {
         self.frames_in_flight
             .unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1))

@@ -7,6 +7,7 @@ use millstream_graph::OperatorId;
 
 use crate::FrameError;
 use crate::route::Route;
+use crate::sync::now;
 
 /// A frame on its way through the stages.
 pub(crate) struct Packet {
@@ -23,13 +24,13 @@ pub(crate) struct Packet {
     /// What the places of `values` stand for.
     pub(crate) route: Arc<Route>,
     /// The frame itself, if it may have to start again.
-    pub(crate) frame: Vec<Tensor>,
+    pub(crate) frame: Option<Vec<Tensor>>,
 }
 
 impl Packet {
     /// A frame that fits the network and is about to enter the first of so many stages.
     pub(crate) fn new(route: &Arc<Route>, frame: Vec<Tensor>, stages: usize, keeps_frame: bool) -> Self {
-        let now = Instant::now();
+        let now = now();
         let mut packet = Self {
             sequence: 0,
             values: Vec::new(),
@@ -39,14 +40,43 @@ impl Packet {
             spans: Vec::with_capacity(stages),
             steps: Vec::new(),
             route: Arc::clone(route),
-            frame: if keeps_frame { frame.clone() } else { Vec::new() },
+            frame: keeps_frame.then(|| frame.clone()),
         };
         packet.enter(route, frame);
         packet
     }
 
+    /// A packet that can be answered in place of this one, without what it carries.
+    pub(crate) fn stand_in(&self) -> Self {
+        Self {
+            sequence: self.sequence,
+            values: vec![None; self.values.len()],
+            failure: None,
+            submitted: self.submitted,
+            queued: self.queued,
+            spans: self.spans.clone(),
+            steps: Vec::new(),
+            route: Arc::clone(&self.route),
+            frame: None,
+        }
+    }
+
+    pub(crate) fn can_start_again(&self) -> bool {
+        self.frame.is_some()
+    }
+
+    /// Puts the frame in front of the first stage of another schedule.
+    pub(crate) fn start_again(&mut self, route: &Arc<Route>) {
+        let frame = self.frame.take().unwrap_or_default();
+        self.frame = Some(frame.clone());
+        self.enter(route, frame);
+        self.spans.clear();
+        self.steps.clear();
+        self.queued = now();
+    }
+
     /// Puts the frame where the first stage looks for it.
-    pub(crate) fn enter(&mut self, route: &Arc<Route>, frame: Vec<Tensor>) {
+    fn enter(&mut self, route: &Arc<Route>, frame: Vec<Tensor>) {
         self.values = vec![None; route.slots];
         for (&slot, tensor) in route.inputs.iter().zip(frame) {
             self.values[slot] = Some(tensor);

@@ -1,7 +1,6 @@
-use std::sync::PoisonError;
-
 use millstream_backend::Tensor;
 
+use crate::sync::{lock, thread};
 use crate::{Engine, FrameResult};
 
 /// Results of [`Engine::run`], in the order of the frames.
@@ -25,7 +24,7 @@ impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
     fn next(&mut self) -> Option<FrameResult> {
         loop {
             self.submit_all();
-            let mut reception = self.engine.reception.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reception = lock(&self.engine.reception);
             if let Some(result) = self.engine.take_ready(&mut reception) {
                 return Some(result);
             }
@@ -34,7 +33,7 @@ impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
                 self.held.as_ref()?;
                 // Nothing is in the engine and yet a frame found no room: another thread was submitting at that moment.
                 drop(reception);
-                std::thread::yield_now();
+                thread::yield_now();
             }
         }
     }

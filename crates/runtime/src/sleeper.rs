@@ -1,9 +1,10 @@
 //! Waiting for another thread: a moment awake, then asleep.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::sync::thread::{Thread, current, park, park_timeout};
+use crate::sync::{AtomicBool, Ordering, now};
 
 /// How long a thread that has nothing to do keeps its core.
 const SPIN: Duration = Duration::from_micros(50);
@@ -23,13 +24,13 @@ impl Sleeper {
     /// Makes the calling thread the one that waits here.
     pub(crate) fn register(&self) {
         // The first thread stays; nobody registers twice.
-        let _ = self.thread.set(std::thread::current());
+        let _ = self.thread.set(current());
     }
 
     /// Waits until `is_ready`. Whoever makes it so calls [`Sleeper::wake`] afterwards. `is_ready` must load with sequential
     /// consistency what others store that way, so that either it sees their store or they see this thread asleep.
     pub(crate) fn wait_until(&self, is_ready: impl Fn() -> bool) {
-        let start = Instant::now();
+        let start = now();
         loop {
             for _ in 0..LOOKS {
                 if is_ready() {
@@ -37,7 +38,7 @@ impl Sleeper {
                 }
                 std::hint::spin_loop();
             }
-            if start.elapsed() >= SPIN {
+            if now().duration_since(start) >= SPIN {
                 break;
             }
         }
@@ -47,14 +48,14 @@ impl Sleeper {
                 self.is_parked.store(false, Ordering::SeqCst);
                 return;
             }
-            std::thread::park();
+            park();
         }
     }
 
     /// As [`Sleeper::wait_until`], but gives up after a moment awake and a short sleep. Returns whether it `is_ready`.
     pub(crate) fn wait_a_moment(&self, is_ready: impl Fn() -> bool) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < SPIN {
+        let start = now();
+        while now().duration_since(start) < SPIN {
             for _ in 0..LOOKS {
                 if is_ready() {
                     return true;
@@ -64,7 +65,7 @@ impl Sleeper {
         }
         self.is_parked.store(true, Ordering::SeqCst);
         if !is_ready() {
-            std::thread::park_timeout(SHORT_SLEEP);
+            park_timeout(SHORT_SLEEP);
         }
         self.is_parked.store(false, Ordering::SeqCst);
         is_ready()

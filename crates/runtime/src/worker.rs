@@ -1,24 +1,26 @@
-//! The loop that a replica's leading thread runs.
+//! The thread that leads a replica: it takes frames, works on them with its team, and passes them on.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::{Receiver, Sender};
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
 use crate::FrameError;
-use crate::generation::Fallback;
-use crate::metrics::Recorder;
+use crate::crew::{Crew, Hiring};
+use crate::dispatch::{Dispatch, GenerationId};
 use crate::packet::{Packet, StageSpan};
+use crate::post::{Ended, Post};
 use crate::route::StageRoute;
-use crate::team::{Condition, Prepared, Ready, Team};
+use crate::sync::channel::{Receiver, Sender};
+use crate::sync::{AtomicUsize, now};
+use crate::team::Condition;
 
-/// Everything a worker needs.
+/// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
 pub(crate) struct Worker {
     pub(crate) stage: usize,
     pub(crate) replica: usize,
-    pub(crate) team: Arc<Team>,
+    pub(crate) generation: GenerationId,
     pub(crate) route: StageRoute,
     pub(crate) incoming: Receiver<Packet>,
     pub(crate) outgoing: Sender<Packet>,
@@ -26,76 +28,100 @@ pub(crate) struct Worker {
     pub(crate) tokens: (Sender<()>, Receiver<()>),
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
-    /// Where frames go on once the replica can't run any more.
-    pub(crate) fallback: Option<Fallback>,
-    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) dispatch: Arc<Dispatch>,
+    pub(crate) post: Arc<Post>,
+    pub(crate) hiring: Hiring,
+    /// Of the whole stage.
+    pub(crate) replicas: Arc<Replicas>,
+}
+
+/// How a stage's replicas are.
+pub(crate) struct Replicas {
+    /// Those that take frames.
+    pub(crate) working: AtomicUsize,
+    /// Those, and those that are being prepared again.
+    pub(crate) hopeful: AtomicUsize,
+}
+
+/// Why a leader stops taking frames.
+pub(crate) enum Left {
+    /// No more can come.
+    Over,
+    /// A thread panicked on this frame, or its device is gone.
+    Lost(Box<Packet>),
+    /// Somebody else works here now.
+    GivenUp,
 }
 
 impl Worker {
-    /// Prepares the leader's segments and works until no more frames can come.
-    pub(crate) fn run(self, ready: &Sender<Ready>) {
-        if let Some(mut segments) = self.team.prepare(0, ready) {
-            self.work(&mut segments);
-        }
-        self.team.end();
+    pub(crate) fn name(&self) -> String {
+        format!("stage {}.{}", self.stage + 1, self.replica + 1)
     }
 
-    fn work(&self, segments: &mut Prepared) {
-        let mut condition = Condition::Sound;
-        let mut free_since = Instant::now();
+    /// Takes frames until no more can come, or this replica can't go on.
+    pub(crate) fn work(self: &Arc<Self>, crew: &mut Crew) -> Left {
+        let mut free_since = now();
         while let Some((mut packet, available)) = self.next(free_since) {
             if packet.failure.is_none() {
-                if condition == Condition::Sound {
-                    condition = self.work_on(segments, &mut packet, available);
-                } else if let Some(fallback) = &self.fallback {
-                    let _ = self.tokens.1.try_recv();
-                    fallback.take_over(packet);
-                    free_since = Instant::now();
-                    continue;
-                } else {
-                    packet.failure = Some(FrameError::Lost { stage: self.stage + 1 });
+                match self.work_on(crew, &mut packet, available) {
+                    Some(Condition::Sound) => {}
+                    Some(Condition::Lost) => return Left::Lost(Box::new(packet)),
+                    None => return Left::GivenUp,
                 }
             }
-            if packet.failure.is_some() {
-                packet.values.fill(None);
+            if !self.pass_on(packet) {
+                return Left::Over;
             }
-            packet.queued = Instant::now();
-            if self.is_last {
-                let _ = self.tokens.1.try_recv();
-            }
-            if self.outgoing.send(packet).is_err() {
-                return;
-            }
-            free_since = Instant::now();
+            free_since = now();
         }
+        Left::Over
     }
 
     /// The next frame, once there is one and it may be in flight, and since when it could have been worked on; `None` if no
     /// more can come.
-    fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
+    pub(crate) fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
         let packet = self.incoming.recv().ok()?;
         let mut available = packet.queued.max(free_since);
         if self.is_first && self.tokens.0.try_send(()).is_err() {
             self.tokens.0.send(()).ok()?;
-            available = Instant::now();
+            available = now();
         }
-        Some((packet, available))
+        // Nobody can receive results any more.
+        (!self.dispatch.stop.is_set()).then_some((packet, available))
     }
 
-    /// Runs the stage on a frame; tells whether the replica can go on.
+    /// Hands a frame to the next stage, or out; false if there is nobody.
+    pub(crate) fn pass_on(&self, mut packet: Packet) -> bool {
+        if packet.failure.is_some() {
+            packet.values.fill(None);
+        }
+        packet.queued = now();
+        if self.is_last {
+            let _ = self.tokens.1.try_recv();
+        }
+        self.outgoing.send(packet).is_ok()
+    }
+
+    /// Runs the stage on a frame; tells whether the replica can go on, or nothing if the frame is no longer the caller's.
     ///
     /// The frame's time starts when it was `available` and the worker was free. What the system then takes to wake the
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
-    fn work_on(&self, segments: &mut Prepared, packet: &mut Packet, available: Instant) -> Condition {
+    fn work_on(self: &Arc<Self>, crew: &mut Crew, packet: &mut Packet, available: Instant) -> Option<Condition> {
         let start = available;
+        self.post.begin(self, packet);
         let boundary = &self.route.boundary;
         let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
         let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
         for &slot in &self.route.release {
             packet.values[slot] = None;
         }
+
+        let ran = crew.run(inputs.into_iter(), &boundary.outputs);
+        if matches!(self.post.end(self), Ended::GivenUp) {
+            return None;
+        }
         let mut condition = Condition::Sound;
-        match self.team.run(segments, inputs.into_iter(), &boundary.outputs) {
+        match ran {
             Ok(outputs) => {
                 for (&slot, tensor) in self.route.outputs.iter().zip(outputs) {
                     packet.values[slot] = Some(tensor);
@@ -106,17 +132,18 @@ impl Worker {
                 condition = now;
             }
         }
-        let end = Instant::now();
+
+        let end = now();
         // Waiting for admission is the caller's doing, not the pipeline's.
         let queued = if self.is_first { start } else { packet.queued };
-        self.recorder.record(queued, start, end, packet.failure.is_some());
-        packet.steps.extend(self.team.take_steps());
+        self.post.recorder.record(queued, start, end, packet.failure.is_some());
+        packet.steps.extend(crew.take_steps());
         packet.spans.push(StageSpan { stage: self.stage, replica: self.replica, start, end });
-        if condition != Condition::Sound
-            && let Some(fallback) = &self.fallback
-        {
-            fallback.call();
-        }
-        condition
+        Some(condition)
+    }
+
+    /// Why the frames of a stage without replicas fail.
+    pub(crate) fn lost(&self) -> FrameError {
+        FrameError::Lost { stage: self.stage + 1 }
     }
 }

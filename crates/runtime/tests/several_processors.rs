@@ -256,6 +256,13 @@ fn a_lost_device_costs_one_frame_if_there_is_a_fallback() {
     assert_eq!(engine.metrics().len(), 1, "the fallback is at work");
     engine.reschedule(&on_cores).unwrap();
 
+    // Without a fallback, the device is prepared again.
+    let engine = Engine::new(&graph, &with_accelerator(&graph), &backends, &options).unwrap();
+    for (index, result) in run(&engine).iter().enumerate() {
+        assert_eq!(result.outcome.is_ok(), index != 10, "frame {index}");
+    }
+    // Unless that is not allowed.
+    let options = EngineOptions { restarts: Some(0), ..options };
     let engine = Engine::new(&graph, &with_accelerator(&graph), &backends, &options).unwrap();
     for (index, result) in run(&engine).iter().enumerate() {
         match &result.outcome {
@@ -276,5 +283,6 @@ fn a_follower_that_panics_is_an_error_of_its_frame() {
     assert!(results[0].outcome.is_ok());
     let error = results[1].outcome.as_ref().unwrap_err();
     assert!(error.to_string().contains("blew up"), "{error}");
-    assert!(matches!(results[2].outcome, Err(FrameError::Lost { stage: 1 })));
+    assert_eq!(found(results[2].outcome.as_ref().unwrap()), expected(&graph, 2.0), "the team is there again");
+    assert_eq!(engine.metrics()[0].replicas[0].restarts, 1);
 }

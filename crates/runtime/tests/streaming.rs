@@ -76,7 +76,7 @@ fn a_panic_is_an_error_and_the_engine_still_shuts_down() {
     assert_eq!(value(&results[0]), 2.0);
     let message = results[1].outcome.as_ref().unwrap_err().to_string();
     assert!(message.contains("stage 1") && message.contains("blew up on 2000"), "{message}");
-    assert!(matches!(results[2].outcome, Err(FrameError::Lost { stage: 1 })));
+    assert_eq!(value(&results[2]), 3.0, "the worker is there again");
     drop(engine);
 }
 
@@ -129,7 +129,7 @@ fn a_fast_replica_overtakes_a_slow_one() {
 }
 
 #[test]
-fn dropping_with_frames_in_flight_finishes_them() {
+fn an_engine_can_be_dropped_with_frames_in_flight() {
     let engine = engine(&[2, 1], Adding { delays: vec![2000; 3], ..Adding::default() });
     for index in 0..3 {
         engine.submit(frame(index as f32)).unwrap();

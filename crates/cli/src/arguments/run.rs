@@ -66,6 +66,9 @@ pub(crate) struct RunCommand {
     /// [default: workers + hand-overs]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
+    /// Cancel a frame that a stage works on for longer than this, such as 2s; it then is an error
+    #[arg(long, value_name = "TIME", help_heading = "Length and rate")]
+    pub(crate) frame_timeout: Option<Budget>,
     /// Write the results of every frame into this folder, as NAME.npz
     #[arg(long, value_name = "FOLDER", help_heading = "Results")]
     pub(crate) output: Option<PathBuf>,
@@ -109,6 +112,7 @@ impl RunCommand {
             deadline: self.deadline.map(|deadline| deadline.0),
             is_adaptive: self.adaptive,
             frames_in_flight: self.in_flight.map(|count| count as usize),
+            frame_timeout: self.frame_timeout.map(|limit| limit.0),
             output: self.output.clone(),
             expected: self.expect.clone(),
             tolerance: self.tolerance,

@@ -19,6 +19,8 @@ pub struct RunOptions {
     pub is_adaptive: bool,
     /// Frames between the first stage's start and the last one's end; see [`EngineOptions`](millstream_runtime::EngineOptions).
     pub frames_in_flight: Option<usize>,
+    /// How long a stage may work on one frame; see [`EngineOptions`](millstream_runtime::EngineOptions).
+    pub frame_timeout: Option<Duration>,
     /// A folder that results are written into.
     pub output: Option<PathBuf>,
     /// Results to compare with: a file, or a folder that an earlier run wrote.

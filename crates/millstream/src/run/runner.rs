@@ -62,6 +62,7 @@ impl<'a> Runner<'a> {
         let engine_options = EngineOptions {
             frames_in_flight: options.frames_in_flight,
             keeps_steps: options.keeps_steps,
+            frame_timeout: options.frame_timeout,
             ..EngineOptions::default()
         };
         let engine = engine::with_fallback(network, board, schedule, &backends.backend(), engine_options)?;

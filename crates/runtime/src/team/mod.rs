@@ -4,33 +4,30 @@ mod steps;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use crossbeam_channel::Sender;
-use millstream_backend::{Backend, BackendError, PreparedSegment, Tensor};
+use millstream_backend::{Backend, BackendError, Canceller, PreparedSegment, Tensor};
 use millstream_board::Processor;
-use millstream_graph::{Graph, ValueId};
-use millstream_machine::{pin_current_thread, prefer_short_slices};
-use millstream_schedule::Replica;
+use millstream_graph::ValueId;
 
+use crate::crew::Hiring;
 use crate::joining::Joining;
 use crate::program::{Program, Step};
 use crate::sleeper::Sleeper;
-use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
+use crate::sync::channel::Sender;
+use crate::sync::thread::{pin_current_thread, prefer_short_slices};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, lock};
+use crate::{FrameError, RuntimeError, StepSpan};
 
 /// What a thread says once it is ready: a warning if it could not be pinned.
 pub(crate) type Ready = Result<Option<String>, RuntimeError>;
 
-/// Why a replica can't go on with a frame, and whether it can go on at all.
+/// Whether a replica can go on after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Condition {
     Sound,
-    /// A thread panicked.
-    Panicked,
-    /// A device is gone.
-    DeviceLost,
+    /// A thread panicked, or a device is gone.
+    Lost,
 }
 
 /// What the threads of a replica share. The first processor's thread leads: it has the frames.
@@ -46,6 +43,10 @@ pub(crate) struct Team {
     is_over: AtomicBool,
     has_failed: AtomicBool,
     failure: Mutex<Option<(FrameError, Condition)>>,
+    /// What ends the segments that run; of all that are prepared.
+    cancellers: Mutex<Vec<Arc<dyn Canceller>>>,
+    /// How long each processor has worked.
+    busy: Arc<[AtomicU64]>,
     /// What the processors did, if anybody wants to know.
     steps: Option<Mutex<Vec<StepSpan>>>,
     takes_over: bool,
@@ -65,31 +66,24 @@ struct Member {
     done: AtomicU64,
     /// Frames that its thread is through with.
     frames: AtomicU64,
-    busy_nanoseconds: AtomicU64,
 }
 
 impl Team {
-    pub(crate) fn new(
-        (stage, replica_index): (usize, usize),
-        replica: &Replica,
-        backends: Vec<Arc<dyn Backend>>,
-        graph: &Graph,
-        options: &EngineOptions,
-    ) -> Self {
+    pub(crate) fn new(hiring: &Hiring) -> Self {
+        let Hiring { place: (stage, replica_index), replica, backends, graph, options, busy } = hiring;
         let program = Program::new(replica, graph);
-        let member = |(processor, backend)| Member {
+        let member = |(processor, backend): (Processor, &Arc<dyn Backend>)| Member {
             processor,
-            backend,
+            backend: Arc::clone(backend),
             sleeper: Sleeper::default(),
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
             frames: AtomicU64::new(0),
-            busy_nanoseconds: AtomicU64::new(0),
         };
         let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone());
         Self {
-            stage,
-            replica: replica_index,
+            stage: *stage,
+            replica: *replica_index,
             members: processors.zip(backends).map(member).collect(),
             values: program.values.iter().map(|_| Mutex::default()).collect(),
             joinings: program.joins.iter().filter_map(|join| Joining::new(join, &program, graph)).collect(),
@@ -98,6 +92,8 @@ impl Team {
             is_over: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
             failure: Mutex::default(),
+            cancellers: Mutex::default(),
+            busy: Arc::clone(busy),
             steps: options.keeps_steps.then(Mutex::default),
             takes_over: options.takes_over,
         }
@@ -113,15 +109,21 @@ impl Team {
         self.members.len()
     }
 
-    /// How long each processor has worked.
-    pub(crate) fn busy(&self) -> Vec<Duration> {
-        let busy = |member: &Member| Duration::from_nanos(member.busy_nanoseconds.load(Ordering::Relaxed));
-        self.members.iter().map(busy).collect()
+    /// Has the segments that run end soon.
+    pub(crate) fn cancel(&self) {
+        lock(&self.cancellers).iter().for_each(|canceller| canceller.cancel());
     }
 
-    /// Forgets how long each processor has worked.
-    pub(crate) fn reset_busy(&self) {
-        self.members.iter().for_each(|member| member.busy_nanoseconds.store(0, Ordering::Relaxed));
+    /// Ends the frame at hand: what runs is cancelled, what was not begun is left out.
+    pub(crate) fn abort(&self, failure: FrameError) {
+        self.fail((failure, Condition::Sound));
+        self.cancel();
+    }
+
+    /// Has the frame at hand fail; the first failure counts.
+    fn fail(&self, failure: (FrameError, Condition)) {
+        lock(&self.failure).get_or_insert(failure);
+        self.has_failed.store(true, Ordering::SeqCst);
     }
 
     /// Pins the calling thread to a processor and prepares its segments on it.
@@ -152,7 +154,11 @@ impl Team {
         let prepared = catch_unwind(AssertUnwindSafe(prepare))
             .unwrap_or_else(|panic| Err(BackendError::Failed { detail: message(&*panic) }));
         match prepared {
-            Ok(segments) => ready.send(Ok(warning)).is_ok().then_some(segments),
+            Ok(segments) => {
+                let own = segments.0.iter().flatten().flatten().filter_map(|segment| segment.canceller());
+                lock(&self.cancellers).extend(own);
+                ready.send(Ok(warning)).is_ok().then_some(segments)
+            }
             Err(source) => {
                 let error = RuntimeError::Prepare { stage, processor: processor.clone(), source };
                 // The engine may have given up already because of another thread.
@@ -197,6 +203,7 @@ impl Team {
             }
         }
         self.joinings.iter().for_each(Joining::begin);
+        *lock(&self.failure) = None;
         self.has_failed.store(false, Ordering::SeqCst);
         let frame = self.started.fetch_add(1, Ordering::SeqCst);
         self.members[1..].iter().for_each(|member| member.sleeper.wake());
@@ -210,14 +217,14 @@ impl Team {
         let found = |value: &ValueId| self.program.place(*value).and_then(|place| self.value(place).take());
         let made: Option<Vec<Tensor>> = outputs.iter().map(found).collect();
         (0..self.values.len()).for_each(|place| *self.value(place) = None);
-        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        match lock(&self.failure).take() {
             Some(failure) => Err(failure),
             None => made.ok_or_else(|| self.failed(BackendError::failed("the backend did not make every value"))),
         }
     }
 
-    fn value(&self, place: usize) -> std::sync::MutexGuard<'_, Option<Tensor>> {
-        self.values[place].lock().unwrap_or_else(PoisonError::into_inner)
+    fn value(&self, place: usize) -> MutexGuard<'_, Option<Tensor>> {
+        lock(&self.values[place])
     }
 
     /// Whether a processor may run another one's segment: cores can, with the same backend.
@@ -232,14 +239,14 @@ impl Team {
     /// What the processors did since this was last asked, by the starts.
     pub(crate) fn take_steps(&self) -> Vec<StepSpan> {
         let Some(steps) = &self.steps else { return Vec::new() };
-        let mut steps = std::mem::take(&mut *steps.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut steps = std::mem::take(&mut *lock(steps));
         steps.sort_by_key(|step| step.start);
         steps
     }
 
     fn failed(&self, source: BackendError) -> (FrameError, Condition) {
         let condition = match source {
-            BackendError::DeviceLost { .. } => Condition::DeviceLost,
+            BackendError::DeviceLost { .. } => Condition::Lost,
             _ => Condition::Sound,
         };
         (FrameError::Stage { stage: self.stage + 1, source }, condition)

@@ -1,14 +1,13 @@
 //! Running segments, each when what it needs is there, by whoever is free.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
 
 use super::{Condition, Prepared, Team, message};
 use crate::program::StepOutput;
+use crate::sync::{Ordering, lock, now};
 use crate::{FrameError, StepSpan};
 
 impl Team {
@@ -77,23 +76,22 @@ impl Team {
         if let Some(segment) = &mut segments.0[owner][index]
             && !self.has_failed.load(Ordering::SeqCst)
         {
-            let start = Instant::now();
+            let start = now();
             let run = || self.run_step(&step.inputs, &step.output, &mut **segment);
             let failure = match catch_unwind(AssertUnwindSafe(run)) {
                 Ok(Ok(())) => None,
                 Ok(Err(source)) => Some(self.failed(source)),
                 Err(panic) => {
                     let error = FrameError::Panicked { stage: self.stage + 1, message: message(&*panic) };
-                    Some((error, Condition::Panicked))
+                    Some((error, Condition::Lost))
                 }
             };
             if let Some(failure) = failure {
-                self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
-                self.has_failed.store(true, Ordering::SeqCst);
+                self.fail(failure);
             }
-            let end = Instant::now();
+            let end = now();
             let busy = end.duration_since(start).as_nanos() as u64;
-            self.members[position].busy_nanoseconds.fetch_add(busy, Ordering::Relaxed);
+            self.busy[position].fetch_add(busy, Ordering::Relaxed);
             self.keep(position, &step.segment, start, end);
         }
         self.members[owner].done.store(self.count(owner, frame, index + 1), Ordering::SeqCst);
@@ -105,7 +103,7 @@ impl Team {
 
     fn keep(&self, processor: usize, segment: &Segment, start: Instant, end: Instant) {
         if let (Some(steps), Some(&first)) = (&self.steps, segment.operators.first()) {
-            steps.lock().unwrap_or_else(PoisonError::into_inner).push(StepSpan {
+            lock(steps).push(StepSpan {
                 stage: self.stage,
                 replica: self.replica,
                 processor,

@@ -1,0 +1,109 @@
+//! The threads of a replica: starting them, and starting others in their place.
+
+use std::sync::Arc;
+
+use millstream_backend::{Backend, Tensor};
+use millstream_graph::{Graph, ValueId};
+use millstream_schedule::Replica;
+
+use crate::dispatch::Dispatch;
+use crate::sync::AtomicU64;
+use crate::sync::channel::{Sender, bounded};
+use crate::team::{Condition, Prepared, Ready, Team};
+use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
+
+/// A team with the segments of its leader. The other threads end with it.
+pub(crate) struct Crew {
+    team: Arc<Team>,
+    segments: Prepared,
+}
+
+impl Crew {
+    pub(crate) fn team(&self) -> Arc<Team> {
+        Arc::clone(&self.team)
+    }
+
+    /// As [`Team::run`].
+    pub(crate) fn run(
+        &mut self,
+        inputs: impl Iterator<Item = (ValueId, Tensor)>,
+        outputs: &[ValueId],
+    ) -> Result<Vec<Tensor>, (FrameError, Condition)> {
+        self.team.run(&mut self.segments, inputs, outputs)
+    }
+
+    pub(crate) fn take_steps(&self) -> Vec<StepSpan> {
+        self.team.take_steps()
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.team.end();
+    }
+}
+
+/// What it takes to make up a replica's team, as often as it is needed.
+#[derive(Clone)]
+pub(crate) struct Hiring {
+    /// Stage and replica, counted from 0.
+    pub(crate) place: (usize, usize),
+    pub(crate) replica: Replica,
+    pub(crate) backends: Vec<Arc<dyn Backend>>,
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) options: EngineOptions,
+    pub(crate) busy: Arc<[AtomicU64]>,
+}
+
+impl Hiring {
+    /// A team without threads.
+    pub(crate) fn team(&self) -> Result<Arc<Team>, RuntimeError> {
+        let team = Team::new(self);
+        if team.is_complete() { Ok(Arc::new(team)) } else { Err(RuntimeError::UnknownSize { stage: self.place.0 + 1 }) }
+    }
+
+    /// A team in place of one that was lost, led by the calling thread, once all of it is ready.
+    pub(crate) fn again(&self, dispatch: &Dispatch, name: &str) -> Result<Crew, RuntimeError> {
+        let team = self.team()?;
+        let (ready, are_ready) = bounded::<Ready>(team.size());
+        follow(&team, dispatch, name, &ready)?;
+        let crew = lead(&team, &ready);
+        drop(ready);
+        for _ in 0..team.size() {
+            are_ready.recv().map_err(|_| RuntimeError::Stopped)??;
+        }
+        crew.ok_or(RuntimeError::Stopped)
+    }
+}
+
+/// Prepares what the calling thread needs to lead a team. On an error, which goes to `ready`, the others end.
+pub(crate) fn lead(team: &Arc<Team>, ready: &Sender<Ready>) -> Option<Crew> {
+    let prepared = team.prepare(0, ready);
+    if prepared.is_none() {
+        team.end();
+    }
+    prepared.map(|segments| Crew { team: Arc::clone(team), segments })
+}
+
+/// Starts the threads of a team but for its leader's. If not all can be started, the others end.
+pub(crate) fn follow(
+    team: &Arc<Team>,
+    dispatch: &Dispatch,
+    name: &str,
+    ready: &Sender<Ready>,
+) -> Result<(), RuntimeError> {
+    for position in 1..team.size() {
+        let (own, ready) = (Arc::clone(team), ready.clone());
+        let work = move || {
+            if let Some(segments) = own.prepare(position, &ready) {
+                drop(ready);
+                own.follow(position, segments);
+            }
+        };
+        if let Err(error) = dispatch.spawn(&format!("{name}.{}", position + 1), work) {
+            team.end();
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! What the schedules of an engine share: where frames go, who is to be watched, and the end.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use crate::generation::Generation;
+use crate::packet::Packet;
+use crate::post::Post;
+use crate::stop::Stop;
+use crate::sync::channel::Sender;
+use crate::sync::thread::{Builder, JoinHandle, park_timeout};
+use crate::sync::{Mutex, lock, now};
+
+/// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator that nothing can
+/// end, is left behind.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// Threads that only wait end at once.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
+/// Between two attempts to end what runs: a segment may begin just after one.
+pub(crate) const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
+/// More warnings than these tell nothing new.
+const MOST_WARNINGS: usize = 256;
+
+/// Tells the schedules of an engine apart: counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GenerationId(pub(crate) u64);
+
+/// Where frames go. Shared by the engine with all threads of all its schedules.
+pub(crate) struct Dispatch {
+    places: Mutex<Places>,
+    posts: Mutex<Vec<Weak<Post>>>,
+    threads: Mutex<Threads>,
+    warnings: Mutex<Vec<String>>,
+    pub(crate) exit: Sender<Packet>,
+    pub(crate) stop: Stop,
+}
+
+#[derive(Default)]
+struct Places {
+    /// Where new frames go. `None` once the engine ends.
+    current: Option<Arc<Generation>>,
+    /// What becomes the current one when that has lost all replicas of a stage.
+    fallback: Option<Arc<Generation>>,
+}
+
+#[derive(Default)]
+struct Threads {
+    all: Vec<JoinHandle<()>>,
+    generations: u64,
+}
+
+impl Dispatch {
+    pub(crate) fn new(exit: Sender<Packet>) -> Arc<Self> {
+        Arc::new(Self {
+            places: Mutex::default(),
+            posts: Mutex::default(),
+            threads: Mutex::default(),
+            warnings: Mutex::default(),
+            exit,
+            stop: Stop::default(),
+        })
+    }
+
+    pub(crate) fn next_id(&self) -> GenerationId {
+        let mut threads = lock(&self.threads);
+        threads.generations += 1;
+        GenerationId(threads.generations - 1)
+    }
+
+    /// The schedule that new frames go to.
+    pub(crate) fn current(&self) -> Option<Arc<Generation>> {
+        lock(&self.places).current.clone()
+    }
+
+    /// Has new frames go to `generation`, whatever became of the one before.
+    pub(crate) fn set_current(&self, generation: Generation) {
+        let before = lock(&self.places).current.replace(Arc::new(generation));
+        // Its frames may have to be let go of, which should not hold up others.
+        drop(before);
+    }
+
+    pub(crate) fn set_fallback(&self, generation: Generation) {
+        lock(&self.places).fallback = Some(Arc::new(generation));
+    }
+
+    pub(crate) fn has_fallback(&self) -> bool {
+        lock(&self.places).fallback.is_some()
+    }
+
+    /// Notes that a stage of a schedule has no replica at work: the fallback takes its place, if it is the current one and there is a
+    /// fallback. Tells whether its frames can go on elsewhere.
+    pub(crate) fn give_way(&self, id: GenerationId) -> bool {
+        let mut places = lock(&self.places);
+        let is_current = places.current.as_ref().is_some_and(|current| current.id == id);
+        if !is_current {
+            return places.current.is_some();
+        }
+        let Some(fallback) = places.fallback.take() else { return false };
+        let lost = places.current.replace(fallback);
+        drop(places);
+        drop(lost);
+        true
+    }
+
+    /// Starts a frame again that a schedule can't go on with; gives it back if there is no other schedule.
+    pub(crate) fn take_over(&self, mut packet: Packet, from: GenerationId) -> Result<(), Packet> {
+        let Some(current) = self.current().filter(|current| current.id != from && packet.can_start_again()) else {
+            return Err(packet);
+        };
+        packet.start_again(&current.route);
+        // Fails only if the schedule was replaced and lost all its threads meanwhile.
+        current.entrance.send(packet).map_err(|refused| refused.0)
+    }
+
+    /// Starts a thread that belongs to the engine.
+    pub(crate) fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        let thread = Builder::new().name(name.to_owned()).spawn(work)?;
+        let mut threads = lock(&self.threads);
+        threads.all.retain(|thread| !thread.is_finished());
+        threads.all.push(thread);
+        Ok(())
+    }
+
+    /// Has a replica watched from now on, for as long as it exists.
+    pub(crate) fn register(&self, post: &Arc<Post>) {
+        let mut posts = lock(&self.posts);
+        posts.retain(|post| post.strong_count() > 0);
+        posts.push(Arc::downgrade(post));
+    }
+
+    /// The replicas of all schedules that still have frames.
+    pub(crate) fn posts(&self) -> Vec<Arc<Post>> {
+        lock(&self.posts).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Keeps a warning, unless it is known.
+    pub(crate) fn warn(&self, warning: String) {
+        let mut warnings = lock(&self.warnings);
+        if warnings.len() < MOST_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        lock(&self.warnings).clone()
+    }
+
+    /// Ends all threads: what waits is let go of, what runs is cancelled, and what can't be is left behind after a moment.
+    pub(crate) fn shut_down(&self) {
+        self.stop.set();
+        let places = std::mem::take(&mut *lock(&self.places));
+        drop(places);
+        let start = now();
+        let mut pause = SHORTEST_PAUSE;
+        while !self.are_done(start) {
+            self.posts().iter().for_each(|post| post.cancel());
+            park_timeout(pause);
+            pause = (2 * pause).min(CANCEL_INTERVAL);
+        }
+        for thread in lock(&self.threads).all.drain(..).filter(JoinHandle::is_finished) {
+            // Threads catch panics of backends; nothing else in them panics.
+            let _ = thread.join();
+        }
+    }
+
+    /// Whether all threads have ended, or there is no use in waiting for them.
+    fn are_done(&self, start: Instant) -> bool {
+        let are_finished = lock(&self.threads).all.iter().all(JoinHandle::is_finished);
+        are_finished || now().duration_since(start) >= PATIENCE
+    }
+}

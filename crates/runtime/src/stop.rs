@@ -1,0 +1,35 @@
+//! The end of an engine, as its threads learn of it.
+
+use std::time::Duration;
+
+use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crate::sync::{Mutex, lock};
+
+/// Set once, when an engine is dropped. Threads can wait for it.
+pub(crate) struct Stop {
+    /// Open until it is set.
+    sender: Mutex<Option<Sender<()>>>,
+    receiver: Receiver<()>,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        let (sender, receiver) = bounded(1);
+        Self { sender: Mutex::new(Some(sender)), receiver }
+    }
+}
+
+impl Stop {
+    pub(crate) fn set(&self) {
+        *lock(&self.sender) = None;
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        lock(&self.sender).is_none()
+    }
+
+    /// Sleeps so long, or until it is set; tells whether it is.
+    pub(crate) fn wait(&self, time: Duration) -> bool {
+        self.receiver.recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
+    }
+}

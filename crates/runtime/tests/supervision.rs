@@ -1,0 +1,330 @@
+//! What an engine does after a fault: replicas that are lost, stuck frames, devices that go away, and its own end.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use millstream_backend::{Backend, BackendError, Canceller, PreparedSegment, Segment, Tensor};
+use millstream_board::Processor;
+use millstream_graph::{Graph, OperatorId};
+use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, ReplicaMetrics};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use support::{chain, pipeline};
+
+/// Inputs from here to 100 above do something else than add one per operator.
+const PANICS: f32 = 1000.0;
+/// Runs until it is cancelled.
+const HANGS: f32 = 2000.0;
+/// Runs until the test lets it go, whoever cancels it.
+const STICKS: f32 = 3000.0;
+const LOSES_DEVICE: f32 = 4000.0;
+
+/// What happens to frames, and what happened to the backend.
+#[derive(Default)]
+struct Control {
+    lets_go: AtomicBool,
+    stuck: AtomicUsize,
+    prepared: AtomicUsize,
+    /// Prepares that fail, once this many succeeded.
+    fails_after: Option<(usize, usize)>,
+    schedules: AtomicUsize,
+}
+
+struct Scripted(Arc<Control>);
+
+struct Adder {
+    control: Arc<Control>,
+    operators: f32,
+    cancelled: Arc<Flag>,
+}
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Canceller for Flag {
+    fn cancel(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Backend for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn supports(&self, _: OperatorId, _: &Processor) -> bool {
+        true
+    }
+
+    fn prepare(&self, segment: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        let before = self.0.prepared.fetch_add(1, Ordering::SeqCst);
+        if self.0.fails_after.is_some_and(|(first, count)| (first..first + count).contains(&before)) {
+            return Err(BackendError::failed("not yet"));
+        }
+        let operators = segment.operators.len() as f32;
+        Ok(Box::new(Adder { control: Arc::clone(&self.0), operators, cancelled: Arc::default() }))
+    }
+
+    fn begin_schedule(&self) {
+        self.0.schedules.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn wait_for(is_over: impl Fn() -> bool) {
+    while !is_over() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+impl PreparedSegment for Adder {
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        let input = inputs[0].as_f32().unwrap()[0];
+        self.cancelled.0.store(false, Ordering::SeqCst);
+        let is = |kind: f32| (kind..kind + 100.0).contains(&input);
+        assert!(!is(PANICS), "the operator blew up");
+        if is(HANGS) {
+            wait_for(|| self.cancelled.0.load(Ordering::SeqCst));
+            return Err(BackendError::failed("cancelled"));
+        }
+        if is(STICKS) {
+            self.control.stuck.fetch_add(1, Ordering::SeqCst);
+            wait_for(|| self.control.lets_go.load(Ordering::SeqCst));
+        }
+        if is(LOSES_DEVICE) {
+            return Err(BackendError::DeviceLost { backend: "scripted".into(), detail: "unplugged".into() });
+        }
+        Ok(vec![Tensor::from_f32([1], vec![input + self.operators])])
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        Some(Arc::clone(&self.cancelled) as _)
+    }
+}
+
+fn frame(value: f32) -> Vec<Tensor> {
+    vec![Tensor::from_f32([1], vec![value])]
+}
+
+fn value(result: &FrameResult) -> Option<f32> {
+    Some(result.outcome.as_ref().ok()?[0].as_f32()?[0])
+}
+
+fn start(replicas: &[usize], control: &Arc<Control>, options: &EngineOptions) -> (Arc<Graph>, Engine) {
+    let graph = chain(replicas.len());
+    let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(control)));
+    let engine = Engine::new(&graph, &pipeline(&graph, replicas), &[backend], options).unwrap();
+    (graph, engine)
+}
+
+const SHORT: EngineOptions = EngineOptions {
+    frames_in_flight: None,
+    frames_outstanding: None,
+    keeps_steps: false,
+    takes_over: false,
+    frame_timeout: Some(Duration::from_millis(50)),
+    restarts: None,
+};
+
+/// All frames are answered in order; those at `faults` fail, the others succeed.
+fn check(results: &[FrameResult], stages: usize, faults: &[usize]) {
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!(result.sequence, index as u64);
+        let expected = (!faults.contains(&index)).then_some((index % 500 + stages) as f32);
+        assert_eq!(value(result), expected, "frame {index}: {:?}", result.outcome.as_ref().err());
+    }
+}
+
+/// So many frames, with faults at some.
+fn frames(count: usize, faults: &[(usize, f32)]) -> Vec<Vec<Tensor>> {
+    let own = |index: usize| faults.iter().find(|(fault, _)| *fault == index).map(|(_, value)| *value);
+    (0..count).map(|index| frame(own(index).unwrap_or((index % 500) as f32))).collect()
+}
+
+#[test]
+fn a_panic_of_one_replica_costs_one_frame() {
+    for replicas in [vec![2], vec![1], vec![1, 3], vec![2, 1, 2]] {
+        let control = Arc::default();
+        let (_, engine) = start(&replicas, &control, &EngineOptions::default());
+        let results: Vec<FrameResult> = engine.run(frames(2000, &[(700, PANICS)])).collect();
+        check(&results, replicas.len(), &[700]);
+        let message = results[700].outcome.as_ref().unwrap_err().to_string();
+        assert!(message.contains("stage 1") && message.contains("blew up"), "{message}");
+    }
+}
+
+#[test]
+fn a_lost_replica_works_again_and_says_so() {
+    let control = Arc::default();
+    let (_, engine) = start(&[1, 1], &control, &EngineOptions::default());
+    check(&engine.run(frames(20, &[(3, PANICS), (9, LOSES_DEVICE)])).collect::<Vec<_>>(), 2, &[3, 9]);
+    assert_eq!(engine.metrics()[0].replicas[0].restarts, 2);
+    assert_eq!(engine.metrics()[1].replicas[0].restarts, 0);
+    assert_eq!(control.prepared.load(Ordering::SeqCst), 4);
+    assert_eq!(control.schedules.load(Ordering::SeqCst), 1);
+}
+
+/// The frames of a stage that is being prepared again wait for it.
+#[test]
+fn preparing_again_is_tried_until_it_succeeds() {
+    let control = Arc::new(Control { fails_after: Some((1, 3)), ..Control::default() });
+    let (_, engine) = start(&[1], &control, &EngineOptions::default());
+    check(&engine.run(frames(50, &[(10, PANICS)])).collect::<Vec<_>>(), 1, &[10]);
+    assert!(engine.warnings().iter().any(|warning| warning.contains("not yet")), "{:?}", engine.warnings());
+}
+
+#[test]
+fn too_many_losses_are_the_end_of_a_replica_and_of_its_stage() {
+    let options = EngineOptions { restarts: Some(2), ..EngineOptions::default() };
+    let losses: Vec<usize> = vec![5, 6, 7];
+    let faults: Vec<(usize, f32)> = losses.iter().map(|&index| (index, PANICS)).collect();
+    let control = Arc::default();
+    let (_, engine) = start(&[1], &control, &options);
+    let results: Vec<FrameResult> = engine.run(frames(40, &faults)).collect();
+    check(&results[..8], 1, &losses);
+    assert!(results[8..].iter().all(|result| matches!(result.outcome, Err(FrameError::Lost { stage: 1 }))));
+    assert!(engine.warnings().iter().any(|warning| warning.contains("too often")), "{:?}", engine.warnings());
+
+    // Another replica that lives serves them all.
+    let control = Arc::new(Control { fails_after: Some((2, 100)), ..Control::default() });
+    let (_, engine) = start(&[2], &control, &options);
+    check(&engine.run(frames(500, &[(5, PANICS)])).collect::<Vec<_>>(), 1, &[5]);
+    assert_eq!(engine.metrics()[0].replicas.iter().map(|replica| replica.restarts).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_frame_that_takes_too_long_is_cancelled_and_its_replica_goes_on() {
+    for replicas in [vec![1], vec![1, 2], vec![3]] {
+        let control = Arc::default();
+        let (_, engine) = start(&replicas, &control, &SHORT);
+        let results: Vec<FrameResult> = engine.run(frames(30, &[(4, HANGS), (20, HANGS)])).collect();
+        check(&results, replicas.len(), &[4, 20]);
+        let error = results[4].outcome.as_ref().unwrap_err();
+        assert!(matches!(error, FrameError::TimedOut { stage: 1, .. }), "{error}");
+        assert!(error.to_string().contains("50ms"), "{error}");
+        assert!(engine.metrics().iter().flat_map(|stage| &stage.replicas).all(|replica| replica.restarts == 0));
+    }
+}
+
+#[test]
+fn a_replica_that_is_stuck_is_replaced_and_what_it_ends_with_is_ignored() {
+    for replicas in [vec![1], vec![1, 2], vec![2]] {
+        let control = Arc::default();
+        let (_, engine) = start(&replicas, &control, &SHORT);
+        let results: Vec<FrameResult> = engine.run(frames(30, &[(4, STICKS)])).collect();
+        check(&results, replicas.len(), &[4]);
+        assert!(matches!(results[4].outcome, Err(FrameError::TimedOut { stage: 1, .. })));
+        let sum = |count: fn(&ReplicaMetrics) -> u64| -> u64 { engine.metrics()[0].replicas.iter().map(count).sum() };
+        wait_for(|| sum(|replica| replica.restarts) == 1);
+        assert_eq!((sum(|replica| replica.frames), sum(|replica| replica.failures)), (30, 1));
+
+        control.lets_go.store(true, Ordering::SeqCst);
+        check(
+            &engine
+                .run(frames(30, &[]))
+                .map(|result| FrameResult { sequence: result.sequence - 30, ..result })
+                .collect::<Vec<_>>(),
+            replicas.len(),
+            &[],
+        );
+        assert!(engine.recv().is_none());
+    }
+}
+
+/// The followers of a team, and a leader that waits for one.
+#[test]
+fn a_team_with_a_stuck_member_is_replaced() {
+    let graph = chain(4);
+    let order = graph.order();
+    let own = |core, operators: &[OperatorId]| Assignment {
+        processor: Processor::new("B", [core]),
+        operators: operators.to_vec(),
+    };
+    for fault in [HANGS, STICKS, PANICS] {
+        let replica = Replica::new(vec![own(0, &order[..2]), own(1, &order[2..])]);
+        let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+        let control: Arc<Control> = Arc::default();
+        let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
+        let engine = Engine::new(&graph, &schedule, &[backend], &SHORT).unwrap();
+        // What the second processor makes of the first one's two operators.
+        let results: Vec<FrameResult> = engine.run(frames(10, &[(3, fault - 2.0)])).collect();
+        check(&results, 4, &[3]);
+        control.lets_go.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn the_schedule_that_is_set_after_a_loss_is_the_one_that_runs() {
+    let graph = chain(2);
+    let control: Arc<Control> = Arc::default();
+    let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
+    let [first, fallback, own] = [[1, 1], [1, 2], [2, 1]].map(|replicas| pipeline(&graph, &replicas));
+    let engine = Engine::with_fallback(&graph, &first, &fallback, &[backend], &EngineOptions::default()).unwrap();
+    check(&engine.run(frames(5, &[(2, LOSES_DEVICE)])).collect::<Vec<_>>(), 2, &[2]);
+    assert_eq!(engine.schedule().unwrap(), fallback);
+    engine.reschedule(&own).unwrap();
+    assert_eq!(engine.schedule().unwrap(), own);
+    assert_eq!(engine.run(frames(50, &[])).filter(|result| result.outcome.is_ok()).count(), 50);
+    assert_eq!(engine.schedule().unwrap(), own);
+    // Also if the loss comes after it: the fallback is for any schedule, once.
+    assert_eq!(engine.run(frames(5, &[(2, LOSES_DEVICE)])).filter(|result| result.outcome.is_ok()).count(), 4);
+    assert_eq!(engine.schedule().unwrap(), own, "the fallback was taken");
+}
+
+/// Frames that were submitted to a schedule whose device is lost afterwards go to the schedule that was set meanwhile, not to the fallback.
+#[test]
+fn frames_of_a_lost_schedule_go_to_the_current_one() {
+    let graph = chain(1);
+    let control: Arc<Control> = Arc::default();
+    let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
+    let [first, fallback, own] = [1, 2, 3].map(|replicas| pipeline(&graph, &[replicas]));
+    let options = EngineOptions { frames_in_flight: Some(8), ..SHORT };
+    let engine = Engine::with_fallback(&graph, &first, &fallback, &[backend], &options).unwrap();
+    for input in [STICKS, 1.0, 2.0, 3.0] {
+        engine.submit(frame(input)).unwrap();
+    }
+    wait_for(|| control.stuck.load(Ordering::SeqCst) == 1);
+    engine.reschedule(&own).unwrap();
+    let results: Vec<FrameResult> = (0..4).filter_map(|_| engine.recv()).collect();
+    assert!(matches!(results[0].outcome, Err(FrameError::TimedOut { .. })));
+    assert_eq!(results[1..].iter().map(value).collect::<Vec<_>>(), [Some(2.0), Some(3.0), Some(4.0)]);
+    assert_eq!(engine.schedule().unwrap(), own);
+    let worked: u64 = engine.metrics()[0].replicas.iter().map(|replica| replica.frames).sum();
+    assert_eq!(worked, 3, "the schedule that was set worked on them");
+    control.lets_go.store(true, Ordering::SeqCst);
+}
+
+/// Nobody lets go of what is stuck before the engine is gone.
+#[test]
+fn an_engine_can_be_dropped_whatever_its_backend_does() {
+    for input in [STICKS, HANGS] {
+        for options in [EngineOptions::default(), SHORT] {
+            let control = Arc::default();
+            let (_, engine) = start(&[1, 1], &control, &options);
+            for index in 0..4 {
+                engine.submit(frame(if index == 0 { input } else { index as f32 })).unwrap();
+            }
+            drop(engine);
+            control.lets_go.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A replica that waits to be prepared again must not hold up the end.
+#[test]
+fn an_engine_can_be_dropped_while_a_replica_is_prepared_again() {
+    let control = Arc::new(Control { fails_after: Some((1, 100)), ..Control::default() });
+    let options = EngineOptions { restarts: Some(100), ..EngineOptions::default() };
+    let (_, engine) = start(&[1], &control, &options);
+    engine.submit(frame(PANICS)).unwrap();
+    engine.submit(frame(1.0)).unwrap();
+    assert!(engine.recv().unwrap().outcome.is_err());
+    wait_for(|| control.prepared.load(Ordering::SeqCst) > 3);
+    drop(engine);
+    let at_the_end = control.prepared.load(Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(control.prepared.load(Ordering::SeqCst), at_the_end);
+}
