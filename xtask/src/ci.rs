@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, crates, package, root, run};
-use crate::{conformance, dependencies, light, native, outside, tools};
+use crate::{conformance, dependencies, light, native, outside, soak, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -18,6 +18,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     light::test(&library)?;
+    soak::soak(&[])?;
     outside::outside()?;
     conformance::conformance(&[])
 }

@@ -15,6 +15,7 @@ mod light;
 mod mutants;
 mod native;
 mod outside;
+mod soak;
 mod solver;
 mod tools;
 
@@ -53,6 +54,8 @@ Work on Millstream:
               [--steps 20000000, for each problem] [--most 3, of each group]
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
+  soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
+              [--hours 0.5] [--minutes 1] [--seed 1]
   snapshots   accept changed snapshots and schemas
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
@@ -83,6 +86,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
         "bench-mapper" => benchmarks::mapper(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
+        "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),

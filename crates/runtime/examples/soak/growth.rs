@@ -1,0 +1,77 @@
+//! Whether what a process holds grows.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::process::Footprint;
+
+/// What was measured at rest, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Growth(Vec<(Duration, Footprint)>);
+
+/// Until then, whatever is kept for later is made.
+const SETTLES_IN: Duration = Duration::from_mins(5);
+/// The most that memory may grow after that, as a share.
+const MOST: f64 = 0.01;
+
+/// A part of what was measured.
+type Part<'a> = &'a [(Duration, Footprint)];
+
+impl Growth {
+    pub(crate) fn add(&mut self, at: Duration, footprint: Footprint) {
+        self.0.push((at, footprint));
+    }
+
+    /// The first third of some measurements, and the last.
+    fn ends(part: Part<'_>) -> (Part<'_>, Part<'_>) {
+        let third = part.len().div_ceil(3);
+        (&part[..third], &part[part.len() - third..])
+    }
+
+    /// By what share the median memory of the last third is above that of the first, once it has settled. `None` after short runs.
+    fn memory(&self) -> Option<f64> {
+        let median = |part: Part<'_>| {
+            let mut bytes: Vec<u64> = part.iter().map(|(_, footprint)| footprint.resident_bytes).collect();
+            bytes.sort_unstable();
+            bytes.get(bytes.len() / 2).copied().unwrap_or(0) as f64
+        };
+        let settled = self.0.get(self.0.partition_point(|(at, _)| *at < SETTLES_IN)..)?;
+        let (first, last) = Self::ends(settled);
+        (settled.len() >= 3).then(|| median(last) / median(first) - 1.0)
+    }
+
+    /// The most threads, or descriptors, that were there at rest, at first and at last.
+    fn most(&self, count: fn(&Footprint) -> u64) -> (u64, u64) {
+        let most = |part: Part<'_>| part.iter().map(|(_, footprint)| count(footprint)).max().unwrap_or(0);
+        let (first, last) = Self::ends(&self.0);
+        (most(first), most(last))
+    }
+
+    /// Whether nothing grew.
+    pub(crate) fn is_none(&self) -> bool {
+        let is_steady = |(first, last): (u64, u64)| last <= first;
+        self.memory().is_none_or(|grown| grown < MOST)
+            && is_steady(self.most(|footprint| footprint.threads))
+            && is_steady(self.most(|footprint| footprint.descriptors))
+    }
+}
+
+impl fmt::Display for Growth {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (threads, threads_now) = self.most(|footprint| footprint.threads);
+        let (descriptors, descriptors_now) = self.most(|footprint| footprint.descriptors);
+        match self.memory() {
+            Some(grown) => write!(
+                formatter,
+                "memory {:+.2} % from the first to the last third of the measurements at rest after {} minutes",
+                100.0 * grown,
+                SETTLES_IN.as_secs() / 60
+            )?,
+            None => write!(formatter, "memory is judged in runs of more than {} minutes", SETTLES_IN.as_secs() / 60)?,
+        }
+        write!(
+            formatter,
+            "; at rest threads {threads} -> {threads_now}, descriptors {descriptors} -> {descriptors_now}"
+        )
+    }
+}
