@@ -13,7 +13,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use millstream_graph::{DataType, Shape};
-use millstream_onnx::proto::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+use millstream_onnx::proto::{
+    AttributeProto, DimensionProto, GraphProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+};
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
 use prost::Message;
 use rand::{RngExt, SeedableRng};
@@ -90,7 +92,14 @@ fn body(limit: &str) -> GraphProto {
         output: vec![output.to_owned()],
         ..NodeProto::default()
     };
-    let value = |name: &str| ValueInfoProto { name: Some(name.into()), ..ValueInfoProto::default() };
+    // ONNX's numbers of the types are 1 for f32, 7 for i64 and 9 for bool.
+    let value = |name: &str, elements, sizes: &[i64]| {
+        let dim = sizes.iter().map(|&size| DimensionProto { dim_value: Some(size), ..DimensionProto::default() });
+        let shape = Some(TensorShapeProto { dim: dim.collect() });
+        let tensor_type = Some(TensorTypeProto { elem_type: Some(elements), shape });
+        let made_of = TypeProto { tensor_type, ..TypeProto::default() };
+        ValueInfoProto { name: Some(name.into()), r#type: Some(made_of), ..ValueInfoProto::default() }
+    };
     let mut sum = node("ReduceSum", &["state"], "sum");
     sum.attribute.push(AttributeProto {
         name: Some("keepdims".into()),
@@ -101,8 +110,8 @@ fn body(limit: &str) -> GraphProto {
     GraphProto {
         name: Some("body".into()),
         node: vec![sum, node("Greater", &["sum", limit], "goes_on"), node("Identity", &["state"], "same")],
-        input: ["round", "went_on", "state"].map(value).into(),
-        output: ["goes_on", "same"].map(value).into(),
+        input: vec![value("round", 7, &[]), value("went_on", 9, &[]), value("state", 1, &[1, 4])],
+        output: vec![value("goes_on", 9, &[]), value("same", 1, &[1, 4])],
         ..GraphProto::default()
     }
 }
