@@ -1,17 +1,29 @@
 //! Reading and writing whole files, without leaving half of one behind.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
-use std::{fs, io};
 
 use crate::Error;
 
-/// Reads a text file.
+/// The most bytes of a document: far more than any has, and few enough for the memory of small boards.
+const MOST_DOCUMENT_BYTES: u64 = 256 << 20;
+
+/// Reads a text file of at most 256 MiB.
 ///
 /// # Errors
 /// [`Error::Io`].
 pub fn read(path: &Path) -> Result<String, Error> {
-    fs::read_to_string(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(MOST_DOCUMENT_BYTES + 1).read_to_string(&mut text)?;
+        match text.len() as u64 > MOST_DOCUMENT_BYTES {
+            true => Err(io::Error::other(format!("it has more than {} MiB", MOST_DOCUMENT_BYTES >> 20))),
+            false => Ok(text),
+        }
+    };
+    read().map_err(failed("read", path))
 }
 
 /// Writes a file so that it either has all of the text or is as it was, with the mode that it had; see [`millstream_files::WholeFile`].
@@ -20,7 +32,7 @@ pub fn read(path: &Path) -> Result<String, Error> {
 /// # Errors
 /// [`Error::Io`].
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
-    not_a_dash(path).and_then(|()| millstream_files::write(path, text.as_bytes())).map_err(not_written("write", path))
+    not_a_dash(path).and_then(|()| millstream_files::write(path, text.as_bytes())).map_err(failed("write", path))
 }
 
 /// Fails early, before any work is done for a file that could not be written.
@@ -28,7 +40,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Io`].
 pub fn check_writable(path: &Path) -> Result<(), Error> {
-    not_a_dash(path).and_then(|()| millstream_files::check_writable(path)).map_err(not_written("write", path))
+    not_a_dash(path).and_then(|()| millstream_files::check_writable(path)).map_err(failed("write", path))
 }
 
 /// Fails early if files could not be written into a folder, which is made with the first of them if it is missing.
@@ -36,7 +48,7 @@ pub fn check_writable(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Io`].
 pub fn check_folder(folder: &Path) -> Result<(), Error> {
-    millstream_files::check_folder(folder).map_err(not_written("write into", folder))
+    millstream_files::check_folder(folder).map_err(failed("write into", folder))
 }
 
 /// For a process that is about to end while other threads of it may still write: removes what is unfinished, and keeps them from
@@ -53,7 +65,7 @@ fn not_a_dash(path: &Path) -> io::Result<()> {
     }
 }
 
-fn not_written(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::Io { action, path: path.to_owned(), source }
 }
 
@@ -63,4 +75,21 @@ fn not_written(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> E
 /// [`Error::Defect`] for what JSON can't hold, such as maps whose keys are no texts; no document of Millstream's is like that.
 pub fn to_json(document: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string_pretty(document).map_err(|error| Error::Defect(format!("a document is not JSON: {error}")))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn a_document_without_end_is_none() {
+        assert!(read(Path::new("/dev/zero")).unwrap_err().to_string().contains("more than 256 MiB"));
+    }
+
+    #[test]
+    fn a_dash_is_not_taken_for_a_file() {
+        let message = check_writable(Path::new("-")).unwrap_err().to_string();
+        assert!(message.contains("/dev/stdout") && write(Path::new("-"), "").is_err(), "{message}");
+    }
 }
