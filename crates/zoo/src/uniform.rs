@@ -41,7 +41,6 @@ pub(crate) fn uniform(random: &mut ChaCha8Rng, count: usize, limit: f32) -> Vec<
         }
         work();
     });
-    drop(parts);
     random.set_word_pos(start.wrapping_add(count as u128));
     numbers
 }
