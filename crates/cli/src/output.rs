@@ -1,8 +1,7 @@
 //! The only place that prints.
 
-#![expect(clippy::print_stderr, reason = "this is where a command-line tool prints")]
-
 use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,9 +38,9 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-/// Prints a remark to standard error.
+/// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
 pub(crate) fn remark(text: impl std::fmt::Display) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints an error with its causes to standard error. Causes that the message already contains are not repeated.
@@ -53,7 +52,19 @@ pub(crate) fn error(error: &anyhow::Error) {
         }
     }
     let hint = hint(error).map_or_else(String::new, |hint| format!("; {hint}"));
-    eprintln!("error: {text}{hint}");
+    remark(format!("error: {text}{hint}"));
+}
+
+/// Prints help that was asked for, or what is wrong with the arguments.
+pub(crate) fn usage(help_or_error: &clap::Error) -> ExitCode {
+    let printed = help_or_error.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        Err(error) if !help_or_error.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+            remark(format!("error: cannot write to standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        _ => u8::try_from(help_or_error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
 }
 
 /// Sends log records to standard error: warnings, or more with `-v`, or what `MILLSTREAM_LOG` asks for.
@@ -65,6 +76,8 @@ pub(crate) fn start_logging(verbosity: u8) {
     };
     let asked = std::env::var("MILLSTREAM_LOG").ok().and_then(|directives| Targets::from_str(&directives).ok());
     let filter = asked.unwrap_or_else(|| Targets::from_str(default).unwrap_or_default());
-    let records = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time();
+    // What can't be written is no reason to panic.
+    let records =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().log_internal_errors(false);
     tracing_subscriber::registry().with(records.with_filter(filter)).init();
 }

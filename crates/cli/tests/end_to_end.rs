@@ -212,7 +212,7 @@ fn ctrl_c_finishes_the_frames_in_flight() {
     std::thread::sleep(std::time::Duration::from_secs(4));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
+    assert_eq!(output.status.code(), Some(130));
     let report = json(&String::from_utf8(output.stdout).unwrap());
     let report = &report["networks"][0];
     let frames = report["frames"].as_u64().unwrap();

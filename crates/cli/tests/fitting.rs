@@ -93,7 +93,7 @@ fn an_interrupted_profile_keeps_what_it_has() {
     std::thread::sleep(std::time::Duration::from_secs(6));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(!output.status.success());
+    assert_eq!(output.status.code(), Some(130));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains("--resume goes on from there"), "{message}");
     let before = networks(&workplace).len();

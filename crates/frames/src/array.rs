@@ -10,6 +10,7 @@ use npyz::{DType, NpyHeader, Order};
 use zip::ZipArchive;
 
 use crate::FramesError;
+use crate::made_up::available_bytes;
 
 /// The arrays of a `.npz` file with their names.
 ///
@@ -85,6 +86,10 @@ fn tensor(header: &NpyHeader, reader: impl Read) -> Result<Tensor, String> {
     let shape = Shape::from(sizes.ok_or("its shape is too large")?);
     let size = data_type.bytes().unwrap_or(1);
     let expected = shape.elements().checked_mul(size as u64).ok_or("its shape is too large")?;
+    // What is compressed may be far more than the file.
+    if let Some(limit) = available_bytes().filter(|&limit| expected > limit) {
+        return Err(format!("its shape {shape} needs {expected} bytes, and {limit} are free"));
+    }
     // No more is read than the shape asks for, and no memory is taken before the elements are there.
     let mut bytes = Vec::new();
     reader.take(expected).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -173,6 +178,8 @@ mod tests {
         assert!(read(&npy("<f4", "False", "(0, 18446744073709551615, 2)", &[])).is_err());
         assert!(read(&npy("<f4", "False", "(2305843009213693952, 3, 64, 48)", &[0; 8])).is_err());
         assert!(read(&npy("<f4", "False", "(1000000000000,)", &[0; 8])).unwrap_err().contains("needs 4000000000000"));
+        #[cfg(target_os = "linux")]
+        assert!(read(&npy("<f4", "False", "(1000000000000,)", &[0; 8])).unwrap_err().contains("are free"));
         assert!(read(&npy("<c8", "False", "(1,)", &[0; 8])).unwrap_err().contains("c8"));
         assert!(read(b"no array").is_err());
     }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use half::f16;
 use millstream_backend::Tensor;
+use millstream_files::WholeFile;
 use millstream_graph::DataType;
 use npyz::{AutoSerialize, WriteOptions, WriterBuilder};
-use tempfile::NamedTempFile;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -21,8 +21,8 @@ use crate::FramesError;
 pub fn write_results(folder: &Path, label: &str, results: &[(String, Tensor)]) -> Result<PathBuf, FramesError> {
     let path = folder.join(format!("{label}.npz"));
     std::fs::create_dir_all(folder).map_err(FramesError::writing(folder))?;
-    let mut file = NamedTempFile::new_in(folder).map_err(FramesError::writing(&path))?;
-    let mut archive = ZipWriter::new(file.as_file_mut());
+    let mut file = WholeFile::create(&path).map_err(FramesError::writing(&path))?;
+    let mut archive = ZipWriter::new(&mut file);
     for (name, tensor) in results {
         if tensor.data_type() == DataType::String {
             return Err(FramesError::misfit(format!(
@@ -32,8 +32,7 @@ pub fn write_results(folder: &Path, label: &str, results: &[(String, Tensor)]) -
         write_array(&mut archive, name, tensor).map_err(FramesError::writing(&path))?;
     }
     archive.finish().map_err(|error| FramesError::writing(&path)(error.into()))?;
-    make_readable(file.path()).map_err(FramesError::writing(&path))?;
-    file.persist(&path).map_err(|error| FramesError::writing(&path)(error.error))?;
+    file.finish().map_err(FramesError::writing(&path))?;
     Ok(path)
 }
 
@@ -81,16 +80,4 @@ fn write_elements<W: Write + Seek, T: AutoSerialize>(
     let mut writer = WriteOptions::new().default_dtype().shape(shape).writer(archive).begin_nd()?;
     writer.extend(elements)?;
     writer.finish()
-}
-
-/// Temporary files are private; results need not be.
-#[cfg(unix)]
-fn make_readable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_: &Path) -> std::io::Result<()> {
-    Ok(())
 }

@@ -16,12 +16,15 @@ pub fn pin_current_thread(core: CoreId) -> bool {
 const SHORT_SLICE_NANOSECONDS: u64 = 100_000;
 
 /// Asks the system to let the calling thread run in short slices. Its share of a core that other load uses stays the same, but it
-/// gets its turn sooner after waiting, which is what matters to a thread that others wait for. False if the system does not
-/// know of such requests (Linux before 6.12, other systems), which does no harm.
+/// gets its turn sooner after waiting, which is what matters to a thread that others wait for.
+///
+/// Its scheduling class and niceness stay what they are. Only the classes `SCHED_OTHER` and `SCHED_BATCH` have slices: a thread of
+/// another class, such as a real-time one, is left alone. False then, and if the system does not know of such requests (Linux before
+/// 6.12, other systems), which does no harm.
 pub fn prefer_short_slices() -> bool {
     #[cfg(target_os = "linux")]
     {
-        request_slice(SHORT_SLICE_NANOSECONDS)
+        scheduling().is_some_and(|attributes| request_slice(attributes, SHORT_SLICE_NANOSECONDS))
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -29,19 +32,35 @@ pub fn prefer_short_slices() -> bool {
     }
 }
 
+/// How the calling thread is scheduled.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "no library wraps this system call")]
-fn request_slice(nanoseconds: u64) -> bool {
-    let attributes = libc::sched_attr {
-        size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: libc::SCHED_OTHER as u32,
+fn scheduling() -> Option<libc::sched_attr> {
+    let size = size_of::<libc::sched_attr>() as u32;
+    let mut attributes = libc::sched_attr {
+        size,
+        sched_policy: 0,
         sched_flags: 0,
         sched_nice: 0,
         sched_priority: 0,
-        sched_runtime: nanoseconds,
+        sched_runtime: 0,
         sched_deadline: 0,
         sched_period: 0,
     };
+    // SAFETY: the call writes at most `size` bytes, which is what the structure has, and the structure lives until it returns.
+    let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
+    (result == 0).then_some(attributes)
+}
+
+/// Asks for a slice and leaves all else as `attributes`, those of the calling thread, have it.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "no library wraps this system call")]
+fn request_slice(attributes: libc::sched_attr, nanoseconds: u64) -> bool {
+    if ![libc::SCHED_OTHER, libc::SCHED_BATCH].contains(&attributes.sched_policy.cast_signed()) {
+        return false;
+    }
+    let size = size_of::<libc::sched_attr>() as u32;
+    let attributes = libc::sched_attr { size, sched_runtime: nanoseconds, ..attributes };
     // SAFETY: the call reads as many bytes as `size` says from a structure that lives until it returns, and changes nothing but
     // the scheduling of the calling thread (0).
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };

@@ -200,9 +200,13 @@ impl Composition {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 0..threads.clamp(1, wanted.len().max(1)) {
-                scope.spawn(work);
+            for _ in 1..threads.clamp(1, wanted.len().max(1)) {
+                // What the system starts no thread for, the others do.
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
             }
+            work();
         });
         let is_full = mapper.name() == ExactMapper.name();
         for (problem, result) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -224,6 +224,11 @@ impl Error {
         let (network, model) = (network.name().to_owned(), network.source().to_owned());
         Self::NoProfile { network, model, board: board.name().to_owned() }
     }
+
+    /// The system starts no thread for something.
+    pub(crate) fn no_thread(what: &str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Thread { what: format!("cannot start the thread for {what}"), source }
+    }
 }
 
 /// Names the file that something went wrong with.

@@ -1,40 +1,38 @@
 //! Reading and writing whole files, without leaving half of one behind.
 
-use std::fs;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
-
-use tempfile::NamedTempFile;
+use std::time::Duration;
 
 use crate::Error;
 
-/// Reads a text file.
+/// The most bytes of a document: far more than any has, and few enough for the memory of small boards.
+const MOST_DOCUMENT_BYTES: u64 = 256 << 20;
+
+/// Reads a text file of at most 256 MiB.
 ///
 /// # Errors
 /// [`Error::Io`].
 pub fn read(path: &Path) -> Result<String, Error> {
-    fs::read_to_string(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(MOST_DOCUMENT_BYTES + 1).read_to_string(&mut text)?;
+        match text.len() as u64 > MOST_DOCUMENT_BYTES {
+            true => Err(io::Error::other(format!("it has more than {} MiB", MOST_DOCUMENT_BYTES >> 20))),
+            false => Ok(text),
+        }
+    };
+    read().map_err(failed("read", path))
 }
 
-/// Writes a file so that it either has all of the text or is as it was: into a temporary file beside it, which then takes
-/// its name. Devices and pipes are written to directly.
+/// Writes a file so that it either has all of the text or is as it was, with the mode that it had; see [`millstream_files::WholeFile`].
+/// Devices and pipes are written to directly.
 ///
 /// # Errors
 /// [`Error::Io`].
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let written = || {
-        if is_device(path)? {
-            let mut device = fs::OpenOptions::new().write(true).open(path)?;
-            return device.write_all(text.as_bytes()).and_then(|()| device.flush());
-        }
-        let mut file = NamedTempFile::new_in(folder_of(path))?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        make_readable(file.path())?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    written().map_err(|source| not_written(path, source))
+    not_a_dash(path).and_then(|()| millstream_files::write(path, text.as_bytes())).map_err(failed("write", path))
 }
 
 /// Fails early, before any work is done for a file that could not be written.
@@ -42,8 +40,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Io`].
 pub fn check_writable(path: &Path) -> Result<(), Error> {
-    let checked = || if is_device(path)? { Ok(()) } else { NamedTempFile::new_in(folder_of(path)).map(drop) };
-    checked().map_err(|source| not_written(path, source))
+    not_a_dash(path).and_then(|()| millstream_files::check_writable(path)).map_err(failed("write", path))
 }
 
 /// Fails early if files could not be written into a folder, which is made with the first of them if it is missing.
@@ -51,39 +48,25 @@ pub fn check_writable(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Io`].
 pub fn check_folder(folder: &Path) -> Result<(), Error> {
-    let existing = folder.ancestors().find(|ancestor| ancestor.exists() || ancestor.as_os_str().is_empty());
-    let existing = existing.filter(|ancestor| !ancestor.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let action = "write into";
-    let failed = |source| Error::Io { action, path: folder.to_owned(), source };
-    NamedTempFile::new_in(existing).map(drop).map_err(failed)
+    millstream_files::check_folder(folder).map_err(failed("write into", folder))
 }
 
-/// Whether something is there that is written to as it is; an error if it is a folder.
-fn is_device(path: &Path) -> std::io::Result<bool> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(std::io::Error::other("it is a folder")),
-        metadata => Ok(metadata.is_ok_and(|metadata| !metadata.is_file())),
+/// For a process that is about to end while other threads of it may still write: removes what is unfinished, and keeps them from
+/// beginning and finishing files from then on. Waits at most as long as `limit` for one that is just being finished.
+pub fn abandon_unfinished(limit: Duration) {
+    millstream_files::abandon_unfinished(limit);
+}
+
+/// Elsewhere a dash often stands for standard output, so nobody means a file of that name.
+fn not_a_dash(path: &Path) -> io::Result<()> {
+    match path.as_os_str() == "-" {
+        true => Err(io::Error::other("name /dev/stdout to write to standard output, or ./- for a file of that name")),
+        false => Ok(()),
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn not_written(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { action: "write", path: path.to_owned(), source }
-}
-
-/// Temporary files are private; documents need not be.
-#[cfg(unix)]
-fn make_readable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_: &Path) -> std::io::Result<()> {
-    Ok(())
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io { action, path: path.to_owned(), source }
 }
 
 /// A document as it stands in a file.
@@ -92,4 +75,21 @@ fn make_readable(_: &Path) -> std::io::Result<()> {
 /// [`Error::Defect`] for what JSON can't hold, such as maps whose keys are no texts; no document of Millstream's is like that.
 pub fn to_json(document: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string_pretty(document).map_err(|error| Error::Defect(format!("a document is not JSON: {error}")))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn a_document_without_end_is_none() {
+        assert!(read(Path::new("/dev/zero")).unwrap_err().to_string().contains("more than 256 MiB"));
+    }
+
+    #[test]
+    fn a_dash_is_not_taken_for_a_file() {
+        let message = check_writable(Path::new("-")).unwrap_err().to_string();
+        assert!(message.contains("/dev/stdout") && write(Path::new("-"), "").is_err(), "{message}");
+    }
 }

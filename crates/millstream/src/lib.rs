@@ -64,6 +64,7 @@ mod sizes;
 mod steady;
 mod stream;
 mod sweeping;
+mod thread;
 mod trial;
 mod tuning;
 
@@ -106,4 +107,5 @@ pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;
+pub(crate) use thread::thread;
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

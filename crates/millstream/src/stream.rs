@@ -12,7 +12,7 @@ use millstream_runtime::{Engine, EngineOptions, FrameResult, StageMetrics, Tunin
 use crate::backends::Backends;
 use crate::run::LatencySummary;
 use crate::tuning::adapt;
-use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine};
+use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine, thread};
 
 /// A schedule that frames flow through. Results come in the order of the frames, whatever overtakes what inside.
 ///
@@ -113,7 +113,8 @@ impl<'a> Stream<'a> {
     ) -> Result<Vec<TuningEvent>, Error> {
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let adapting = scope.spawn(|| self.adapt(&|| is_over.load(Ordering::Relaxed), control));
+            let adapt = || self.adapt(&|| is_over.load(Ordering::Relaxed), control);
+            let adapting = thread("tuner").spawn_scoped(scope, adapt).map_err(Error::no_thread("the tuner"))?;
             // However this ends, or the thread would be waited for in vain.
             let over = SetOnDrop(&is_over);
             self.run(frames).for_each(take);

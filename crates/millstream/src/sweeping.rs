@@ -35,7 +35,7 @@ pub(crate) fn add_sweep(
     if profile.power.is_empty()
         && let Some(sensors) = PowerSensors::detect()
     {
-        profile.power = measure_power(board, &sensors);
+        profile.power = measure_power(board, &sensors)?;
     }
     let mut measured = 0;
     let mut longest = Duration::ZERO;

@@ -47,8 +47,22 @@ pub(crate) fn digest(
     hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The SHA-256 of each piece.
+/// The SHA-256 of each piece. Weights may share memory, which is hashed once.
 fn digests(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
+    let mut places = HashMap::new();
+    let mut different = Vec::new();
+    let mut order = Vec::with_capacity(pieces.len());
+    for &piece in pieces {
+        order.push(*places.entry((piece.as_ptr().addr(), piece.len())).or_insert_with(|| {
+            different.push(piece);
+            different.len() - 1
+        }));
+    }
+    let digests = different_digests(&different);
+    order.into_iter().filter_map(|place| digests.get(place).cloned()).collect()
+}
+
+fn different_digests(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
     let threads = if bytes < 2 * PIECE_BYTES { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     let next = AtomicUsize::new(0);

@@ -59,6 +59,25 @@ pub enum OnnxError {
         /// The most bytes that a value may have.
         limit: u64,
     },
+    /// A file that is larger than any model can be.
+    #[error("{} has more than {} GiB, and no ONNX file has: keep large weights in files of their own beside it", path.display(), limit >> 30)]
+    FileTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that it may have.
+        limit: u64,
+    },
+    /// More weights than may be read.
+    #[error(
+        "with weight '{weight}', the files beside the model have more than {:.1} GiB of weights; --max-weights allows more",
+        *limit as f64 / f64::from(1 << 30)
+    )]
+    WeightsTooLarge {
+        /// The first weight that is too much.
+        weight: String,
+        /// The most bytes, [`crate::ReadOptions::most_weight_bytes`].
+        limit: u64,
+    },
     /// A weight that can't be loaded.
     #[error("weight '{weight}': {detail}")]
     Weight {

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use millstream_graph::{DataType, Shape};
 
 use crate::Weight;
+use crate::external::ExternalFiles;
 use crate::moves::{concatenate, expand, gather, slice, transpose};
 use crate::proto::NodeProto;
 use crate::types::from_onnx;
@@ -91,7 +92,7 @@ fn fill_value(node: &NodeProto) -> Option<Weight> {
     match node.attribute("value") {
         None => Some(Weight::from_f32([1], vec![0.0])),
         Some(value) => {
-            let value = crate::weight::load("value", value.t.as_ref()?, None).ok()?;
+            let value = crate::weight::load("value", value.t.as_ref()?, &mut ExternalFiles::none()).ok()?;
             (value.shape.elements() == 1).then_some(value)
         }
     }

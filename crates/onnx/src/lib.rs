@@ -34,6 +34,7 @@ mod digest;
 mod dimensions;
 mod error;
 mod evaluate;
+mod external;
 mod fold;
 mod infer;
 mod model;

@@ -1,4 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,14 +23,29 @@ pub struct ReadOptions {
     /// The most bytes that weights may take which the reader computes from other constants. What is beyond stays an operator that
     /// runtimes compute when they load a segment, and can't be divided by channels.
     pub most_folded_bytes: u64,
+    /// The most bytes that are read of files beside the model, which its weights are in. Bytes that several weights share count once.
+    pub most_weight_bytes: u64,
+    /// Whether a file of weights may be a link to outside the model's folder, as caches have them that keep each file once. Only for
+    /// models that are trusted: whoever makes the link chooses a file that is read.
+    pub linked_weights: bool,
 }
 
 /// The default of [`ReadOptions::most_folded_bytes`].
 const MOST_FOLDED_BYTES: u64 = 1 << 30;
+/// The default of [`ReadOptions::most_weight_bytes`].
+const MOST_WEIGHT_BYTES: u64 = 16 << 30;
+/// The most bytes that a file in Protocol Buffers' format has.
+const MOST_MODEL_BYTES: u64 = 2 << 30;
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { batch: 1, dimensions: BTreeMap::new(), most_folded_bytes: MOST_FOLDED_BYTES }
+        Self {
+            batch: 1,
+            dimensions: BTreeMap::new(),
+            most_folded_bytes: MOST_FOLDED_BYTES,
+            most_weight_bytes: MOST_WEIGHT_BYTES,
+            linked_weights: false,
+        }
     }
 }
 
@@ -59,7 +76,7 @@ impl Model {
     /// # Errors
     /// Any [`OnnxError`] but `UntypedValue`.
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, OnnxError> {
-        let bytes = std::fs::read(path).map_err(|source| OnnxError::Io { path: path.to_owned(), source })?;
+        let bytes = read_bounded(path, MOST_MODEL_BYTES)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut model = Self::decode(bytes.into(), options, Some(folder))?;
         if model.graph.name().is_empty()
@@ -113,5 +130,41 @@ impl Model {
     /// Identifies the model's content: a SHA-256 over operators, shapes, weights, operator sets and functions, in hexadecimal.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+}
+
+/// The content of a file, which may be a pipe, or a device that never ends.
+fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, OnnxError> {
+    let failed = |source| OnnxError::Io { path: path.to_owned(), source };
+    let too_large = || OnnxError::FileTooLarge { path: path.to_owned(), limit };
+    let file = File::open(path).map_err(failed)?;
+    let known = file.metadata().map_err(failed)?.len();
+    if known > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(known as usize).map_err(|error| failed(error.into()))?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn files_are_read_up_to_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, [7; 100]).unwrap();
+        assert_eq!(read_bounded(&path, 100).unwrap(), [7; 100]);
+        assert!(matches!(read_bounded(&path, 99), Err(OnnxError::FileTooLarge { limit: 99, .. })));
+        // Its size is not known before it is read.
+        #[cfg(unix)]
+        assert!(matches!(read_bounded(Path::new("/dev/zero"), 5000), Err(OnnxError::FileTooLarge { .. })));
+        // It takes no disk.
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(matches!(read_bounded(&path, MOST_MODEL_BYTES), Err(OnnxError::FileTooLarge { .. })));
     }
 }

@@ -7,6 +7,7 @@ use millstream_graph::{Graph, GraphBuilder, GraphError, NewOperator, OperatorKin
 
 use crate::constants::ConstantTable;
 use crate::describe::{self, describe};
+use crate::external::ExternalFiles;
 use crate::fold::{Folded, fold};
 use crate::infer::Knowledge;
 use crate::model::Header;
@@ -25,7 +26,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     name_nodes(&mut graph.node);
     catalogue::check(&graph.node, &proto.functions)?;
     separate_dequantizations(&mut graph);
-    let weights = load_weights(&mut graph, folder)?;
+    let weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
     // An initializer may be listed as an input as well, which makes it a default; it is a constant here.
     let inputs: Vec<&ValueInfoProto> =
         graph.input.iter().filter(|input| !weights.contains_key(value_name(input))).collect();
@@ -75,11 +76,11 @@ fn name_nodes(nodes: &mut [NodeProto]) {
 }
 
 /// Loads the initializers and the tensors of `Constant` nodes, taking both out of the graph.
-fn load_weights(graph: &mut GraphProto, folder: Option<&Path>) -> Result<BTreeMap<String, Weight>, OnnxError> {
+fn load_weights(graph: &mut GraphProto, files: &mut ExternalFiles) -> Result<BTreeMap<String, Weight>, OnnxError> {
     let mut weights = BTreeMap::new();
     for initializer in std::mem::take(&mut graph.initializer) {
         let name = initializer.name.clone().unwrap_or_default();
-        let loaded = weight::load(&name, &initializer, folder)?;
+        let loaded = weight::load(&name, &initializer, files)?;
         weights.insert(name, loaded);
     }
     let outputs: HashSet<&str> = graph.output.iter().map(value_name).collect();
@@ -89,7 +90,7 @@ fn load_weights(graph: &mut GraphProto, folder: Option<&Path>) -> Result<BTreeMa
         let (false, "Constant", [name]) = (is_result, node.op(), node.output.as_slice()) else { return true };
         let tensor = node.attribute("value").and_then(|value| value.t.as_ref());
         let loaded = match tensor {
-            Some(tensor) => weight::load(name, tensor, folder),
+            Some(tensor) => weight::load(name, tensor, files),
             None => match plain_constant(node) {
                 Some(constant) => Ok(constant),
                 None => return true,

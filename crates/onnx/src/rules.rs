@@ -7,6 +7,7 @@ use rten_shape_inference::{
     BinaryOp, InferShapes, InferShapesContext, ReductionOp, SymExpr, SymTensor, SymbolGen, UnaryOp, VariadicOp,
 };
 
+use crate::external::ExternalFiles;
 use crate::infer::Knowledge;
 use crate::proto::{NodeProto, TensorProto};
 use crate::windows;
@@ -198,7 +199,9 @@ fn float_scales(node: &NodeProto) -> Option<SymTensor> {
 }
 
 fn constant_of_shape(node: &NodeProto) -> Option<i32> {
-    let integer = |tensor: &TensorProto| crate::weight::load("value", tensor, None).ok()?.integers()?.first().copied();
+    let integer = |tensor: &TensorProto| {
+        crate::weight::load("value", tensor, &mut ExternalFiles::none()).ok()?.integers()?.first().copied()
+    };
     let value = node.attribute("value").and_then(|value| integer(value.t.as_ref()?))?;
     i32::try_from(value).ok()
 }

@@ -1,14 +1,11 @@
 //! Weights: named constant tensors, loaded from wherever the file keeps them.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Component, Path, PathBuf};
-
 use bytes::Bytes;
 use half::{bf16, f16};
 use millstream_graph::{DataType, Shape};
 
 use crate::OnnxError;
+use crate::external::ExternalFiles;
 use crate::proto::{EXTERNAL, TensorProto};
 use crate::types::{from_onnx, to_onnx};
 
@@ -113,20 +110,23 @@ impl Weight {
     /// [`OnnxError::Weight`] if its type is not supported or its data do not fit its shape.
     #[doc(hidden)]
     pub fn from_proto(proto: &TensorProto) -> Result<Self, OnnxError> {
-        load_any(proto.name.as_deref().unwrap_or_default(), proto, None)
+        load_any(proto.name.as_deref().unwrap_or_default(), proto, &mut ExternalFiles::none())
     }
 }
 
-/// Loads one initializer; `folder` is where external data files are looked for.
-pub(crate) fn load(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<Weight, OnnxError> {
-    let weight = load_any(name, proto, folder)?;
+/// Loads one initializer, whose data may be in one of the `files`.
+pub(crate) fn load(name: &str, proto: &TensorProto, files: &mut ExternalFiles) -> Result<Weight, OnnxError> {
+    let weight = load_any(name, proto, files)?;
+    if proto.data_location == Some(EXTERNAL) && files.are_looked_at(&weight.data, to_onnx(weight.data_type)) {
+        return Ok(weight);
+    }
     match weight.first_nan() {
         Some(element) => Err(OnnxError::NanWeight { weight: name.to_owned(), element }),
         None => Ok(weight),
     }
 }
 
-fn load_any(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<Weight, OnnxError> {
+fn load_any(name: &str, proto: &TensorProto, files: &mut ExternalFiles) -> Result<Weight, OnnxError> {
     let wrong = |detail: String| OnnxError::Weight { weight: name.to_owned(), detail };
     let data_type = from_onnx(proto.data_type.unwrap_or_default())
         .ok_or_else(|| wrong(format!("element type {} is not supported", proto.data_type.unwrap_or_default())))?;
@@ -138,7 +138,7 @@ fn load_any(name: &str, proto: &TensorProto, folder: Option<&Path>) -> Result<We
         .try_fold(element_bytes, |bytes, &dimension| bytes.checked_mul(dimension))
         .ok_or_else(|| wrong(format!("dimensions {dimensions:?} are too large")))?;
     let data = if proto.data_location == Some(EXTERNAL) {
-        read_external(name, proto, folder, expected)?
+        files.read(name, proto, expected)?
     } else if let Some(raw) = &proto.raw_data {
         raw.clone()
     } else {
@@ -165,45 +165,4 @@ fn typed_data(proto: &TensorProto, data_type: DataType) -> Vec<u8> {
         }
         _ => small().map(|&element| element as u8).collect(),
     }
-}
-
-fn read_external(name: &str, proto: &TensorProto, folder: Option<&Path>, expected: usize) -> Result<Bytes, OnnxError> {
-    let wrong = |detail: String| OnnxError::Weight { weight: name.to_owned(), detail };
-    let entry = |key: &str| {
-        let found = proto.external_data.iter().find(|entry| entry.key.as_deref() == Some(key));
-        found.and_then(|entry| entry.value.as_deref())
-    };
-    let number = |key: &str| match entry(key) {
-        None => Ok(None),
-        Some(text) => text.parse::<u64>().map(Some).map_err(|_| wrong(format!("external {key} '{text}' is no number"))),
-    };
-    let location = entry("location").ok_or_else(|| wrong("names no external file".to_owned()))?;
-    let folder =
-        folder.ok_or_else(|| wrong(format!("its data is in the file '{location}', read the model from disk")))?;
-    let relative = PathBuf::from(location);
-    if !relative.components().all(|component| matches!(component, Component::Normal(_) | Component::CurDir)) {
-        return Err(wrong(format!("its data file '{location}' is outside the model's folder, which is not allowed")));
-    }
-    let path = folder.join(relative);
-    let length = match number("length")? {
-        Some(length) if length != expected as u64 => {
-            return Err(wrong(format!("has {length} bytes of external data where its shape needs {expected}")));
-        }
-        _ => expected,
-    };
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&path)?;
-        let available = file.metadata()?.len();
-        let offset = number("offset").ok().flatten().unwrap_or(0);
-        if offset.checked_add(length as u64).is_none_or(|end| end > available) {
-            let message = format!("the file has {available} bytes, too few for weight '{name}' at offset {offset}");
-            return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, message));
-        }
-        file.seek(SeekFrom::Start(offset))?;
-        let mut data = vec![0; length];
-        file.read_exact(&mut data)?;
-        Ok(data)
-    };
-    number("offset")?;
-    read().map(Bytes::from).map_err(|source| OnnxError::Io { path: path.clone(), source })
 }

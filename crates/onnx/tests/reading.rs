@@ -97,6 +97,104 @@ fn weights_are_read_from_files_beside_the_model() {
     }
 }
 
+/// A model with weights of six floats at these places in files.
+fn with_weights(places: &[(&str, u64)]) -> Vec<u8> {
+    let mut builder = ModelBuilder::new("many");
+    let mut value = builder.input("x", [2, 3]);
+    for (index, (location, offset)) in places.iter().enumerate() {
+        let name = format!("w{index}");
+        builder.initializer(TensorProto {
+            name: Some(name.clone()),
+            dims: vec![2, 3],
+            data_type: Some(1),
+            data_location: Some(EXTERNAL),
+            external_data: vec![entry("location", location), entry("offset", &offset.to_string())],
+            ..TensorProto::default()
+        });
+        value = builder.node("Add", &[&value, &name]);
+    }
+    builder.output(&value);
+    builder.into_proto().encode_to_vec()
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_do_not_lead_out_of_the_models_folder() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("model/inside")).unwrap();
+    fs::create_dir(path("blobs")).unwrap();
+    fs::write(path("blobs/weights"), [0; 24]).unwrap();
+    fs::write(path("model/inside/weights"), [0; 24]).unwrap();
+    symlink("../blobs/weights", path("model/file_outside")).unwrap();
+    symlink("../blobs", path("model/folder_outside")).unwrap();
+    symlink("inside/weights", path("model/file_inside")).unwrap();
+    symlink("/dev/zero", path("model/device")).unwrap();
+    std::process::Command::new("mkfifo").arg(path("model/pipe")).status().unwrap();
+    // The folder itself may be reached through a link.
+    symlink("model", path("link")).unwrap();
+    let read = |location: &str, linked_weights: bool| {
+        fs::write(path("model/model.onnx"), with_weights(&[(location, 0)])).unwrap();
+        let options = ReadOptions { linked_weights, ..ReadOptions::default() };
+        Model::read(&path("link/model.onnx"), &options).map_err(|error| error.to_string())
+    };
+    for location in ["inside/weights", "file_inside", "./inside/./weights"] {
+        read(location, false).unwrap();
+    }
+    for location in ["file_outside", "folder_outside/weights"] {
+        let message = read(location, false).unwrap_err();
+        assert!(message.contains("outside the model's folder") && message.contains("--linked-weights"), "{message}");
+        read(location, true).unwrap();
+    }
+    for location in ["pipe", "inside"] {
+        assert!(read(location, false).unwrap_err().contains("is no ordinary file"), "{location}");
+    }
+    assert!(read("device", false).is_err());
+    assert!(read("device", true).unwrap_err().contains("is no ordinary file"));
+    assert!(read("../blobs/weights", true).is_err());
+}
+
+#[test]
+fn bytes_that_weights_share_are_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.onnx");
+    let bytes: Vec<u8> = (0..12).flat_map(|value| (value as f32).to_le_bytes()).collect();
+    fs::write(folder.path().join("weights"), bytes).unwrap();
+    let read = |places: &[(&str, u64)], most_weight_bytes: u64| {
+        fs::write(&path, with_weights(places)).unwrap();
+        Model::read(&path, &ReadOptions { most_weight_bytes, ..ReadOptions::default() })
+    };
+    // The same bytes a hundred times are 24 bytes.
+    let model = read(&[("weights", 16); 100], 24).unwrap();
+    let first = &model.weights()["w0"].data;
+    assert!(model.weights().values().all(|weight| weight.data.as_ptr() == first.as_ptr()));
+    assert_eq!(model.weights()["w7"], Weight::from_f32([2, 3], vec![4.0, 5.0, 6.0, 7.0, 8.0, 9.0]));
+    // Ranges that overlap are no more than the file, beside what was read before.
+    let overlapping: Vec<(&str, u64)> = (0..7).map(|place| ("weights", 4 * place)).collect();
+    let model = read(&overlapping, 48 + 48).unwrap();
+    for (place, weight) in (0..7).map(|place| (place, &model.weights()[&format!("w{place}")])) {
+        assert_eq!(weight.floats().unwrap(), (place..place + 6).map(|value| value as f32).collect::<Vec<_>>());
+    }
+    let message = read(&[("weights", 0), ("weights", 24)], 47).unwrap_err().to_string();
+    assert!(message.contains("weight 'w1'") && message.contains("--max-weights"), "{message}");
+    // Shared or not, it is the same model.
+    let apart = [("weights", 0), ("weights", 24)];
+    let digest = |places: &[(&str, u64)]| read(places, 48).unwrap().digest().to_owned();
+    let shared = digest(&[("weights", 0), ("weights", 0)]);
+    assert_ne!(digest(&apart), shared);
+    fs::copy(folder.path().join("weights"), folder.path().join("copy")).unwrap();
+    assert_eq!(digest(&[("weights", 0), ("copy", 0)]), shared);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_without_end_is_no_model() {
+    let message = Model::read(std::path::Path::new("/dev/null"), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(message.contains("the file is empty"), "{message}");
+}
+
 #[test]
 fn open_dimensions_are_fixed_or_asked_for() {
     let model = |options: &ReadOptions| {

@@ -26,6 +26,14 @@ pub enum ProfileError {
         /// What the backend said.
         source: BackendError,
     },
+    /// A measuring thread can't be started.
+    #[error("cannot start a thread to measure on {processor}: {source}; allow more threads or memory")]
+    Thread {
+        /// The processor.
+        processor: Processor,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// A measuring thread panicked.
     #[error("measuring on {processor} panicked")]
     Panicked {

@@ -62,7 +62,7 @@ pub struct Progress {
 
 /// Measures the network on every number of cores of every cluster of the board. Segments of which `known` has a sample are
 /// left out, and so are their samples. A measurement that other guests or programs disturbed is repeated once. `progress` is called
-/// after each one; returning `false` ends measuring, with the samples so far.
+/// after each one and now and then meanwhile; returning `false` ends measuring, with the samples so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -96,10 +96,13 @@ pub fn measure(
             let processors: Vec<Processor> = processors.iter().filter(supports).cloned().collect();
             if !processors.is_empty() && !is_known(&processors, range) {
                 let inputs = segment.inputs_from(&values);
-                let run = || together(workload, board, &processors, &segment, range, &inputs, effort);
-                let mut measured = run()?;
+                let mut run = || {
+                    let go_on = &mut || progress(Progress { done, total });
+                    together(workload, board, &processors, &segment, range, &inputs, effort, go_on)
+                };
+                let Some(mut measured) = run()? else { return Ok(samples) };
                 if measured.values().any(|(_, conditions)| is_disturbed(conditions)) {
-                    let again = run()?;
+                    let Some(again) = run()? else { return Ok(samples) };
                     if worst(&again) < worst(&measured) {
                         measured = again;
                     }
@@ -159,7 +162,8 @@ pub(crate) struct Effort {
 }
 
 /// Runs the same segment on all processors at once until each has enough batches or the time is up. Those that are done go on
-/// running, so that the others' conditions stay the same. `blocks` is for messages.
+/// running, so that the others' conditions stay the same. `blocks` is for messages. `None` if `go_on` said no.
+#[expect(clippy::too_many_arguments, reason = "they are all of one measurement")]
 pub(crate) fn together(
     workload: &Workload<'_>,
     board: &Board,
@@ -168,7 +172,8 @@ pub(crate) fn together(
     blocks: &Range<usize>,
     inputs: &[Tensor],
     effort: Effort,
-) -> Result<SideBySide, ProfileError> {
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<SideBySide>, ProfileError> {
     let run = |processor: &Processor, participant: &mut Participant<'_>| {
         let mut prepared = workload.backend.prepare(segment, processor)?;
         // The first runs settle memory and caches.
@@ -192,12 +197,13 @@ pub(crate) fn together(
         }
         Ok((times, conditions))
     };
-    let outcomes = side_by_side(processors, run, |processor, source| ProfileError::Segment {
+    let failed = |processor: &Processor, source| ProfileError::Segment {
         start: blocks.start,
         end: blocks.end,
         processor: processor.clone(),
         source,
-    })?;
+    };
+    let Some(outcomes) = side_by_side(processors, run, failed, go_on)? else { return Ok(None) };
     let mut measured = SideBySide::new();
     for (processor, (times, conditions)) in processors.iter().zip(outcomes) {
         match measured.get_mut(&processor.class()) {
@@ -207,5 +213,5 @@ pub(crate) fn together(
             }
         }
     }
-    Ok(measured)
+    Ok(Some(measured))
 }

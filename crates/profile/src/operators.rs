@@ -40,7 +40,7 @@ impl Default for OperatorSettings {
 
 /// Times every operator of the network on every number of cores of every cluster, as it runs among the others. Processors
 /// that can work side by side are measured side by side. A measurement that other guests or programs disturbed is repeated.
-/// `progress` is called after each one; returning `false` ends with what was measured so far.
+/// `progress` is called after each one and now and then meanwhile; returning `false` ends with what was measured so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -63,12 +63,16 @@ pub fn measure_operators(
         .collect();
     let mut samples = Vec::new();
     for (index, processors) in rounds.iter().enumerate() {
-        let mut best = trace(workload, board, processors, &whole, &frame, time, settings.half_width)?;
+        let mut run = || {
+            let go_on = &mut || progress(Progress { done: index, total: rounds.len() });
+            trace(workload, board, processors, &whole, &frame, time, settings.half_width, go_on)
+        };
+        let Some(mut best) = run()? else { return Ok(samples) };
         for _ in 0..REPETITIONS {
             if !best.is_disturbed() {
                 break;
             }
-            let again = trace(workload, board, processors, &whole, &frame, time, settings.half_width)?;
+            let Some(again) = run()? else { return Ok(samples) };
             if again.disturbance() < best.disturbance() {
                 best = again;
             }
@@ -137,6 +141,8 @@ impl Trace {
     }
 }
 
+/// `None` if `go_on` said no.
+#[expect(clippy::too_many_arguments, reason = "they are all of one measurement")]
 fn trace(
     workload: &Workload<'_>,
     board: &Board,
@@ -145,7 +151,8 @@ fn trace(
     frame: &[Tensor],
     time: Duration,
     half_width: f64,
-) -> Result<Trace, ProfileError> {
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Trace>, ProfileError> {
     let run = |processor: &Processor, participant: &mut Participant<'_>| {
         let mut frames = Vec::new();
         let mut begin = None;
@@ -170,13 +177,13 @@ fn trace(
             shared_frame_seconds: is_shared(board, processor).then_some(mean),
         })
     };
-    let parts = side_by_side(processors, run, |processor, source| ProfileError::Segment {
+    let failed = |processor: &Processor, source| ProfileError::Segment {
         start: 0,
         end: workload.chain.blocks().len(),
         processor: processor.clone(),
         source,
-    })?;
-    Ok(Trace { parts })
+    };
+    Ok(side_by_side(processors, run, failed, go_on)?.map(|parts| Trace { parts }))
 }
 
 fn is_settled(frames: &[f64], half_width: f64) -> bool {

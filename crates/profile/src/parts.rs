@@ -29,8 +29,8 @@ impl Default for PartSettings {
 }
 
 /// Times operators whole and with half of their output channels, each together with what follows it channel by channel, on every
-/// number of cores of every cluster, side by side as far as there are cores. `progress` is called after each measurement;
-/// returning `false` ends measuring, with the samples so far.
+/// number of cores of every cluster, side by side as far as there are cores. `progress` is called after the measurements of each operator
+/// and now and then meanwhile; returning `false` ends measuring, with the samples so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -71,7 +71,10 @@ pub fn measure_parts(
                 if processors.is_empty() {
                     continue;
                 }
-                let measured = together(workload, board, &processors, &segment, &(block..block + 1), &inputs, effort)?;
+                let go_on = &mut || progress(Progress { done: samples.len().min(total), total });
+                let blocks = block..block + 1;
+                let measured = together(workload, board, &processors, &segment, &blocks, &inputs, effort, go_on)?;
+                let Some(measured) = measured else { return Ok(samples) };
                 for (processor, (times, conditions)) in measured {
                     samples.extend(times.statistics().map(|time| PartSample {
                         processor,

@@ -1,11 +1,13 @@
 //! Power of clusters under known load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
-use millstream_board::{Board, Cluster};
+use millstream_board::{Board, Cluster, Processor};
 use millstream_predict::samples::PowerSample;
 
+use crate::ProfileError;
 use crate::conditions::frequency;
 use crate::side_by_side::pin;
 use millstream_machine::PowerSensors;
@@ -19,14 +21,17 @@ const UNKNOWN_HERTZ: f64 = 1e9;
 /// Measures power with no core and with 1, 2, ... cores of each cluster busy. The sensors are of all clusters together: what
 /// they show with nothing busy counts for the clusters by their numbers of cores, and what a busy cluster adds counts for
 /// it. Empty if a sensor stops answering.
-pub fn measure_power(board: &Board, sensors: &PowerSensors) -> Vec<PowerSample> {
-    let Some(idle) = sensors.watts(TIME) else { return Vec::new() };
+///
+/// # Errors
+/// [`ProfileError::Thread`].
+pub fn measure_power(board: &Board, sensors: &PowerSensors) -> Result<Vec<PowerSample>, ProfileError> {
+    let Some(idle) = sensors.watts(TIME) else { return Ok(Vec::new()) };
     let all_cores = board.cores().count().max(1) as f64;
     let mut samples = Vec::new();
     for cluster in board.clusters() {
         let share = idle * cluster.cores.len() as f64 / all_cores;
         for busy in 0..=cluster.cores.len() {
-            let Some((watts, hertz)) = under_load(cluster, busy, sensors) else { return Vec::new() };
+            let Some((watts, hertz)) = under_load(cluster, busy, sensors)? else { return Ok(Vec::new()) };
             samples.push(PowerSample {
                 cluster: cluster.label.clone(),
                 volts: volts(cluster, hertz),
@@ -36,31 +41,36 @@ pub fn measure_power(board: &Board, sensors: &PowerSensors) -> Vec<PowerSample> 
             });
         }
     }
-    samples
+    Ok(samples)
 }
 
 /// Power, and the clock of the cluster's first core, while so many of its cores are busy.
-fn under_load(cluster: &Cluster, busy: usize, sensors: &PowerSensors) -> Option<(f64, f64)> {
+fn under_load(cluster: &Cluster, busy: usize, sensors: &PowerSensors) -> Result<Option<(f64, f64)>, ProfileError> {
     let stop = AtomicBool::new(false);
     let watts = std::thread::scope(|scope| {
         for core in cluster.cores.iter().take(busy) {
             let (id, stop) = (core.id, &stop);
-            scope.spawn(move || {
+            let work = move || {
                 pin(id);
                 let mut value = 1.0_f64;
                 while !stop.load(Ordering::Relaxed) {
                     value = std::hint::black_box(value.mul_add(1.000_000_1, 1e-9));
                 }
-            });
+            };
+            if let Err(source) = Builder::new().spawn_scoped(scope, work) {
+                stop.store(true, Ordering::Relaxed);
+                let processor = Processor { cluster: cluster.label.clone(), cores: vec![id] };
+                return Err(ProfileError::Thread { processor, source });
+            }
         }
         let watts = sensors.watts(TIME);
         let hertz = cluster.cores.first().and_then(|core| frequency(core.id));
         stop.store(true, Ordering::Relaxed);
-        watts.zip(Some(hertz))
-    });
-    let (watts, hertz) = watts?;
+        Ok(watts.zip(Some(hertz)))
+    })?;
+    let Some((watts, hertz)) = watts else { return Ok(None) };
     let fastest = cluster.operating_points.last().map(|point| point.hertz as f64);
-    Some((watts, hertz.or(fastest).unwrap_or(UNKNOWN_HERTZ)))
+    Ok(Some((watts, hertz.or(fastest).unwrap_or(UNKNOWN_HERTZ))))
 }
 
 /// The voltage of the operating point that is nearest to a frequency.

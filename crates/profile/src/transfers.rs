@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::mpsc::sync_channel;
+use std::thread::Builder;
 use std::time::Instant;
 
 use millstream_board::{Board, CoreId, Processor};
@@ -21,7 +22,7 @@ const WARM_UP: usize = 3;
 /// it would take to read something of its own making. A cluster with one core has no pair with itself.
 ///
 /// # Errors
-/// [`ProfileError::Panicked`] if a measuring thread did.
+/// [`ProfileError::Panicked`] if a measuring thread did, [`ProfileError::Thread`] if there was none.
 pub fn measure_transfers(board: &Board) -> Result<Vec<TransferSample>, ProfileError> {
     let mut samples = Vec::new();
     for from in board.clusters() {
@@ -29,9 +30,10 @@ pub fn measure_transfers(board: &Board) -> Result<Vec<TransferSample>, ProfileEr
             let Some(maker) = from.cores.first().map(|core| core.id) else { continue };
             let Some(reader) = to.cores.iter().map(|core| core.id).find(|&core| core != maker) else { continue };
             for bytes in SIZES {
-                let seconds = hand_over(maker, reader, bytes).ok_or_else(|| ProfileError::Panicked {
-                    processor: Processor { cluster: to.label.clone(), cores: vec![reader] },
-                })?;
+                let processor = || Processor { cluster: to.label.clone(), cores: vec![reader] };
+                let seconds = hand_over(maker, reader, bytes)
+                    .map_err(|source| ProfileError::Thread { processor: processor(), source })?
+                    .ok_or_else(|| ProfileError::Panicked { processor: processor() })?;
                 if let Some(time) = Statistics::of(&seconds) {
                     samples.push(TransferSample {
                         from: from.label.clone(),
@@ -47,11 +49,11 @@ pub fn measure_transfers(board: &Board) -> Result<Vec<TransferSample>, ProfileEr
 }
 
 /// Times of single hand-overs; `None` if a thread panicked.
-fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> Option<Vec<f64>> {
+fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> std::io::Result<Option<Vec<f64>>> {
     std::thread::scope(|scope| {
         let (to_reader, from_maker) = sync_channel::<(Vec<u64>, Instant)>(1);
         let (to_maker, from_reader) = sync_channel::<Vec<u64>>(1);
-        let reading = scope.spawn(move || {
+        let reading = Builder::new().spawn_scoped(scope, move || {
             pin(reader);
             let mut times = Vec::new();
             let mut own = vec![1_u64; bytes / 8];
@@ -67,8 +69,9 @@ fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> Option<Vec<f64>> {
                 }
             }
             times
-        });
-        let making = scope.spawn(move || {
+        })?;
+        // If there is no thread for this, the reader finds nobody at the other end.
+        let making = Builder::new().spawn_scoped(scope, move || {
             pin(maker);
             let mut buffer = vec![0_u64; bytes / 8];
             for round in 0..WARM_UP + REPETITIONS {
@@ -81,10 +84,9 @@ fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> Option<Vec<f64>> {
                     Err(_) => return,
                 }
             }
-        });
-        making.join().ok()?;
-        let times = reading.join().ok()?;
-        Some(times.into_iter().skip(WARM_UP).collect())
+        })?;
+        let (made, times) = (making.join(), reading.join());
+        Ok(made.and(times).ok().map(|times| times.into_iter().skip(WARM_UP).collect()))
     })
 }
 

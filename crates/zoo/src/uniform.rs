@@ -1,6 +1,7 @@
 //! Uniform random numbers, drawn by all cores at once.
 
 use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use rand::Rng;
@@ -22,12 +23,23 @@ pub(crate) fn uniform(random: &mut ChaCha8Rng, count: usize, limit: f32) -> Vec<
         return numbers;
     }
     let start = random.get_word_pos();
-    thread::scope(|scope| {
-        for (index, part) in numbers.chunks_mut(per_thread).enumerate() {
+    let parts = Mutex::new(numbers.chunks_mut(per_thread).enumerate());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((index, part)) = next() {
             let mut random = random.clone();
             random.set_word_pos(start.wrapping_add((index * per_thread) as u128));
-            scope.spawn(move || fill(&mut random, part, limit));
+            fill(&mut random, part, limit);
         }
+    };
+    thread::scope(|scope| {
+        for _ in 1..count.div_ceil(per_thread) {
+            // What the system starts no thread for, the others do.
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
     });
     random.set_word_pos(start.wrapping_add(count as u128));
     numbers

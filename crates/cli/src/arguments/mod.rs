@@ -144,6 +144,13 @@ pub(crate) struct DimensionArguments {
     /// several sizes, as in sequence=32,64,128, and makes a plan for each
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = parse_dimension)]
     pub(crate) dimensions: Vec<(String, Vec<usize>)>,
+    /// Read weights also where files beside the model are links to outside its folder, as caches have them; only for models that
+    /// you trust
+    #[arg(long)]
+    linked_weights: bool,
+    /// The most weights that are read of files beside the model, in GiB [default: 16]
+    #[arg(long, value_name = "GIB", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    max_weights: Option<u64>,
 }
 
 /// So many plans are made at the most.
@@ -171,7 +178,14 @@ impl DimensionArguments {
 
     fn options_for(&self, sizes: Vec<(String, usize)>) -> ReadOptions {
         let batch = self.batch.unwrap_or(1) as usize;
-        ReadOptions { batch, dimensions: sizes.into_iter().collect(), ..ReadOptions::default() }
+        let usual = ReadOptions::default();
+        ReadOptions {
+            batch,
+            dimensions: sizes.into_iter().collect(),
+            most_weight_bytes: self.max_weights.map_or(usual.most_weight_bytes, |gib| gib << 30),
+            linked_weights: self.linked_weights,
+            ..usual
+        }
     }
 
     /// Every combination of sizes.

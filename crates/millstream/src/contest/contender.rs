@@ -1,7 +1,7 @@
 //! What takes part in a comparison: our schedules and what one would use otherwise.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -11,7 +11,7 @@ use millstream_pipeline::{Objective, Plan, Problem};
 use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
 
-use crate::{Error, Network, engine, steady};
+use crate::{Error, Network, SetOnDrop, engine, steady};
 
 /// One way to run a network.
 pub(crate) struct Contender {
@@ -158,7 +158,9 @@ struct Sessions {
 /// A turn: work until told to stop, then say how long each frame took.
 struct Order {
     frame: Vec<Tensor>,
-    start: Arc<Barrier>,
+    /// Where it says that it is ready, and waits until nobody holds the other end any more.
+    ready: Sender<()>,
+    go: Receiver<()>,
     stop: Arc<AtomicBool>,
     report: Sender<Result<(Vec<f64>, Instant), BackendError>>,
 }
@@ -186,7 +188,8 @@ impl Sessions {
                     Ok(mut prepared) => {
                         drop(ready_sender);
                         for order in incoming {
-                            order.start.wait();
+                            let _ = order.ready.send(());
+                            let _ = order.go.recv();
                             let mut times = Vec::new();
                             let mut outcome = Ok(());
                             while outcome.is_ok() && !order.stop.load(Ordering::Relaxed) {
@@ -220,22 +223,31 @@ impl Sessions {
     }
 
     fn measure(&self, frame: &[Tensor], time: Duration) -> Result<Measurement, Error> {
-        let start = Arc::new(Barrier::new(self.orders.len() + 1));
         let stop = Arc::new(AtomicBool::new(false));
+        // However this ends, or instances would work for ever.
+        let over = SetOnDrop(&stop);
         let (report, reports) = unbounded();
+        let (ready, are_ready) = unbounded();
+        let (start, go) = unbounded();
         for orders in &self.orders {
             let order = Order {
                 frame: frame.to_vec(),
-                start: Arc::clone(&start),
+                ready: ready.clone(),
+                go: go.clone(),
                 stop: Arc::clone(&stop),
                 report: report.clone(),
             };
             orders.send(order).map_err(|_| has_ended())?;
         }
-        start.wait();
+        // Whoever has ended holds none of these.
+        drop((ready, report));
+        for _ in &self.orders {
+            are_ready.recv().map_err(|_| has_ended())?;
+        }
+        drop::<Sender<()>>(start);
         let begin = Instant::now();
         std::thread::sleep(time);
-        stop.store(true, Ordering::Relaxed);
+        drop(over);
         let mut latencies = Vec::new();
         let mut frames_per_second = 0.0;
         for _ in &self.orders {
@@ -257,6 +269,63 @@ impl Drop for Sessions {
         self.orders.clear();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+    use millstream_backend::{PreparedSegment, Segment};
+    use millstream_graph::OperatorId;
+    use millstream_onnx::{ModelBuilder, ReadOptions};
+
+    use super::*;
+
+    /// Panics on one of its processors, at the first frame.
+    struct Panicking;
+
+    struct Copying {
+        panics: bool,
+    }
+
+    impl Backend for Panicking {
+        fn name(&self) -> &str {
+            "panicking"
+        }
+
+        fn supports(&self, _: OperatorId, _: &Processor) -> bool {
+            true
+        }
+
+        fn prepare(&self, _: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+            Ok(Box::new(Copying { panics: processor.cluster == "bad" }))
+        }
+    }
+
+    impl PreparedSegment for Copying {
+        fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+            assert!(!self.panics, "the operator blew up");
+            Ok(inputs.to_vec())
+        }
+    }
+
+    /// Neither whoever measures nor the other instance waits for it for ever.
+    #[test]
+    fn an_instance_that_panics_is_an_error() {
+        let mut builder = ModelBuilder::new("one");
+        let input = builder.input("x", [4]);
+        let made = builder.node("Relu", &[&input]);
+        builder.output(&made);
+        let model = Arc::new(builder.build().unwrap());
+        let network = Network::of_model(model, "one", ReadOptions::default());
+        let processors = ["bad", "good"].map(|cluster| Processor { cluster: cluster.to_owned(), cores: Vec::new() });
+        let backend: Arc<dyn Backend> = Arc::new(Panicking);
+        let sessions = Sessions::start(&network, processors.to_vec(), &backend, false).unwrap();
+        let frame = [Tensor::from_f32([4], vec![0.0; 4])];
+        for _ in 0..2 {
+            let measured = sessions.measure(&frame, Duration::from_millis(1));
+            assert!(matches!(measured, Err(Error::Defect(_))));
         }
     }
 }

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::{Control, Error, Machine, Scheduled, SetOnDrop};
+use crate::{Control, Error, Machine, Scheduled, SetOnDrop, thread};
 use runner::Runner;
 
 /// Frames that are streamed if nobody says how many.
@@ -74,19 +74,21 @@ pub fn run(
             .enumerate()
             .map(|(index, runner)| {
                 let pace = &pace;
-                scope.spawn(move || {
-                    let failed = SetOnDrop(&pace.has_failed);
+                // If no thread can be started, this is dropped with what it should have run, and ends the others.
+                let failed = SetOnDrop(&pace.has_failed);
+                let work = move || {
                     let streamed = runner.stream(&|count| pace.is_over(index, count));
                     // A network that fails or panics ends the others as well.
                     if streamed.is_ok() {
                         std::mem::forget(failed);
                     }
                     streamed
-                })
+                };
+                thread("network").spawn_scoped(scope, work).map_err(Error::no_thread("a network's frames"))
             })
             .collect();
         let panicked = |_| Error::Defect("a network's thread panicked".to_owned());
-        threads.into_iter().map(|thread| thread.join().map_err(panicked).flatten()).collect()
+        threads.into_iter().map(|thread| thread?.join().map_err(panicked).flatten()).collect()
     });
     streamed.into_iter().collect::<Result<(), Error>>()?;
     runners.into_iter().map(Runner::finish).collect()

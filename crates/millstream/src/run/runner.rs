@@ -17,7 +17,7 @@ use crate::run::reference::Reference;
 use crate::run::sink::Sink;
 use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
 use crate::tuning::adapt;
-use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine};
+use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
 
 /// Between two looks at the power sensors.
 const POWER_WINDOW: Duration = Duration::from_millis(200);
@@ -117,14 +117,16 @@ impl<'a> Runner<'a> {
         let (scheduled, board) = (self.scheduled, self.board);
         std::thread::scope(|scope| {
             let is_over = &is_over;
-            let adapting = self.costs.as_ref().map(|costs| {
-                scope
-                    .spawn(move || adapt(engine, scheduled, board, costs, &|| is_over.load(Ordering::Relaxed), control))
-            });
-            let power = scope.spawn(|| mean_power(is_over));
-
-            // However streaming ends, or these threads would be waited for in vain.
+            // However this ends, or the threads would be waited for in vain.
             let over = SetOnDrop(is_over);
+            let adapting = self.costs.as_ref().map(|costs| {
+                let work = move || adapt(engine, scheduled, board, costs, &|| is_over.load(Ordering::Relaxed), control);
+                thread("tuner").spawn_scoped(scope, work).map_err(Error::no_thread("the tuner"))
+            });
+            let adapting = adapting.transpose()?;
+            let power = thread("sensors").spawn_scoped(scope, || mean_power(is_over));
+            let power = power.map_err(Error::no_thread("the power sensors"))?;
+
             let streamed = match self.options.camera {
                 None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
@@ -168,7 +170,9 @@ impl<'a> Runner<'a> {
             let backend = &*self.backend;
             // On a thread of its own: it is pinned to one core after the other, which the caller's should not be.
             let measured = std::thread::scope(|scope| {
-                let measuring = scope.spawn(|| operators::measure(network.graph(), &at_work, backend, frame));
+                let measure = || operators::measure(network.graph(), &at_work, backend, frame);
+                let measuring = thread("operators").spawn_scoped(scope, measure);
+                let measuring = measuring.map_err(Error::no_thread("measuring operators"))?;
                 measuring.join().map_err(|_| Error::Defect("measuring operators panicked".to_owned()))?
             });
             report.operators = measured?;

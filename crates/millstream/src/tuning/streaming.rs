@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use millstream_runtime::Engine;
 
 use crate::run::Reference;
-use crate::{Control, Error};
+use crate::{Control, Error, SetOnDrop, thread};
 
 /// Streams frames through the engine while `work` goes on, and checks every result.
 pub(super) fn while_frames_flow<T: Send, Work>(
@@ -18,11 +18,14 @@ where
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let is_over = &is_over;
-        let working = scope.spawn(move || {
-            let done = work(&|| control.is_cancelled() || is_over.load(Ordering::Relaxed));
-            is_over.store(true, Ordering::Relaxed);
-            done
-        });
+        let search = move || {
+            // However it ends, or frames would flow for ever.
+            let _over = SetOnDrop(is_over);
+            work(&|| control.is_cancelled() || is_over.load(Ordering::Relaxed))
+        };
+        let working = thread("search").spawn_scoped(scope, search).map_err(Error::no_thread("the search"))?;
+        // However this ends, or the search would be waited for in vain.
+        let over = SetOnDrop(is_over);
         let mut number = 0;
         let frames = std::iter::from_fn(|| {
             number += 1;
@@ -37,6 +40,7 @@ where
                 is_over.fetch_or(checked.is_err(), Ordering::Relaxed);
             }
         }
+        drop(over);
         let done = working.join().map_err(|_| Error::Defect("the search panicked".to_owned()))?;
         checked?;
         done
