@@ -28,7 +28,9 @@ impl Cancellation {
         let end = End(self);
         let made = work(&options.0);
         let was_cancelled = end.now();
-        made.map_err(|error| if was_cancelled { BackendError::Cancelled } else { BackendError::failed(error.to_string()) })
+        made.map_err(
+            |error| if was_cancelled { BackendError::Cancelled } else { BackendError::failed(error.to_string()) },
+        )
     }
 
     fn state(&self) -> MutexGuard<'_, Option<Running>> {
@@ -68,7 +70,10 @@ trait Terminate: Send + Sync {
 /// Options that one thread runs with, and that others only reach as [`Terminate`].
 struct Options<O: SelectedOutputMarker>(RunOptions<O>);
 
-#[expect(unsafe_code, reason = "the library shares options with outputs among no threads, as these could run with them at once")]
+#[expect(
+    unsafe_code,
+    reason = "the library shares options with outputs among no threads, as these could run with them at once"
+)]
 // SAFETY: the library's options can be shared but for the outputs that they may contain. Those are used only by a run, and the only run
 // is the one in `Cancellation::during`, which lends the options to nobody else; other threads have `dyn Terminate`, which sets a flag of
 // ONNX Runtime's that is made to be set while another thread runs.

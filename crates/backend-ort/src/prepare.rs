@@ -58,7 +58,11 @@ impl OrtBackend {
         Ok(session)
     }
 
-    fn session_and_origin(&self, segment: &Segment, processor: &Processor) -> Result<(WeightedSession, Origin), String> {
+    fn session_and_origin(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+    ) -> Result<(WeightedSession, Origin), String> {
         let sub_model = self.sub_model(segment)?;
         let threads = self.threads(segment, processor);
         let packed = self.weights.packed();

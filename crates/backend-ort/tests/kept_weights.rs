@@ -156,7 +156,8 @@ fn a_weight_can_be_divided_along_both_dimensions() {
     let mut kept = Vec::new();
     for &operator in model.graph().order() {
         let mut parts = parts(&backend, &model, operator, 40);
-        let made: Vec<_> = parts.iter_mut().map(|part| part.run(std::slice::from_ref(&value)).unwrap().remove(0)).collect();
+        let made: Vec<_> =
+            parts.iter_mut().map(|part| part.run(std::slice::from_ref(&value)).unwrap().remove(0)).collect();
         let joined: Vec<f32> = made.iter().flat_map(|part| part.as_f32().unwrap()).copied().collect();
         value = Tensor::from_f32([1, SIZE], joined);
         kept.extend(parts);

@@ -1,12 +1,17 @@
-//! Reading and writing whole files, without leaving half of one behind.
+//! Reading and writing whole files, without leaving half of one behind; and files that grow while something runs.
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tempfile::NamedTempFile;
 
 use crate::Error;
+
+/// A [`Growing`] file is written when so many bytes are waiting, or the first of them since so long.
+const WAITING_BYTES: usize = 1 << 16;
+const WAITING_TIME: Duration = Duration::from_secs(1);
 
 /// Reads a text file.
 ///
@@ -35,6 +40,52 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
         Ok(())
     };
     written().map_err(|source| not_written(path, source))
+}
+
+/// A file that grows while something runs. It is of use at any moment: what a call of [`Write::write`] was given is written as a whole,
+/// a second later at the latest if more is written by then. What was in the file before is gone.
+#[derive(Debug)]
+pub struct Growing {
+    file: fs::File,
+    waiting: Vec<u8>,
+    written: Instant,
+}
+
+impl Growing {
+    /// Begins an empty file; devices and pipes are written to as they are.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(|source| not_written(path, source))?;
+        Ok(Self { file, waiting: Vec::new(), written: Instant::now() })
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= WAITING_BYTES || self.written.elapsed() >= WAITING_TIME {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.written = Instant::now();
+        let written = self.file.write_all(&self.waiting);
+        // After an error, nobody knows how much of it is there.
+        self.waiting.clear();
+        written
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        // Whoever wants to know of errors flushes it.
+        let _ = self.flush();
+    }
 }
 
 /// Fails early, before any work is done for a file that could not be written.
