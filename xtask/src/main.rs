@@ -2,7 +2,7 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `mutants`, `outside`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
+//! `mutants`, `outside`, `sanitize`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -15,6 +15,7 @@ mod light;
 mod mutants;
 mod native;
 mod outside;
+mod sanitize;
 mod solver;
 mod tools;
 
@@ -53,6 +54,8 @@ Work on Millstream:
               [--steps 20000000, for each problem] [--most 3, of each group]
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
+  sanitize    run tests under AddressSanitizer (address), ThreadSanitizer (thread) or Miri (miri), on a nightly toolchain
+              [arguments of cargo test]
   snapshots   accept changed snapshots and schemas
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
@@ -83,6 +86,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
         "bench-mapper" => benchmarks::mapper(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
+        "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
