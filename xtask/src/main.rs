@@ -2,7 +2,8 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `mutants`, `outside`, `signals`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles in a second.
+//! `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles
+//! in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -16,6 +17,7 @@ mod mutants;
 mod native;
 mod outside;
 mod pinned;
+mod sanitize;
 mod signals;
 mod soak;
 mod solver;
@@ -59,6 +61,8 @@ Work on Millstream:
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
               [--hours 0.5] [--minutes 1] [--seed 1]
   signals     send signals to commands at random moments and print a table of how they ended [--times 200]
+  sanitize    run tests under AddressSanitizer (address), ThreadSanitizer (thread) or Miri (miri), on a nightly toolchain
+              [arguments of cargo test]
   snapshots   accept changed snapshots and schemas
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
@@ -90,6 +94,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "bench-mapper" => benchmarks::mapper(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
+        "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "signals" => signals::signals(rest).map(|()| ExitCode::SUCCESS),

@@ -8,12 +8,10 @@ use millstream_backend::{
 };
 use millstream_board::Processor;
 use millstream_graph::{Family, OperatorId};
-use millstream_onnx::{Model, Weight};
-use ort::session::builder::PrepackedWeights;
-use ort::value::DynValue;
+use millstream_onnx::Model;
 
-use crate::convert::weight_value;
 use crate::session::OrtSegment;
+use crate::weights::{KeptWeights, Weights};
 use crate::{Environment, Preparation, SessionCache, trace};
 
 /// Frames of a trace that only settle memory and caches.
@@ -55,8 +53,7 @@ pub struct OrtBackend {
     /// Whether sessions are still added to the cache.
     pub(crate) stores: AtomicBool,
     pub(crate) preparation: Mutex<Preparation>,
-    weights: Mutex<HashMap<String, Arc<DynValue>>>,
-    pub(crate) prepacked: PrepackedWeights,
+    pub(crate) weights: Weights,
     threads: Mutex<HashMap<String, BTreeMap<Family, usize>>>,
 }
 
@@ -70,13 +67,12 @@ impl OrtBackend {
     pub fn with_settings(environment: &Environment, model: Arc<Model>, settings: SessionSettings) -> Self {
         Self {
             environment: environment.clone(),
+            weights: Weights::new(&model),
             model,
             settings,
             cache: None,
             stores: AtomicBool::new(true),
             preparation: Mutex::default(),
-            weights: Mutex::new(HashMap::new()),
-            prepacked: PrepackedWeights::new(),
             threads: Mutex::default(),
         }
     }
@@ -100,6 +96,11 @@ impl OrtBackend {
         *self.preparation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What is kept beside the model now.
+    pub fn kept_weights(&self) -> KeptWeights {
+        self.weights.kept()
+    }
+
     /// Sets how many threads the operators of each family had best use on a cluster. A session that is prepared from now on uses as
     /// many as the family with the most work in it, at the most one per core of its processor.
     pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
@@ -120,17 +121,6 @@ impl OrtBackend {
         let most = work.into_iter().max_by_key(|(_, work)| *work);
         most.and_then(|(family, _)| by_family.get(&family)).map_or(cores, |&threads| threads.clamp(1, cores))
     }
-
-    /// The weight as ONNX Runtime sees it, made when a segment first needs it.
-    pub(crate) fn weight(&self, name: &str, weight: &Weight) -> Result<Arc<DynValue>, String> {
-        let mut weights = self.weights.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = weights.get(name) {
-            return Ok(Arc::clone(value));
-        }
-        let value = Arc::new(weight_value(weight)?);
-        weights.insert(name.to_owned(), Arc::clone(&value));
-        Ok(value)
-    }
 }
 
 impl Backend for OrtBackend {
@@ -147,6 +137,10 @@ impl Backend for OrtBackend {
         let session = self.session(segment, processor).map_err(|detail| self.prepare_error(segment, detail))?;
         let inputs = segment.boundary.inputs.iter().map(|&value| self.model.graph().value(value).clone()).collect();
         Ok(Box::new(OrtSegment::new(session, inputs)))
+    }
+
+    fn begin_schedule(&self) {
+        self.weights.begin_schedule();
     }
 }
 

@@ -11,6 +11,8 @@ use millstream_onnx::Weight;
 use ort::session::SessionInputValue;
 use ort::value::{DynValue, PrimitiveTensorElementType, TensorElementType, TensorRef, ValueType};
 
+use crate::borrowed::value_over;
+
 /// Runs `$body` with `$T` bound to the Rust type of a [`DataType`]; strings take the other branch.
 macro_rules! with_element_type {
     ($data_type:expr, $T:ident => $body:expr, otherwise $other:expr) => {
@@ -149,17 +151,37 @@ where
         .map_err(|error| error.to_string())
 }
 
-/// A weight as a value of its own, which all sessions share.
-pub(crate) fn weight_value(weight: &Weight) -> Result<DynValue, String> {
+/// A weight as a value: over its own elements if these lie as ONNX Runtime needs them, of a copy otherwise.
+///
+/// # Safety
+/// No session may have the value for longer than the weight's elements are kept.
+#[expect(unsafe_code, reason = "hands on what it asks of its caller")]
+pub(crate) unsafe fn weight_value(weight: &Weight) -> Result<WeightValue, String> {
     let shape: Vec<i64> = weight.shape.dimensions().iter().map(|&size| size as i64).collect();
     if weight.data_type == DataType::Bool {
         let flags: Vec<bool> = weight.data.iter().map(|&byte| byte != 0).collect();
-        let value = ort::value::Tensor::from_array((shape, flags));
-        return value.map(ort::value::Value::into_dyn).map_err(|error| error.to_string());
+        let value = ort::value::Tensor::from_array((shape, flags)).map_err(|error| error.to_string())?;
+        return Ok(WeightValue::Copied(value.into_dyn()));
     }
-    with_element_type!(weight.data_type, T => owned::<T>(shape, &weight.data), otherwise {
+    with_element_type!(weight.data_type, T => {
+        if let Ok(elements) = bytemuck::try_cast_slice::<u8, T>(&weight.data) {
+            // SAFETY: the pointer and the number of elements are those of a slice that nobody writes to, least of all a session, to which
+            // weights are constants; the caller keeps it.
+            let value = unsafe { value_over(elements.as_ptr().cast_mut(), elements.len(), &shape) };
+            return value.map(WeightValue::Viewed).ok_or_else(|| "its elements do not fit its shape".to_owned());
+        }
+        owned::<T>(shape, &weight.data).map(WeightValue::Copied)
+    }, otherwise {
         Err(format!("weights of {} are not supported", weight.data_type))
     })
+}
+
+/// A weight as ONNX Runtime takes it.
+pub(crate) enum WeightValue {
+    /// Its elements are the weight's own.
+    Viewed(DynValue),
+    /// It has a copy of the elements.
+    Copied(DynValue),
 }
 
 pub(crate) fn data_type(element: TensorElementType) -> Option<DataType> {

@@ -1,7 +1,8 @@
 //! The CPU backend over ONNX Runtime.
 //!
 //! A segment becomes an in-memory ONNX sub-model with a session of its own, whose threads are pinned to the processor's
-//! cores. All segments of a backend share one copy of the model's weights. ONNX Runtime is loaded at run time from
+//! cores. All segments of a backend share the model's weights: those that lie aligned in the model are not copied, others once, and what is
+//! copied or rearranged for a segment is kept as long as a segment has it ([`KeptWeights`]). ONNX Runtime is loaded at run time from
 //! the file that `ORT_DYLIB_PATH` names (`cargo xtask` sets it), or from where the system looks for libraries.
 //!
 //! ```no_run
@@ -27,6 +28,8 @@
 //! the environment variable [`TELEMETRY`] is 1; results are the same bits with and without a cache.
 
 mod backend;
+mod borrowed;
+mod cancellation;
 mod convert;
 mod destination;
 mod environment;
@@ -36,9 +39,11 @@ mod session;
 mod session_cache;
 mod session_key;
 mod trace;
+mod weights;
 
 pub use backend::{OrtBackend, SessionSettings, Spinning};
 pub use environment::{Environment, TELEMETRY};
 pub use plain::{Declared, PlainSession};
 pub use prepare::Preparation;
 pub use session_cache::SessionCache;
+pub use weights::KeptWeights;

@@ -1,18 +1,19 @@
 //! From a segment to its session: out of the model, or out of the cache.
 
 use std::path::Path;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_backend::Segment;
 use millstream_board::Processor;
 use millstream_onnx::{SubModel, WeightStorage};
 use ort::session::Session;
-use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use ort::session::builder::{GraphOptimizationLevel, PrepackedWeights, SessionBuilder};
 
 use crate::session_cache::{Lookup, WEIGHTS};
 use crate::session_key::SessionKey;
+use crate::weights::WeightedSession;
 use crate::{OrtBackend, Spinning};
 
 /// How the sessions of a backend were made.
@@ -46,7 +47,7 @@ impl OrtBackend {
     }
 
     /// A session for the segment, from the cache if it has it.
-    pub(crate) fn session(&self, segment: &Segment, processor: &Processor) -> Result<Session, String> {
+    pub(crate) fn session(&self, segment: &Segment, processor: &Processor) -> Result<WeightedSession, String> {
         let start = Instant::now();
         let (session, origin) = self.session_and_origin(segment, processor)?;
         let mut preparation = self.preparation.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,27 +58,35 @@ impl OrtBackend {
         Ok(session)
     }
 
-    fn session_and_origin(&self, segment: &Segment, processor: &Processor) -> Result<(Session, Origin), String> {
+    fn session_and_origin(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+    ) -> Result<(WeightedSession, Origin), String> {
         let sub_model = self.sub_model(segment)?;
         let threads = self.threads(segment, processor);
-        let builder = || self.builder(processor, threads);
+        let packed = self.weights.packed();
+        let builder = || self.builder(processor, threads, &packed);
+        let commit = |builder| self.commit(builder, &sub_model, &packed);
         let bytes = sub_model.external_weights.iter().map(|(_, weight)| weight.data.len() as u64).sum();
         let cache = self.cache.as_ref().filter(|cache| self.settings.optimised && cache.has_room_for(bytes));
         if let Some(cache) = cache {
             let key = SessionKey::new(&self.environment.build, &self.model, segment, &sub_model, threads);
             match cache.load(&key, |path| open_optimised(builder()?, path)) {
-                Lookup::Found(session) => return Ok((session, Origin::Cache)),
+                Lookup::Found(session) => {
+                    return Ok((WeightedSession::with_own_weights(session, packed), Origin::Cache));
+                }
                 Lookup::Refused => {}
                 Lookup::Absent if !self.stores.load(Ordering::Relaxed) => {}
                 Lookup::Absent => {
-                    let make = |path: &Path| self.commit(write_optimised(builder()?, path)?, &sub_model);
+                    let make = |path: &Path| commit(write_optimised(builder()?, path)?);
                     if let Some((session, is_kept)) = cache.store(&key, make) {
                         return Ok((session, if is_kept { Origin::Stored } else { Origin::Model }));
                     }
                 }
             }
         }
-        Ok((self.commit(builder()?, &sub_model)?, Origin::Model))
+        Ok((commit(builder()?)?, Origin::Model))
     }
 
     /// A session for the segment, which writes a profile into `folder`.
@@ -86,20 +95,26 @@ impl OrtBackend {
         segment: &Segment,
         processor: &Processor,
         folder: &Path,
-    ) -> Result<Session, String> {
+    ) -> Result<WeightedSession, String> {
         let sub_model = self.sub_model(segment)?;
-        let builder = self.builder(processor, self.threads(segment, processor))?;
-        self.commit(builder.with_profiling(folder.join("trace")).map_err(text)?, &sub_model)
+        let packed = self.weights.packed();
+        let builder = self.builder(processor, self.threads(segment, processor), &packed)?;
+        self.commit(builder.with_profiling(folder.join("trace")).map_err(text)?, &sub_model, &packed)
     }
 
     /// The settings of a session.
-    fn builder(&self, processor: &Processor, threads: usize) -> Result<SessionBuilder, String> {
+    fn builder(
+        &self,
+        processor: &Processor,
+        threads: usize,
+        packed: &PrepackedWeights,
+    ) -> Result<SessionBuilder, String> {
         let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
         let level = if self.settings.optimised { GraphOptimizationLevel::All } else { GraphOptimizationLevel::Disable };
         builder = builder.with_optimization_level(level).map_err(text)?;
         builder = builder.with_intra_threads(threads).map_err(text)?;
         builder = builder.with_inter_threads(1).map_err(text)?;
-        builder = builder.with_prepacked_weights(&self.prepacked).map_err(text)?;
+        builder = builder.with_prepacked_weights(packed).map_err(text)?;
         if self.settings.spinning == Spinning::WhileRunning {
             builder = builder.with_config_entry("session.force_spinning_stop", "1").map_err(text)?;
         }
@@ -110,11 +125,16 @@ impl OrtBackend {
     }
 
     /// The session of a sub-model and the model's weights.
-    fn commit(&self, mut builder: SessionBuilder, sub_model: &SubModel) -> Result<Session, String> {
-        for (name, weight) in &sub_model.external_weights {
-            builder = builder.with_external_initializer(name, self.weight(name, weight)?).map_err(text)?;
-        }
-        builder.commit_from_memory(&sub_model.bytes).map_err(|error| error.to_string())
+    fn commit(
+        &self,
+        builder: SessionBuilder,
+        sub_model: &SubModel,
+        packed: &Arc<PrepackedWeights>,
+    ) -> Result<WeightedSession, String> {
+        let share = |(name, weight)| Ok((name, self.weights.share(&self.model, name, weight)?));
+        let weights: Result<_, String> =
+            sub_model.external_weights.iter().map(|(name, weight)| share((name.as_str(), weight))).collect();
+        WeightedSession::commit(builder, &sub_model.bytes, weights?, Arc::clone(packed))
     }
 
     /// One entry per pool thread, CPUs counted from 1; the calling thread is not among them.

@@ -1,28 +1,31 @@
-use millstream_backend::{BackendError, PreparedSegment, Tensor, copy_output};
-use millstream_graph::Value;
-use ort::session::{OutputSelector, RunOptions, Session, SessionInputValue};
-use ort::value::ValueType;
+use std::sync::Arc;
 
-use crate::convert;
-use crate::destination::with_destination;
+use millstream_backend::{BackendError, Canceller, PreparedSegment, Tensor, copy_output};
+use millstream_graph::Value;
+use ort::session::{RunOptions, SessionInputValue};
+
+use crate::cancellation::Cancellation;
+use crate::weights::WeightedSession;
+use crate::{convert, destination};
 
 /// A session for one segment.
 ///
 /// Plain `Run` already passes inputs and outputs by reference on the CPU. An `IoBinding` would reuse the same output buffers
-/// for the next frame, while the next stage may still read them.
+/// for the next frame, while the next stage may still read them; and the library's copies inputs that it only borrows.
 pub(crate) struct OrtSegment {
-    session: Session,
+    session: WeightedSession,
     inputs: Vec<Value>,
+    cancellation: Arc<Cancellation>,
 }
 
 impl OrtSegment {
-    pub(crate) fn new(session: Session, inputs: Vec<Value>) -> Self {
-        Self { session, inputs }
+    pub(crate) fn new(session: WeightedSession, inputs: Vec<Value>) -> Self {
+        Self { session, inputs, cancellation: Arc::default() }
     }
 
     /// Ends a profile that was asked for when the session was made, and returns it.
     pub(crate) fn end_profiling(&mut self) -> Result<String, BackendError> {
-        let file = self.session.end_profiling().map_err(|error| BackendError::failed(error.to_string()))?;
+        let file = self.session.get().end_profiling().map_err(|error| BackendError::failed(error.to_string()))?;
         std::fs::read_to_string(&file).map_err(|error| BackendError::failed(format!("{file}: {error}")))
     }
 
@@ -52,37 +55,25 @@ impl PreparedSegment for OrtSegment {
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
         self.check(inputs)?;
         let inputs = values(inputs)?;
-        let outputs = self.session.run(inputs.as_slice()).map_err(|error| BackendError::failed(error.to_string()))?;
-        outputs
-            .into_iter()
-            .map(|(_, value)| convert::tensor(value).map_err(|detail| BackendError::Failed { detail }))
-            .collect()
+        let options = RunOptions::new().map_err(|error| BackendError::failed(error.to_string()))?;
+        let session = self.session.get();
+        let run = |options: &RunOptions| {
+            let outputs = session.run_with_options(inputs.as_slice(), options)?;
+            Ok(outputs.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+        };
+        let outputs = self.cancellation.during(options, run)?;
+        outputs.into_iter().map(|value| convert::tensor(value).map_err(BackendError::failed)).collect()
     }
 
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
         self.check(inputs)?;
-        let failed = |error: ort::Error| BackendError::failed(error.to_string());
-        let values = values(inputs)?;
-        let only = match self.session.outputs() {
-            [only] => only,
-            several => {
-                return Err(BackendError::failed(format!("the segment makes {} values, not one", several.len())));
-            }
-        };
-        let name = only.name().to_owned();
-        let ValueType::Tensor { ty, shape, .. } = only.dtype() else {
-            return Err(BackendError::failed("the output is not a tensor"));
-        };
-        let (data_type, shape) = (convert::data_type(*ty), shape.to_vec());
-        let is_fixed = shape.iter().all(|&size| size >= 0);
-        let session = &mut self.session;
-        let run = |destination| {
-            let options = RunOptions::new().map_err(failed)?;
-            let options = options.with_outputs(OutputSelector::default().preallocate(&name, destination));
-            session.run_with_options(values.as_slice(), &options).map(drop).map_err(failed)
-        };
-        let written =
-            data_type.filter(|_| is_fixed).and_then(|data_type| with_destination(output, data_type, &shape, run));
-        written.unwrap_or_else(|| copy_output(&self.run(inputs)?, output))
+        if destination::run_into(self.session.get(), &values(inputs)?, output, &self.cancellation)? {
+            return Ok(());
+        }
+        copy_output(&self.run(inputs)?, output)
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Canceller>> {
+        Some(Arc::clone(&self.cancellation) as _)
     }
 }

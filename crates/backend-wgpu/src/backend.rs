@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use millstream_backend::{
@@ -19,6 +19,9 @@ use crate::shaders::Shader;
 
 /// Frames of a trace that only settle memory and caches.
 const WARM_UP_FRAMES: usize = 2;
+/// So many shaders and names of constants are kept before those that no segment has are looked for. A shader takes a while to compile, so
+/// that those of a segment are worth keeping for the next one.
+const MOST_UNUSED: usize = 512;
 
 /// A graphics device as a [`Backend`] for one model.
 pub struct WgpuBackend {
@@ -26,8 +29,8 @@ pub struct WgpuBackend {
     pub(crate) label: String,
     pub(crate) model: Arc<Model>,
     choice: Mutex<WorkChoice>,
-    /// Constants by name, uploaded when a segment first needs them.
-    constants: Mutex<HashMap<String, Arc<Buffer>>>,
+    /// Constants by name, uploaded when a segment needs them and no other has them.
+    constants: Mutex<HashMap<String, Weak<Buffer>>>,
     pipelines: Mutex<HashMap<String, Arc<ComputePipeline>>>,
 }
 
@@ -54,17 +57,27 @@ impl WgpuBackend {
         self.choice.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// How many constants segments have on the device, with all their bytes.
+    pub fn kept_constants(&self) -> (usize, u64) {
+        let constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = constants.values().filter_map(Weak::upgrade);
+        kept.fold((0, 0), |(count, bytes), buffer| (count + 1, bytes + buffer.size()))
+    }
+
     /// The buffer of a constant.
     pub(crate) fn constant(&self, name: &str, elements: &[f32]) -> Result<Arc<Buffer>, BackendError> {
         let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(buffer) = constants.get(name) {
-            return Ok(Arc::clone(buffer));
+        if let Some(buffer) = constants.get(name).and_then(Weak::upgrade) {
+            return Ok(buffer);
         }
         let gpu = &self.gpu.0;
         let buffer = gpu.buffer(elements.len() as u64 * 4, BufferUsages::STORAGE | BufferUsages::COPY_DST)?;
         gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(elements));
         let buffer = Arc::new(buffer);
-        constants.insert(name.to_owned(), Arc::clone(&buffer));
+        if constants.len() >= MOST_UNUSED {
+            constants.retain(|_, constant| constant.strong_count() > 0);
+        }
+        constants.insert(name.to_owned(), Arc::downgrade(&buffer));
         Ok(buffer)
     }
 
@@ -93,6 +106,9 @@ impl WgpuBackend {
             return Err(BackendError::failed(format!("a shader does not compile: {error}")));
         }
         let pipeline = Arc::new(pipeline);
+        if pipelines.len() >= MOST_UNUSED {
+            pipelines.retain(|_, known| Arc::strong_count(known) > 1);
+        }
         pipelines.insert(shader.text.clone(), Arc::clone(&pipeline));
         Ok(pipeline)
     }
@@ -129,6 +145,13 @@ impl Backend for WgpuBackend {
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         Ok(Box::new(self.prepared(segment, processor, false)?))
+    }
+
+    fn begin_schedule(&self) {
+        let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        constants.retain(|_, constant| constant.strong_count() > 0);
+        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        pipelines.retain(|_, pipeline| Arc::strong_count(pipeline) > 1);
     }
 }
 

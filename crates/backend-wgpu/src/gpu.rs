@@ -2,13 +2,29 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use millstream_backend::BackendError;
 use millstream_board::{Accelerator, AcceleratorKind};
-use wgpu::{Buffer, BufferUsages, DeviceType, PollType};
+use wgpu::{Buffer, BufferUsages, DeviceType, PollError, PollType};
 
 /// What errors call this backend.
 pub(crate) const NAME: &str = "wgpu";
+
+/// How a graphics device is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GpuOptions {
+    /// How long the device may take for a frame, or for a transfer. A device that takes longer counts as lost: it may be stuck, and what
+    /// is submitted later waits behind what it is stuck in. A minute, unless told otherwise: drivers of real devices give up after
+    /// seconds, emulated ones take seconds for a frame of a large network.
+    pub longest_wait: Duration,
+}
+
+impl Default for GpuOptions {
+    fn default() -> Self {
+        Self { longest_wait: Duration::from_secs(60) }
+    }
+}
 
 /// An opened graphics device. Clones share it.
 #[derive(Clone)]
@@ -19,6 +35,7 @@ pub(crate) struct Opened {
     pub(crate) queue: wgpu::Queue,
     /// Nanoseconds per tick of timestamps; `None` if the device has none.
     pub(crate) tick_nanoseconds: Option<f64>,
+    longest_wait: Duration,
     is_lost: Arc<AtomicBool>,
     /// The first error that nobody was asked for.
     trouble: Arc<Mutex<Option<String>>>,
@@ -69,6 +86,14 @@ impl Gpu {
     /// # Errors
     /// [`BackendError::Unavailable`] if there is none.
     pub fn open(name: Option<&str>) -> Result<Self, BackendError> {
+        Self::open_with(name, GpuOptions::default())
+    }
+
+    /// The same, to be used in a given way.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_with(name: Option<&str>, options: GpuOptions) -> Result<Self, BackendError> {
         let unavailable = |detail: String| BackendError::Unavailable { backend: NAME.to_owned(), detail };
         let mut adapters = adapters();
         let names: Vec<String> = adapters.iter().map(|adapter| adapter.get_info().name).collect();
@@ -104,7 +129,8 @@ impl Gpu {
         }));
         let has_ticks = features.contains(wgpu::Features::TIMESTAMP_QUERY);
         let tick_nanoseconds = has_ticks.then(|| f64::from(queue.get_timestamp_period()));
-        Ok(Self(Arc::new(Opened { device, queue, tick_nanoseconds, is_lost, trouble })))
+        let longest_wait = options.longest_wait;
+        Ok(Self(Arc::new(Opened { device, queue, tick_nanoseconds, longest_wait, is_lost, trouble })))
     }
 
     /// Gives the device up, as if it had been unplugged: everything that still uses it fails.
@@ -140,8 +166,23 @@ impl Opened {
 
     /// Waits until the device has done all that was submitted.
     pub(crate) fn finish(&self) -> Result<(), BackendError> {
-        self.device.poll(PollType::wait_indefinitely()).map_err(|error| self.lost(error.to_string()))?;
+        let wait = PollType::Wait { submission_index: None, timeout: Some(self.longest_wait) };
+        self.device.poll(wait).map_err(|error| self.not_done(&error))?;
         self.check()
+    }
+
+    /// Gives up a device that did not do in time what it was given.
+    fn not_done(&self, error: &PollError) -> BackendError {
+        let detail = match error {
+            PollError::Timeout => format!("it was not done after {:?}", self.longest_wait),
+            other => format!("waiting for it: {other}"),
+        };
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| detail.clone());
+        if !self.is_lost.swap(true, Ordering::SeqCst) {
+            // The library waits without a limit for what was submitted when the last of these goes: they stay.
+            std::mem::forget((self.device.clone(), self.queue.clone()));
+        }
+        self.lost(detail)
     }
 
     /// Whether the device is there and nothing went wrong.

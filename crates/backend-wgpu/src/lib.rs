@@ -24,7 +24,7 @@
 //! ```
 //!
 //! Invariants: without a device, [`detect`] finds nothing and [`Gpu::open`] says what is missing; nothing panics. Weights are
-//! uploaded once per backend. A device that is lost is an error of every later frame.
+//! uploaded once for all segments that have them. The device is waited for no longer than [`GpuOptions`] say. A device that is lost is an error of every later frame.
 
 mod backend;
 mod convolution;
@@ -38,5 +38,5 @@ mod windows;
 mod work;
 
 pub use backend::WgpuBackend;
-pub use gpu::{Gpu, detect};
+pub use gpu::{Gpu, GpuOptions, detect};
 pub use work::{Policy, ThreadWork, WorkChoice};

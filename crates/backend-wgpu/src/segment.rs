@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
 use millstream_graph::{OperatorId, Shape, Value, ValueId};
-use wgpu::{BindGroup, Buffer, BufferUsages, ComputePipeline, PollType, QuerySet};
+use wgpu::{BindGroup, Buffer, BufferUsages, ComputePipeline, QuerySet};
 
 use crate::backend::WgpuBackend;
 use crate::gpu::{Gpu, Opened};
@@ -41,6 +41,8 @@ pub(crate) struct GpuSegment {
     gpu: Gpu,
     inputs: Vec<(Value, Arc<Buffer>)>,
     kernels: Vec<Kernel>,
+    /// What the backend finds again for other segments as long as this one has it.
+    _constants: Vec<Arc<Buffer>>,
     outputs: Vec<Output>,
     ticks: Option<Ticks>,
     /// Operators that no kernel runs.
@@ -67,6 +69,7 @@ impl GpuSegment {
             inputs.push((value, buffer));
         }
         let mut kernels = Vec::new();
+        let mut constants = Vec::new();
         let mut relabelled = Vec::new();
         for dispatch in plan.dispatches {
             let mut reads = Vec::with_capacity(dispatch.reads.len());
@@ -76,7 +79,11 @@ impl GpuSegment {
                         .get(&value)
                         .cloned()
                         .ok_or_else(|| BackendError::failed("a value is read before it is made"))?,
-                    Read::Constant(name, elements) => backend.constant(&name, &elements)?,
+                    Read::Constant(name, elements) => {
+                        let constant = backend.constant(&name, &elements)?;
+                        constants.push(Arc::clone(&constant));
+                        constant
+                    }
                 });
             }
             let Some(shader) = dispatch.shader else {
@@ -122,7 +129,7 @@ impl GpuSegment {
         let nanoseconds = gpu.tick_nanoseconds.filter(|_| has_ticks);
         let ticks = nanoseconds.map(|nanoseconds| ticks(gpu, kernels.len(), nanoseconds)).transpose()?;
         gpu.check()?;
-        Ok(Self { gpu: backend.gpu.clone(), inputs, kernels, outputs, ticks, relabelled })
+        Ok(Self { gpu: backend.gpu.clone(), inputs, kernels, _constants: constants, outputs, ticks, relabelled })
     }
 
     /// The operators of each kernel, as [`GpuSegment::timed`] counts them. Those that need no kernel count for the first.
@@ -294,10 +301,10 @@ impl Opened {
     pub(crate) fn read(&self, staging: &Buffer, to: &mut [u8]) -> Result<(), BackendError> {
         let slice = staging.slice(..);
         slice.map_async(wgpu::MapMode::Read, |_| {});
-        self.device
-            .poll(PollType::wait_indefinitely())
-            .map_err(|error| BackendError::failed(format!("waiting for the device: {error}")))?;
-        self.check()?;
+        if let Err(error) = self.finish() {
+            staging.unmap();
+            return Err(error);
+        }
         {
             let view = slice.get_mapped_range().map_err(|error| BackendError::failed(error.to_string()))?;
             let bytes = view.get(..to.len()).ok_or_else(|| BackendError::failed("a buffer is too small"))?;

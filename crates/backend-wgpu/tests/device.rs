@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, BackendError, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
-use millstream_backend_wgpu::{Gpu, Policy, ThreadWork, WgpuBackend, WorkChoice, detect};
+use millstream_backend_wgpu::{Gpu, GpuOptions, Policy, ThreadWork, WgpuBackend, WorkChoice, detect};
 use millstream_board::Processor;
 use millstream_graph::Shape;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
@@ -122,4 +123,66 @@ fn an_unknown_device_says_which_there_are() {
     let all = detect(true);
     assert!(detect(false).len() <= all.len());
     assert!(all.iter().zip(["G", "G2", "G3"]).all(|(accelerator, label)| accelerator.label == label));
+}
+
+/// A convolution of so many output channels, which takes an emulated device a while.
+fn heavy(channels: usize) -> Arc<Model> {
+    let mut builder = ModelBuilder::new("heavy");
+    let input = builder.input("image", [1, 32, 96, 96]);
+    let weights = builder.weight("filters", &Weight::from_f32([channels, 32, 3, 3], vec![0.01; channels * 32 * 9]));
+    let made = builder.node_with("Conv", &[&input, &weights], Attributes::new().ints("pads", &[1, 1, 1, 1]));
+    builder.output(&made);
+    Arc::new(builder.build().unwrap())
+}
+
+#[test]
+fn a_device_that_takes_too_long_is_lost_and_nobody_waits_for_it() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = Gpu::open_with(None, GpuOptions { longest_wait: Duration::from_micros(1) }).unwrap();
+    let model = heavy(128);
+    let backend = WgpuBackend::new(&gpu, "G", Arc::clone(&model));
+    let mut prepared = backend.prepare(&Segment::whole(model.graph()), &accelerator()).unwrap();
+    let input = [Tensor::from_f32([1, 32, 96, 96], vec![0.5; 32 * 96 * 96])];
+    let mut room = vec![0; 128 * 96 * 96 * 4];
+    let start = Instant::now();
+    for _ in 0..3 {
+        let results = [prepared.run(&input).map(drop), prepared.run_into(&input, &mut room)];
+        for result in results {
+            let Err(BackendError::DeviceLost { detail, .. }) = &result else { panic!("{result:?}") };
+            assert!(detail.contains("not done after 1µs"), "{detail}");
+        }
+    }
+    assert!(matches!(
+        backend.prepare(&Segment::whole(model.graph()), &accelerator()).map(drop),
+        Err(BackendError::DeviceLost { .. })
+    ));
+    // Nor is it waited for when all of it goes.
+    drop((prepared, backend, gpu));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+#[test]
+fn constants_go_with_the_segments_that_have_them() {
+    let Some(gpu) = gpu() else { return };
+    let model = heavy(64);
+    let backend = WgpuBackend::new(&gpu, "G", Arc::clone(&model));
+    let operator = model.graph().order()[0];
+    let mut current = Vec::new();
+    let mut kept = Vec::new();
+    for round in 0..60 {
+        backend.begin_schedule();
+        let split = 2 + round;
+        current = [0..split, split..64]
+            .map(|channels| {
+                let part = Segment::part(model.graph(), vec![operator], channels);
+                backend.prepare(&part, &accelerator()).unwrap()
+            })
+            .into();
+        kept.push(backend.kept_constants().1);
+    }
+    assert!(kept.iter().all(|bytes| *bytes == kept[0] && *bytes >= 64 * 32 * 9 * 4), "{kept:?}");
+    drop(current);
+    assert_eq!(backend.kept_constants(), (0, 0));
 }

@@ -73,7 +73,7 @@ pub trait Backend: Send + Sync {
 
 /// Ends a frame that takes too long, from another thread than the one that runs it.
 pub trait Canceller: Send + Sync {
-    /// Has the `run` that is under way end soon, with an error. Does nothing where none is: the next one is not affected.
+    /// Has the `run` that is under way end soon, with [`BackendError::Cancelled`]. A run that is almost done may still succeed. Does nothing where none is: the next one is not affected.
     fn cancel(&self);
 }
 
@@ -82,8 +82,8 @@ pub trait PreparedSegment: Send {
     /// Runs one frame. Inputs and outputs are in the order of the segment's [`Boundary`].
     ///
     /// # Errors
-    /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails. The segment stays
-    /// usable for the next frame, unless it is [`BackendError::DeviceLost`].
+    /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails, [`BackendError::Cancelled`] if it
+    /// was ended. The segment stays usable for the next frame, unless it is [`BackendError::DeviceLost`].
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError>;
 
     /// As [`PreparedSegment::run`] for a segment with one output, which is written into `output`: dense, in native byte order.

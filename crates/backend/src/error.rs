@@ -48,6 +48,9 @@ pub enum BackendError {
         /// What was asked for.
         detail: String,
     },
+    /// A [`Canceller`](crate::Canceller) ended the run. The segment can run the next frame.
+    #[error("the frame was ended before it was done")]
+    Cancelled,
     /// Running failed.
     #[error("{detail}")]
     Failed {

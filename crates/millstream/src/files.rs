@@ -1,14 +1,18 @@
-//! Reading and writing whole files, without leaving half of one behind.
+//! Reading and writing whole files, without leaving half of one behind; and files that grow while something runs.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::Error;
 
 /// The most bytes of a document: far more than any has, and few enough for the memory of small boards.
 const MOST_DOCUMENT_BYTES: u64 = 256 << 20;
+
+/// A [`Growing`] file is written when so many bytes are waiting, or the first of them since so long.
+const WAITING_BYTES: usize = 1 << 16;
+const WAITING_TIME: Duration = Duration::from_secs(1);
 
 /// Reads a text file of at most 256 MiB.
 ///
@@ -33,6 +37,52 @@ pub fn read(path: &Path) -> Result<String, Error> {
 /// [`Error::Io`].
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     not_a_dash(path).and_then(|()| millstream_files::write(path, text.as_bytes())).map_err(failed("write", path))
+}
+
+/// A file that grows while something runs. It is of use at any moment: what a call of [`Write::write`] was given is written as a whole,
+/// a second later at the latest if more is written by then. What was in the file before is gone.
+#[derive(Debug)]
+pub struct Growing {
+    file: File,
+    waiting: Vec<u8>,
+    written: Instant,
+}
+
+impl Growing {
+    /// Begins an empty file; devices and pipes are written to as they are.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let open = || OpenOptions::new().write(true).create(true).truncate(true).open(path);
+        let file = not_a_dash(path).and_then(|()| open()).map_err(failed("write", path))?;
+        Ok(Self { file, waiting: Vec::new(), written: Instant::now() })
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= WAITING_BYTES || self.written.elapsed() >= WAITING_TIME {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.written = Instant::now();
+        let written = self.file.write_all(&self.waiting);
+        // After an error, nobody knows how much of it is there.
+        self.waiting.clear();
+        written
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        // Whoever wants to know of errors flushes it.
+        let _ = self.flush();
+    }
 }
 
 /// Fails early, before any work is done for a file that could not be written.

@@ -98,9 +98,9 @@ pub use published::{
     PublishedAlgorithm, PublishedComparison, PublishedPlan, PublishedRow, SearchWork, compare_published, plan_published,
 };
 pub use run::{
-    AdaptationReport, Camera, ExpectedReport, LatencySummary, NetworkOutcome, NetworkRun, OperatorReport,
-    RUN_REPORT_FORMAT, RUN_REPORT_VERSION, RunLength, RunOptions, RunReport, StageReport, Taken, WarmUp, WhenLate,
-    frame_log, run,
+    AdaptationReport, Camera, ExpectedReport, FrameLog, FrameObserver, LatencySummary, NetworkOutcome, NetworkRun,
+    OperatorReport, RUN_REPORT_FORMAT, RUN_REPORT_VERSION, RunLength, RunOptions, RunReport, StageReport, Taken,
+    WarmUp, WhenLate, run, run_observed,
 };
 pub use scheduled::{Scheduled, read_schedules};
 pub(crate) use set_on_drop::SetOnDrop;

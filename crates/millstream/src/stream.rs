@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
 use millstream_backend::Tensor;
 use millstream_cost::CostTable;
 use millstream_runtime::{Engine, EngineOptions, FrameResult, StageMetrics, TuningEvent};
 
 use crate::backends::Backends;
-use crate::run::LatencySummary;
+use crate::run::{Latencies, LatencySummary};
 use crate::tuning::adapt;
 use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine, thread};
 
@@ -23,7 +22,7 @@ pub struct Stream<'a> {
     scheduled: &'a Scheduled,
     engine: Engine,
     costs: Option<CostTable>,
-    latencies: Mutex<Histogram<u64>>,
+    latencies: Mutex<Latencies>,
     begin: Instant,
     started_in: Duration,
     first_frame: OnceLock<Duration>,
@@ -45,18 +44,9 @@ impl<'a> Stream<'a> {
         for advice in clocks::unset_clocks(&document.clocks, machine.board()) {
             tracing::warn!("{advice}");
         }
-        let histogram = Histogram::new(3).map_err(|error| Error::Defect(error.to_string()))?;
+        let latencies = Mutex::new(Latencies::new()?);
         let started_in = begin.elapsed();
-        Ok(Self {
-            machine,
-            scheduled,
-            engine,
-            costs,
-            latencies: Mutex::new(histogram),
-            begin,
-            started_in,
-            first_frame: OnceLock::new(),
-        })
+        Ok(Self { machine, scheduled, engine, costs, latencies, begin, started_in, first_frame: OnceLock::new() })
     }
 
     /// Submits a frame: one tensor for each input of the network, in the order of its graph's inputs. Waits for room. Returns the
@@ -94,10 +84,8 @@ impl<'a> Stream<'a> {
             return;
         }
         self.first_frame.get_or_init(|| result.received.saturating_duration_since(self.begin));
-        // Recording fails only for times that do not occur.
         let latency = result.received.saturating_duration_since(result.submitted);
-        let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4);
-        let _ = self.latencies.lock().unwrap_or_else(PoisonError::into_inner).record(nanoseconds);
+        self.latencies.lock().unwrap_or_else(PoisonError::into_inner).record(latency);
     }
 
     /// Submits frames as there is room and hands their results to `take`, one by one, in order, while the schedule is adapted as
@@ -137,14 +125,7 @@ impl<'a> Stream<'a> {
 
     /// Times of the frames that got through and whose results were taken, from being submitted to the result, within 0.1 %.
     pub fn latency(&self) -> LatencySummary {
-        let latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
-        let quantile = |share: f64| latencies.value_at_quantile(share) as f64 * 1e-9;
-        LatencySummary {
-            p50_seconds: quantile(0.5),
-            p90_seconds: quantile(0.9),
-            p99_seconds: quantile(0.99),
-            max_seconds: latencies.max() as f64 * 1e-9,
-        }
+        self.latencies.lock().unwrap_or_else(PoisonError::into_inner).summary()
     }
 
     /// How long [`Stream::start`] took.

@@ -38,4 +38,4 @@ pub use set_table::set_table;
 pub use simulation_trace::simulation_trace;
 pub use stages::{MeasuredStage, StageRow, stage_rows, stage_table};
 pub use table::{Align, Table};
-pub use trace::{TraceEvent, chrome_trace};
+pub use trace::{TraceEvent, TraceWriter, chrome_trace};

@@ -1,3 +1,5 @@
+use std::io::Write;
+
 use serde::Serialize;
 
 /// Something that took time on a track of a trace.
@@ -44,7 +46,12 @@ struct Arguments<'a> {
 /// A trace in the Chrome trace event format, which Perfetto and `chrome://tracing` open. `tracks` names the tracks in the
 /// order of their numbers.
 pub fn chrome_trace(tracks: &[String], events: &[TraceEvent]) -> String {
-    let names = tracks.iter().enumerate().map(|(tid, name)| Event {
+    let events = names(tracks).chain(events.iter().map(span)).collect();
+    serde_json::to_string(&Document { display_time_unit: "ms", events }).unwrap_or_default()
+}
+
+fn names(tracks: &[String]) -> impl Iterator<Item = Event<'_>> {
+    tracks.iter().enumerate().map(|(tid, name)| Event {
         name: "thread_name",
         ph: "M",
         pid: 1,
@@ -52,8 +59,11 @@ pub fn chrome_trace(tracks: &[String], events: &[TraceEvent]) -> String {
         ts: None,
         dur: None,
         args: Some(Arguments { name }),
-    });
-    let spans = events.iter().map(|event| Event {
+    })
+}
+
+fn span(event: &TraceEvent) -> Event<'_> {
+    Event {
         name: &event.name,
         ph: "X",
         pid: 1,
@@ -61,7 +71,61 @@ pub fn chrome_trace(tracks: &[String], events: &[TraceEvent]) -> String {
         ts: Some(event.start_microseconds),
         dur: Some(event.duration_microseconds),
         args: None,
-    });
-    let document = Document { display_time_unit: "ms", events: names.chain(spans).collect() };
-    serde_json::to_string(&document).unwrap_or_default()
+    }
+}
+
+/// A trace of the same format that is written event by event: an array, one event a line. Viewers also take it without its end, which is
+/// missing if the program is killed; it is written when this is dropped. Each event is one call of the writer's.
+pub struct TraceWriter<W: Write> {
+    writer: Option<W>,
+    is_empty: bool,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a trace with these tracks.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn new(writer: W, tracks: &[String]) -> std::io::Result<Self> {
+        let mut trace = Self { writer: Some(writer), is_empty: true };
+        names(tracks).try_for_each(|name| trace.write(&name))?;
+        Ok(trace)
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn add(&mut self, event: &TraceEvent) -> std::io::Result<()> {
+        self.write(&span(event))
+    }
+
+    /// Writes the end of the trace, and gives the writer back.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn finish(mut self) -> std::io::Result<W> {
+        self.end()?.ok_or_else(|| std::io::Error::other("the trace has ended before"))
+    }
+
+    fn write(&mut self, event: &Event<'_>) -> std::io::Result<()> {
+        let mut line = if self.is_empty { b"[\n".to_vec() } else { b",\n".to_vec() };
+        serde_json::to_writer(&mut line, event)?;
+        self.is_empty = false;
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.write_all(&line))
+    }
+
+    fn end(&mut self) -> std::io::Result<Option<W>> {
+        let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        writer.write_all(if self.is_empty { b"[]\n" } else { b"\n]\n" })?;
+        writer.flush()?;
+        Ok(Some(writer))
+    }
+}
+
+impl<W: Write> Drop for TraceWriter<W> {
+    fn drop(&mut self) {
+        // Whoever wants to know of errors finishes the trace.
+        let _ = self.end();
+    }
 }

@@ -4,7 +4,7 @@
 
 use millstream_board::Board;
 use millstream_report::{
-    FrontRow, MeasuredStage, StageRow, TraceEvent, board_table, chrome_trace, front_table, stage_table,
+    FrontRow, MeasuredStage, StageRow, TraceEvent, TraceWriter, board_table, chrome_trace, front_table, stage_table,
 };
 
 fn stage(stage: usize, measured: Option<MeasuredStage>) -> StageRow {
@@ -55,4 +55,37 @@ fn traces() {
     let text = chrome_trace(&["stage 1".into(), "stage 2".into()], &[event]);
     let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
     insta::assert_json_snapshot!(parsed);
+}
+
+#[test]
+fn a_trace_that_grows_is_a_document_at_every_moment() {
+    let tracks = ["stage 1".to_owned(), "stage 2".to_owned()];
+    let event = |frame: usize| TraceEvent {
+        name: format!("frame {frame}"),
+        track: frame % 2,
+        start_microseconds: 2.5 * frame as f64,
+        duration_microseconds: 2.0,
+    };
+    let mut trace = TraceWriter::new(Vec::new(), &tracks).unwrap();
+    (0..3).for_each(|frame| trace.add(&event(frame)).unwrap());
+    let text = String::from_utf8(trace.finish().unwrap()).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let both: serde_json::Value =
+        serde_json::from_str(&chrome_trace(&tracks, &[event(0), event(1), event(2)])).unwrap();
+    assert_eq!(whole, both["traceEvents"], "the events are those of a trace that is written at once");
+
+    // What a killed program leaves ends behind some event.
+    let lines: Vec<&str> = text.lines().collect();
+    for left in 2..lines.len() - 1 {
+        let left = lines[..left].join("\n");
+        let mended = format!("{}]", left.trim_end_matches(','));
+        assert!(serde_json::from_str::<Vec<serde_json::Value>>(&mended).is_ok(), "{mended}");
+    }
+
+    let nothing = TraceWriter::new(Vec::new(), &[]).unwrap().finish().unwrap();
+    assert!(serde_json::from_slice::<Vec<serde_json::Value>>(&nothing).unwrap().is_empty());
+    // Whoever does not come to finish it leaves a document all the same.
+    let mut dropped = Vec::new();
+    TraceWriter::new(&mut dropped, &tracks).unwrap().add(&event(7)).unwrap();
+    assert_eq!(serde_json::from_slice::<Vec<serde_json::Value>>(&dropped).unwrap().len(), 3);
 }

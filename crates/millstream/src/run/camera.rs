@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use millstream_runtime::{Engine, RuntimeError};
 
 use crate::run::reference::Reference;
-use crate::run::sink::Sink;
+use crate::run::sink::Told;
 use crate::{Control, Error, SetOnDrop};
 
 /// How often somebody who waits for room, or for a result that is not there yet, looks again.
@@ -23,7 +23,7 @@ pub(crate) fn stream(
     reference: &Reference,
     is_enough: &(dyn Fn(u64) -> bool + Sync),
     first: u64,
-    sink: &mut Sink,
+    sink: &mut Told<'_>,
     control: &Control,
 ) -> Result<(), Error> {
     let mut count = 0;
@@ -38,7 +38,7 @@ pub(crate) fn stream(
         }
         sink.take(number, result, None)?;
     }
-    if sink.taken.is_empty() {
+    if sink.sink.statistics.frames == 0 {
         return Err(Error::NoFrame);
     }
     Ok(())
@@ -71,7 +71,7 @@ impl Camera {
         engine: &Engine,
         reference: &Reference,
         is_enough: &(dyn Fn(u64) -> bool + Sync),
-        sink: &mut Sink,
+        sink: &mut Told<'_>,
         control: &Control,
     ) -> Result<(), Error> {
         let shutter = Shutter {
@@ -103,9 +103,9 @@ impl Camera {
             let produced = producer.join().map_err(|_| Error::Defect("the camera's thread panicked".to_owned()))?;
             received.and(produced.map_err(Into::into))
         });
-        sink.dropped = shutter.dropped.load(Ordering::SeqCst);
+        sink.sink.dropped = shutter.dropped.load(Ordering::SeqCst);
         outcome?;
-        if sink.taken.is_empty() {
+        if sink.sink.statistics.frames == 0 {
             return Err(Error::NoFrame);
         }
         Ok(())
@@ -197,7 +197,7 @@ impl Shutter<'_> {
     }
 
     /// Takes results until the camera is done and nothing is left in the engine.
-    fn receive(&self, is_done: &AtomicBool, sink: &mut Sink) -> Result<(), Error> {
+    fn receive(&self, is_done: &AtomicBool, sink: &mut Told<'_>) -> Result<(), Error> {
         loop {
             // In this order: what was submitted before it was done is there.
             let was_done = is_done.load(Ordering::SeqCst);

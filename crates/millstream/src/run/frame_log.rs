@@ -1,46 +1,77 @@
 //! A line for each frame, for other programs to read.
 
-use crate::Error;
+use std::io::Write;
+use std::time::Instant;
+
 use crate::run::sink::Taken;
 
-/// The frames of a run as CSV, each with the sizes of its network, with times in seconds from the first one's arrival.
-///
-/// # Errors
-/// None that anybody has seen: it is written to memory.
-pub fn frame_log(frames: &[(Option<&str>, &Taken)], deadline_seconds: Option<f64>) -> Result<String, Error> {
-    csv_of(frames, deadline_seconds).map_err(|error| Error::Defect(format!("frames can't be written as CSV: {error}")))
+/// What is enough for most lines.
+const LINE_BYTES: usize = 256;
+
+/// The frames of a run as CSV, one line each with the sizes of its network, written as they come. Times are in seconds from the first one's
+/// arrival.
+pub struct FrameLog<W: Write> {
+    writer: W,
+    deadline_seconds: Option<f64>,
+    begin: Option<Instant>,
+    frames: u64,
 }
 
-fn csv_of(frames: &[(Option<&str>, &Taken)], deadline_seconds: Option<f64>) -> Result<String, csv::Error> {
-    let begin = frames.iter().map(|(_, frame)| frame.arrived).min();
-    let mut table = csv::Writer::from_writer(Vec::new());
-    table.write_record([
-        "frame",
-        "label",
-        "sizes",
-        "arrived_seconds",
-        "submitted_seconds",
-        "received_seconds",
-        "latency_seconds",
-        "is_late",
-    ])?;
-    for (number, (sizes, frame)) in frames.iter().enumerate() {
-        let since = |moment: std::time::Instant| {
-            let seconds = begin.map_or(0.0, |begin| moment.saturating_duration_since(begin).as_secs_f64());
-            format!("{seconds:.9}")
-        };
+impl<W: Write> FrameLog<W> {
+    /// Writes the names of the columns. Frames that take longer than the deadline are late.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn new(mut writer: W, deadline_seconds: Option<f64>) -> std::io::Result<Self> {
+        let names = [
+            "frame",
+            "label",
+            "sizes",
+            "arrived_seconds",
+            "submitted_seconds",
+            "received_seconds",
+            "latency_seconds",
+            "is_late",
+        ];
+        writer.write_all(&line(&names.map(str::to_owned))?)?;
+        Ok(Self { writer, deadline_seconds, begin: None, frames: 0 })
+    }
+
+    /// Writes the next frame's line.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn add(&mut self, sizes: Option<&str>, frame: &Taken) -> std::io::Result<()> {
+        let begin = *self.begin.get_or_insert(frame.arrived);
+        let since = |moment: Instant| format!("{:.9}", moment.saturating_duration_since(begin).as_secs_f64());
         let latency = frame.latency_seconds();
-        table.write_record([
-            number.to_string(),
+        let line = line(&[
+            self.frames.to_string(),
             frame.label.clone(),
             sizes.unwrap_or_default().to_owned(),
             since(frame.arrived),
             since(frame.result.submitted),
             since(frame.result.received),
             format!("{latency:.9}"),
-            u8::from(deadline_seconds.is_some_and(|deadline| latency > deadline)).to_string(),
+            u8::from(self.deadline_seconds.is_some_and(|deadline| latency > deadline)).to_string(),
         ])?;
+        self.frames += 1;
+        self.writer.write_all(&line)
     }
-    let bytes = table.into_inner().map_err(|error| error.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+
+    /// Writes what is left, and gives the writer back.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn finish(mut self) -> std::io::Result<W> {
+        self.writer.flush()?;
+        Ok(self.writer)
+    }
+}
+
+/// A line of its own, for the writer to have in one piece.
+fn line(cells: &[String; 8]) -> std::io::Result<Vec<u8>> {
+    let mut table = csv::WriterBuilder::new().buffer_capacity(LINE_BYTES).from_writer(Vec::with_capacity(LINE_BYTES));
+    table.write_record(cells)?;
+    table.into_inner().map_err(csv::IntoInnerError::into_error)
 }

@@ -8,10 +8,11 @@ mod reference;
 mod report;
 mod runner;
 mod sink;
+mod statistics;
 mod summary;
 
 pub use camera::{Camera, WhenLate};
-pub use frame_log::frame_log;
+pub use frame_log::FrameLog;
 pub use options::{RunLength, RunOptions, WarmUp};
 pub(crate) use reference::Reference;
 pub use report::{
@@ -19,6 +20,7 @@ pub use report::{
     RUN_REPORT_VERSION, RunReport, StageReport,
 };
 pub use sink::Taken;
+pub(crate) use statistics::Latencies;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -42,8 +44,6 @@ pub struct NetworkOutcome {
     pub schedule: Schedule,
     /// Its file.
     pub document: ScheduleDocument,
-    /// Its frames, in order.
-    pub frames: Vec<Taken>,
     /// [`Error::Unexpected`] if results were not as expected.
     pub verdict: Result<(), Error>,
 }
@@ -59,6 +59,24 @@ pub fn run(
     set: &[Scheduled],
     options: &RunOptions,
     control: &Control,
+) -> Result<Vec<NetworkOutcome>, Error> {
+    run_observed(machine, set, options, control, &|_, _| Ok(()))
+}
+
+/// Is told of the frames of a run: the network's place in the set, and the frame.
+pub type FrameObserver<'a> = dyn Fn(usize, &Taken) -> Result<(), Error> + Sync + 'a;
+
+/// [`run`] that tells of every frame, in the order of each network's frames, as soon as its result was checked. Frames are not kept:
+/// memory does not depend on how many there are. Who is told holds the network's results up meanwhile, from one thread per network.
+///
+/// # Errors
+/// As [`run`], and the first one of `observer`, which ends the run.
+pub fn run_observed(
+    machine: &Machine,
+    set: &[Scheduled],
+    options: &RunOptions,
+    control: &Control,
+    observer: &FrameObserver<'_>,
 ) -> Result<Vec<NetworkOutcome>, Error> {
     machine.check_usable()?;
     options.check(set.len())?;
@@ -77,7 +95,8 @@ pub fn run(
                 // If no thread can be started, this is dropped with what it should have run, and ends the others.
                 let failed = SetOnDrop(&pace.has_failed);
                 let work = move || {
-                    let streamed = runner.stream(&|count| pace.is_over(index, count));
+                    let observe = |taken: &Taken| observer(index, taken);
+                    let streamed = runner.stream(&|count| pace.is_over(index, count), &observe);
                     // A network that fails or panics ends the others as well.
                     if streamed.is_ok() {
                         std::mem::forget(failed);

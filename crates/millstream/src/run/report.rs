@@ -109,7 +109,7 @@ pub struct NetworkRun {
     pub warnings: Vec<String>,
 }
 
-/// Times of frames: half of them took no longer than `p50_seconds`, and so on.
+/// Times of frames: half of them took no longer than `p50_seconds`, and so on. Of frames that were streamed, they are within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {

@@ -14,11 +14,15 @@ use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 use crate::backends::Backends;
 use crate::document::document;
 use crate::run::reference::Reference;
-use crate::run::sink::Sink;
+use crate::run::sink::{Sink, Taken, Told};
+use crate::run::statistics::FrameStatistics;
 use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
 use crate::tuning::adapt;
 use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
 
+/// Frames that an engine takes, unless told otherwise, for each of its workers; more than these in flight are as many.
+const OUTSTANDING_PER_PROCESSOR: usize = 16;
+const MOST_IN_FLIGHT: usize = 1 << 16;
 /// Between two looks at the power sensors.
 const POWER_WINDOW: Duration = Duration::from_millis(200);
 
@@ -78,7 +82,11 @@ impl<'a> Runner<'a> {
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
         let start_up = first_result.map(|moment| started_in + moment.saturating_duration_since(begin));
         backends.stop_keeping();
-        let sink = Sink::new(&reference).writing_to(options.output.clone()).expecting(golden, options.tolerance);
+        // A network's own deadline goes before the one that holds for all.
+        let deadline = scheduled.deadline_seconds.or(options.deadline.map(|deadline| deadline.as_secs_f64()));
+        let statistics = FrameStatistics::new(deadline, most_in_engine(options, board))?;
+        let sink =
+            Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
         let (events, watts) = (Vec::new(), None);
         Ok(Self {
@@ -111,9 +119,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Streams frames, checks each result, and adapts the schedule meanwhile if there are costs to plan with.
-    pub(super) fn stream(&mut self, is_enough: &(dyn Fn(u64) -> bool + Sync)) -> Result<(), Error> {
+    pub(super) fn stream(
+        &mut self,
+        is_enough: &(dyn Fn(u64) -> bool + Sync),
+        observe: &dyn Fn(&Taken) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let is_over = AtomicBool::new(false);
-        let (engine, control, sink) = (&self.engine, self.control, &mut self.sink);
+        let (engine, control) = (&self.engine, self.control);
+        let sink = &mut Told { sink: &mut self.sink, observe };
         let (scheduled, board) = (self.scheduled, self.board);
         std::thread::scope(|scope| {
             let is_over = &is_over;
@@ -178,8 +191,15 @@ impl<'a> Runner<'a> {
             report.operators = measured?;
         }
         let verdict = self.sink.verdict();
-        Ok(NetworkOutcome { report, schedule: at_work, document, frames: self.sink.taken, verdict })
+        Ok(NetworkOutcome { report, schedule: at_work, document, verdict })
     }
+}
+
+/// At least as many frames as the engine takes, whatever schedule is at work.
+fn most_in_engine(options: &RunOptions, board: &Board) -> usize {
+    let in_flight = options.frames_in_flight.unwrap_or_default().min(MOST_IN_FLIGHT);
+    let processors: usize = board.clusters().iter().map(|cluster| cluster.cores.len().max(1)).sum();
+    2 * in_flight + OUTSTANDING_PER_PROCESSOR * processors
 }
 
 /// The results that the user expects.
@@ -225,11 +245,12 @@ pub(crate) fn warm_up(
 /// What the machine's sensors show until somebody says that it is over; `None` without sensors.
 fn mean_power(is_over: &AtomicBool) -> Option<f64> {
     let sensors = PowerSensors::detect()?;
-    let mut readings = Vec::new();
+    let (mut sum, mut readings) = (0.0, 0_u32);
     while !is_over.load(Ordering::Relaxed) {
-        readings.push(sensors.watts(POWER_WINDOW)?);
+        sum += sensors.watts(POWER_WINDOW)?;
+        readings = readings.saturating_add(1);
     }
-    Some(readings.iter().sum::<f64>() / readings.len().max(1) as f64).filter(|watts| *watts > 0.0)
+    Some(sum / f64::from(readings.max(1))).filter(|watts| *watts > 0.0)
 }
 
 /// The document of the schedule that is at work at the end, with what the profile predicts of it.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
 use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
@@ -10,6 +10,7 @@ use millstream_runtime::FrameResult;
 
 use crate::Error;
 use crate::run::reference::{Reference, describe};
+use crate::run::statistics::FrameStatistics;
 
 /// Frames with unexpected results that are told in full.
 const MOST_TOLD: usize = 3;
@@ -20,7 +21,7 @@ pub(crate) struct Sink {
     folder: Option<PathBuf>,
     golden: Option<Golden>,
     tolerance: Tolerance,
-    pub(crate) taken: Vec<Taken>,
+    pub(crate) statistics: FrameStatistics,
     pub(crate) largest_difference: f64,
     pub(crate) golden_difference: f64,
     pub(crate) mismatches: Vec<Mismatch>,
@@ -43,19 +44,24 @@ pub struct Taken {
 impl Taken {
     /// From the frame's arrival to its result.
     pub fn latency_seconds(&self) -> f64 {
-        self.result.received.saturating_duration_since(self.arrived).as_secs_f64()
+        self.latency().as_secs_f64()
+    }
+
+    /// The same.
+    pub(crate) fn latency(&self) -> Duration {
+        self.result.received.saturating_duration_since(self.arrived)
     }
 }
 
 impl Sink {
-    /// A sink that only checks.
-    pub(crate) fn new(reference: &Arc<Reference>) -> Self {
+    /// A sink that only checks, and counts.
+    pub(crate) fn new(reference: &Arc<Reference>, statistics: FrameStatistics) -> Self {
         Self {
             reference: Arc::clone(reference),
             folder: None,
             golden: None,
             tolerance: Tolerance::default(),
-            taken: Vec::new(),
+            statistics,
             largest_difference: 0.0,
             golden_difference: 0.0,
             mismatches: Vec::new(),
@@ -74,8 +80,14 @@ impl Sink {
         Self { golden, tolerance: Tolerance { relative, ..Tolerance::default() }, ..self }
     }
 
-    /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted.
-    pub(crate) fn take(&mut self, number: u64, mut result: FrameResult, arrived: Option<Instant>) -> Result<(), Error> {
+    /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted. Returns what is left
+    /// of it.
+    pub(crate) fn take(
+        &mut self,
+        number: u64,
+        mut result: FrameResult,
+        arrived: Option<Instant>,
+    ) -> Result<Taken, Error> {
         let outcome = std::mem::replace(&mut result.outcome, Ok(Vec::new()));
         let label = self.reference.label(number);
         let tensors = outcome.map_err(|source| Error::Frame { label: label.clone(), source })?;
@@ -96,8 +108,9 @@ impl Sink {
             write_results(folder, &label, &named)?;
         }
         let arrived = arrived.unwrap_or(result.submitted);
-        self.taken.push(Taken { result, label, arrived });
-        Ok(())
+        let taken = Taken { result, label, arrived };
+        self.statistics.add(&taken);
+        Ok(taken)
     }
 
     /// How many different frames the results are of.
@@ -115,7 +128,7 @@ impl Sink {
             .collect();
         Err(Error::Unexpected {
             wrong: self.wrong_frames,
-            frames: self.taken.len(),
+            frames: self.statistics.frames as usize,
             expected: golden.path().to_owned(),
             detail: told.join("\n"),
         })
@@ -124,5 +137,18 @@ impl Sink {
     /// Where expected results are from, if there are any.
     pub(crate) fn golden(&self) -> Option<&Golden> {
         self.golden.as_ref()
+    }
+}
+
+/// A sink that tells of each frame that it took.
+pub(crate) struct Told<'a> {
+    pub(crate) sink: &'a mut Sink,
+    pub(crate) observe: &'a dyn Fn(&Taken) -> Result<(), Error>,
+}
+
+impl Told<'_> {
+    /// As [`Sink::take`].
+    pub(crate) fn take(&mut self, number: u64, result: FrameResult, arrived: Option<Instant>) -> Result<(), Error> {
+        (self.observe)(&self.sink.take(number, result, arrived)?)
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use millstream_runtime::{StageMetrics, TuningEvent, TuningEventKind};
 use millstream_schedule::{Achieved, Schedule, ScheduleDocument};
 
-use crate::run::report::{AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, StageReport};
-use crate::run::sink::{Sink, Taken};
+use crate::Scheduled;
+use crate::run::report::{AdaptationReport, ExpectedReport, NetworkRun, StageReport};
+use crate::run::sink::Sink;
 use crate::run::{Camera, RunOptions};
-use crate::{Scheduled, steady};
 
 /// What was seen of a network.
 pub(super) struct Seen<'a> {
@@ -29,15 +29,16 @@ impl Seen<'_> {
     pub(super) fn report(self) -> NetworkRun {
         let Self { scheduled, options, document, at_work, sink, .. } = self;
         let network = &scheduled.network;
-        let latencies: Vec<f64> = sink.taken.iter().map(Taken::latency_seconds).collect();
-        let measured_period_seconds = measured_period(&sink.taken, at_work.processors().count());
+        let statistics = &sink.statistics;
+        let period = statistics.period(at_work.processors().count());
+        let measured_period_seconds = period.map(|time| time.as_secs_f64());
+        let frames = statistics.frames as usize;
         let is_adapted = *at_work != scheduled.schedule;
         let expected_period = scheduled.expected_period_seconds;
 
-        // A network's own deadline goes before the one that holds for all. What was dropped never came.
-        let deadline_seconds = scheduled.deadline_seconds.or(options.deadline.map(|deadline| deadline.as_secs_f64()));
-        let late = |deadline: f64| latencies.iter().filter(|latency| **latency > deadline).count() as u64;
-        let missed_deadlines = deadline_seconds.map(|deadline| late(deadline) + sink.dropped);
+        let deadline_seconds = statistics.deadline_seconds();
+        // What was dropped never came.
+        let missed_deadlines = deadline_seconds.map(|_| statistics.late + sink.dropped);
 
         let measured_latency_seconds = self.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum();
         let achieved = Achieved {
@@ -52,7 +53,7 @@ impl Seen<'_> {
             network: network.name().to_owned(),
             dimensions: network.reference().dimensions,
             configuration: document.configuration.clone(),
-            frames: sink.taken.len(),
+            frames,
             different_frames: sink.different_frames(),
             has_own_frames: network.has_own_frames(),
             frames_per_second_offered: options.camera.map(|Camera { hertz, .. }| hertz),
@@ -66,13 +67,13 @@ impl Seen<'_> {
             measured_joules_per_frame: self.watts.zip(measured_period_seconds).map(|(watts, period)| watts * period),
             predicted_joules_per_frame: document.predicted.joules_per_frame,
             largest_difference: sink.largest_difference,
-            checked_frames: sink.taken.len(),
+            checked_frames: frames,
             expected: expected(sink),
             stages: stages(at_work, document, self.metrics),
             operators: Vec::new(),
             adaptations: self.events.iter().map(adaptation).collect(),
             start_up_seconds: self.start_up.map(|time| time.as_secs_f64()),
-            latency: LatencySummary::of(latencies),
+            latency: statistics.latencies.summary(),
             warnings: self.warnings,
         }
     }
@@ -82,7 +83,7 @@ fn expected(sink: &Sink) -> Option<ExpectedReport> {
     let golden = sink.golden()?;
     Some(ExpectedReport {
         path: golden.path().display().to_string(),
-        checked_frames: sink.taken.len(),
+        checked_frames: sink.statistics.frames as usize,
         wrong_frames: sink.wrong_frames,
         largest_difference: sink.golden_difference,
     })
@@ -105,13 +106,6 @@ fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetr
         }
     }
     reports
-}
-
-/// Mean time between the ends of frames while they flow.
-fn measured_period(taken: &[Taken], workers: usize) -> Option<f64> {
-    let ends = taken.iter().filter_map(|taken| taken.result.spans.last()).map(|span| span.end).collect();
-    let stop = taken.last()?.result.submitted;
-    steady::interval(ends, workers, stop).map(|time| time.as_secs_f64())
 }
 
 fn adaptation(event: &TuningEvent) -> AdaptationReport {

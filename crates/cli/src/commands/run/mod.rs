@@ -1,20 +1,17 @@
 //! `run`: streams frames through a schedule, checks every result, and shows what was measured beside what was predicted.
 
+mod followers;
 mod set_table;
 mod table;
 
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use millstream::{
-    Control, Error, Loaded, Machine, NetworkOutcome, RunOptions, RunReport, RunSource, Scheduled, Taken, files,
-    frame_log, run as stream,
-};
-use millstream_runtime::FrameResult;
+use followers::Followers;
+use millstream::{Error, Loaded, NetworkOutcome, RunReport, RunSource, Scheduled, Taken, files, run_observed};
 
 use crate::arguments::RunCommand;
 use crate::control::control;
-use crate::run_trace::trace;
 use crate::{interrupt, output};
 
 /// The file that is read where none is named.
@@ -41,46 +38,42 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     machine.check_usable()?;
 
     let options = command.options();
-    let mut outcomes: Vec<(Option<String>, NetworkOutcome)> = Vec::new();
+    let followers = Followers::new(command);
+    let mut outcomes: Vec<NetworkOutcome> = Vec::new();
     for set in &sets {
-        let done = run_set(command, &machine, set, &options, &control)?;
-        let sizes = set.iter().map(|own| has_sizes.then(|| own.network.sizes()));
-        outcomes.extend(sizes.zip(done));
+        let sizes: Vec<Option<String>> = set.iter().map(|own| has_sizes.then(|| own.network.sizes())).collect();
+        let follow = |index: usize, frame: &Taken| {
+            let sizes = sizes.get(index).and_then(Option::as_deref);
+            set.get(index).map_or(Ok(()), |own| followers.take(own, sizes, frame))
+        };
+        let done = run_observed(&machine, set, &options, &control, &follow)?;
+        show(command, set, &done);
+        outcomes.extend(done);
         if interrupt::requested() {
             output::remark("interrupted; the report is of the frames until then");
             break;
         }
     }
-    write_files(command, &outcomes)?;
+    followers.finish()?;
+    if let Some(folder) = &command.output {
+        let frames: usize = outcomes.iter().map(|own| own.report.frames).sum();
+        output::remark(format!("wrote the results of {frames} frames to {}", folder.display()));
+    }
     let (reports, verdicts): (Vec<_>, Vec<_>) =
-        outcomes.into_iter().map(|(_, outcome)| (outcome.report, outcome.verdict)).unzip();
+        outcomes.into_iter().map(|outcome| (outcome.report, outcome.verdict)).unzip();
     if command.json {
         output::json(&RunReport::new(reports))?;
     }
     Ok(verdicts.into_iter().collect::<Result<(), _>>()?)
 }
 
-/// Runs the networks of a set, and shows what was seen.
-fn run_set(
-    command: &RunCommand,
-    machine: &Machine,
-    set: &[Scheduled],
-    options: &RunOptions,
-    control: &Control,
-) -> Result<Vec<NetworkOutcome>> {
-    let outcomes = stream(machine, set, options, control)?;
-    if let (Some(path), [only], [outcome]) = (&command.trace, set, outcomes.as_slice()) {
-        let results: Vec<&FrameResult> = outcome.frames.iter().map(|taken| &taken.result).collect();
-        files::write(path, &trace(&only.schedule, only.network.graph(), &results))?;
-        output::remark(format!("wrote {}; open it with https://ui.perfetto.dev", path.display()));
+/// Shows what was seen of the networks of a set.
+fn show(command: &RunCommand, set: &[Scheduled], outcomes: &[NetworkOutcome]) {
+    match (set, outcomes) {
+        _ if command.json => {}
+        ([only], [outcome]) => table::print(only, outcome),
+        _ => set_table::print(set, outcomes),
     }
-    if !command.json {
-        match (set, outcomes.as_slice()) {
-            ([only], [outcome]) => table::print(only, outcome),
-            _ => set_table::print(set, &outcomes),
-        }
-    }
-    Ok(outcomes)
 }
 
 /// What can't be asked for together.
@@ -92,20 +85,6 @@ fn check(command: &RunCommand, sets: &[Vec<Scheduled>]) -> Result<()> {
     }
     if sets.len() > 1 && (command.adaptive || command.trace.is_some()) {
         bail!("frames of several sizes run without --adaptive and --trace");
-    }
-    Ok(())
-}
-
-fn write_files(command: &RunCommand, outcomes: &[(Option<String>, NetworkOutcome)]) -> Result<()> {
-    if let Some(path) = &command.csv {
-        let rows = outcomes.iter().flat_map(|(sizes, own)| own.frames.iter().map(|frame| (sizes.as_deref(), frame)));
-        let frames: Vec<(Option<&str>, &Taken)> = rows.collect();
-        files::write(path, &frame_log(&frames, command.deadline.map(|deadline| deadline.0.as_secs_f64()))?)?;
-        output::remark(format!("wrote {}", path.display()));
-    }
-    if let Some(folder) = &command.output {
-        let frames: usize = outcomes.iter().map(|(_, own)| own.frames.len()).sum();
-        output::remark(format!("wrote the results of {frames} frames to {}", folder.display()));
     }
     Ok(())
 }

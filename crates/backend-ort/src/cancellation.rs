@@ -1,0 +1,86 @@
+//! Ending a run from another thread.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use millstream_backend::{BackendError, Canceller};
+use ort::session::{RunOptions, SelectedOutputMarker};
+
+/// Knows the run of one session that is under way, if any, and ends it when it is told to.
+///
+/// Every run has options of its own, so that no word to end one can reach the next.
+#[derive(Default)]
+pub(crate) struct Cancellation(Mutex<Option<Running>>);
+
+struct Running {
+    options: Arc<dyn Terminate>,
+    is_cancelled: bool,
+}
+
+impl Cancellation {
+    /// Does what runs the session with `options`, which can be ended until it returns.
+    pub(crate) fn during<O: SelectedOutputMarker + 'static, R>(
+        &self,
+        options: RunOptions<O>,
+        work: impl FnOnce(&RunOptions<O>) -> ort::Result<R>,
+    ) -> Result<R, BackendError> {
+        let options = Arc::new(Options(options));
+        *self.state() = Some(Running { options: Arc::clone(&options) as _, is_cancelled: false });
+        let end = End(self);
+        let made = work(&options.0);
+        let was_cancelled = end.now();
+        made.map_err(
+            |error| if was_cancelled { BackendError::Cancelled } else { BackendError::failed(error.to_string()) },
+        )
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Canceller for Cancellation {
+    fn cancel(&self) {
+        if let Some(running) = &mut *self.state() {
+            running.is_cancelled = running.options.terminate();
+        }
+    }
+}
+
+/// Forgets the run, however it ends.
+struct End<'a>(&'a Cancellation);
+
+impl End<'_> {
+    /// Whether the run had been told to end.
+    fn now(self) -> bool {
+        self.0.state().take().is_some_and(|running| running.is_cancelled)
+    }
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.state().take();
+    }
+}
+
+/// What can be told to end, and whether it was possible to tell.
+trait Terminate: Send + Sync {
+    fn terminate(&self) -> bool;
+}
+
+/// Options that one thread runs with, and that others only reach as [`Terminate`].
+struct Options<O: SelectedOutputMarker>(RunOptions<O>);
+
+#[expect(
+    unsafe_code,
+    reason = "the library shares options with outputs among no threads, as these could run with them at once"
+)]
+// SAFETY: the library's options can be shared but for the outputs that they may contain. Those are used only by a run, and the only run
+// is the one in `Cancellation::during`, which lends the options to nobody else; other threads have `dyn Terminate`, which sets a flag of
+// ONNX Runtime's that is made to be set while another thread runs.
+unsafe impl<O: SelectedOutputMarker> Sync for Options<O> {}
+
+impl<O: SelectedOutputMarker> Terminate for Options<O> {
+    fn terminate(&self) -> bool {
+        self.0.terminate().is_ok()
+    }
+}

@@ -1,0 +1,128 @@
+//! What is known of the frames of a run, in memory that does not depend on how many there are.
+
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use crate::Error;
+use crate::run::LatencySummary;
+use crate::run::sink::Taken;
+use crate::steady::Ends;
+
+/// Significant digits of times of frames: they are within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Times of frames.
+pub(crate) struct Latencies {
+    histogram: Histogram<u64>,
+    longest: Duration,
+}
+
+impl Latencies {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let histogram = Histogram::new(DIGITS).map_err(|error| Error::Defect(error.to_string()))?;
+        Ok(Self { histogram, longest: Duration::ZERO })
+    }
+
+    pub(crate) fn record(&mut self, latency: Duration) {
+        self.longest = self.longest.max(latency);
+        // Times beyond half of what 64 bits hold do not occur; recording them would be an error.
+        let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4);
+        let _ = self.histogram.record(nanoseconds);
+    }
+
+    /// The least times, within 0.1 %, that so many of the frames did not exceed; the longest one is exact.
+    pub(crate) fn summary(&self) -> LatencySummary {
+        let longest = self.longest.as_secs_f64();
+        let quantile = |share: f64| (self.histogram.value_at_quantile(share) as f64 * 1e-9).min(longest);
+        LatencySummary {
+            p50_seconds: quantile(0.5),
+            p90_seconds: quantile(0.9),
+            p99_seconds: quantile(0.99),
+            max_seconds: longest,
+        }
+    }
+}
+
+/// What is known of the frames whose results were taken.
+pub(crate) struct FrameStatistics {
+    deadline_seconds: Option<f64>,
+    pub(crate) frames: u64,
+    /// Those of them that took longer than the deadline.
+    pub(crate) late: u64,
+    pub(crate) latencies: Latencies,
+    ends: Ends,
+    last_submitted: Option<Instant>,
+}
+
+impl FrameStatistics {
+    /// Of frames of which no more than so many are in the engine at once.
+    pub(crate) fn new(deadline_seconds: Option<f64>, most_in_flight: usize) -> Result<Self, Error> {
+        Ok(Self {
+            deadline_seconds,
+            frames: 0,
+            late: 0,
+            latencies: Latencies::new()?,
+            ends: Ends::new(most_in_flight),
+            last_submitted: None,
+        })
+    }
+
+    /// Adds the next frame.
+    pub(crate) fn add(&mut self, taken: &Taken) {
+        self.frames += 1;
+        self.late += u64::from(self.deadline_seconds.is_some_and(|deadline| taken.latency_seconds() > deadline));
+        self.latencies.record(taken.latency());
+        if let Some(span) = taken.result.spans.last() {
+            self.ends.push(span.end);
+        }
+        self.last_submitted = Some(taken.result.submitted);
+    }
+
+    /// Mean time between the ends of frames while they flow through so many workers.
+    pub(crate) fn period(&self, workers: usize) -> Option<Duration> {
+        self.ends.clone().interval(workers, self.last_submitted?)
+    }
+
+    /// The longest that a frame may take.
+    pub(crate) fn deadline_seconds(&self) -> Option<f64> {
+        self.deadline_seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_a_thousandth_of_those_of_all_times(
+            nanoseconds in prop::collection::vec(1_u64..10_000_000_000, 1..400),
+        ) {
+            let mut latencies = Latencies::new().unwrap();
+            nanoseconds.iter().for_each(|&time| latencies.record(Duration::from_nanos(time)));
+            let exact = LatencySummary::of(nanoseconds.iter().map(|&time| Duration::from_nanos(time).as_secs_f64()).collect());
+            let found = latencies.summary();
+            let pairs = [
+                (found.p50_seconds, exact.p50_seconds),
+                (found.p90_seconds, exact.p90_seconds),
+                (found.p99_seconds, exact.p99_seconds),
+            ];
+            for (found, exact) in pairs {
+                prop_assert!((found / exact - 1.0).abs() <= 1e-3, "{found} for {exact}");
+            }
+            prop_assert_eq!(found.max_seconds, exact.max_seconds);
+            let order = [found.p50_seconds, found.p90_seconds, found.p99_seconds, found.max_seconds];
+            prop_assert!(order.is_sorted());
+        }
+    }
+
+    #[test]
+    fn without_frames_there_are_no_times() {
+        assert_eq!(Latencies::new().unwrap().summary(), LatencySummary::default());
+    }
+}
