@@ -38,7 +38,10 @@ struct Node {
 }
 
 /// Reads a profile. The first `warm_up` frames are left out.
-pub(crate) fn operator_times(
+///
+/// # Errors
+/// What is wrong with the text, if it is not such a profile.
+pub fn operator_times(
     profile: &str,
     graph: &Graph,
     segment: &[OperatorId],
