@@ -15,26 +15,97 @@ use prost::Message;
 static OPERATORS: LazyLock<Vec<&str>> = LazyLock::new(|| operator_types().collect());
 /// Operators that much code is about: half of all are of these.
 const FAVOURITES: [&str; 32] = [
-    "Conv", "Gemm", "MatMul", "Relu", "Add", "Mul", "MaxPool", "AveragePool", "Reshape", "Concat", "QuantizeLinear",
-    "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger", "LRN", "BatchNormalization",
-    "Constant", "Shape", "Slice", "Gather", "Transpose", "Split", "Softmax", "Cast", "ConstantOfShape", "ConvTranspose",
-    "Clip", "If", "Pad", "Upsample",
+    "Conv",
+    "Gemm",
+    "MatMul",
+    "Relu",
+    "Add",
+    "Mul",
+    "MaxPool",
+    "AveragePool",
+    "Reshape",
+    "Concat",
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "QLinearConv",
+    "QLinearMatMul",
+    "ConvInteger",
+    "MatMulInteger",
+    "LRN",
+    "BatchNormalization",
+    "Constant",
+    "Shape",
+    "Slice",
+    "Gather",
+    "Transpose",
+    "Split",
+    "Softmax",
+    "Cast",
+    "ConstantOfShape",
+    "ConvTranspose",
+    "Clip",
+    "If",
+    "Pad",
+    "Upsample",
 ];
 /// Names of attributes that some operator has.
 const ATTRIBUTES: [&str; 50] = [
-    "axis", "axes", "kernel_shape", "strides", "pads", "dilations", "group", "auto_pad", "ceil_mode", "transA", "transB",
-    "alpha", "beta", "to", "perm", "shape", "value", "value_int", "value_ints", "value_float", "value_floats", "keepdims",
-    "mode", "scales", "size", "blocksize", "split", "num_outputs", "starts", "ends", "direction", "hidden_size", "epsilon",
-    "output_shape", "output_padding", "count_include_pad", "storage_order", "equation", "batch_dims", "allowzero",
-    "noop_with_empty_axes", "k", "then_branch", "else_branch", "body", "num_scan_inputs", "block_size", "exclusive",
-    "start", "end",
+    "axis",
+    "axes",
+    "kernel_shape",
+    "strides",
+    "pads",
+    "dilations",
+    "group",
+    "auto_pad",
+    "ceil_mode",
+    "transA",
+    "transB",
+    "alpha",
+    "beta",
+    "to",
+    "perm",
+    "shape",
+    "value",
+    "value_int",
+    "value_ints",
+    "value_float",
+    "value_floats",
+    "keepdims",
+    "mode",
+    "scales",
+    "size",
+    "blocksize",
+    "split",
+    "num_outputs",
+    "starts",
+    "ends",
+    "direction",
+    "hidden_size",
+    "epsilon",
+    "output_shape",
+    "output_padding",
+    "count_include_pad",
+    "storage_order",
+    "equation",
+    "batch_dims",
+    "allowzero",
+    "noop_with_empty_axes",
+    "k",
+    "then_branch",
+    "else_branch",
+    "body",
+    "num_scan_inputs",
+    "block_size",
+    "exclusive",
+    "start",
+    "end",
 ];
 /// Texts that attributes have.
 const TEXTS: [&str; 10] =
     ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "constant", "nearest", "bidirectional", "ij,jk->ik", "", "DCR"];
 /// Sizes that dimensions, windows and steps have, the impossible among them.
-const SIZES: [i64; 20] =
-    [1, 2, 3, 4, 0, -1, 8, 5, 16, 7, 32, 64, 3, 2, 1, 224, -2, 65_537, i32::MAX as i64, i64::MAX];
+const SIZES: [i64; 20] = [1, 2, 3, 4, 0, -1, 8, 5, 16, 7, 32, 64, 3, 2, 1, 224, -2, 65_537, i32::MAX as i64, i64::MAX];
 /// Element types: 1 is f32, 7 is i64.
 const TYPES: [i32; 12] = [1, 1, 1, 7, 2, 3, 6, 10, 11, 9, 8, 16];
 /// How deep graphs are nested within graphs.
@@ -219,7 +290,8 @@ fn tensor(raw: &mut Unstructured<'_>, name: &str) -> Result<TensorProto> {
         _ => 4,
     };
     let count = usize::try_from(elements.clamp(0, MOST_ELEMENTS)).unwrap_or_default();
-    let mut made = TensorProto { dims, data_type: Some(data_type), name: Some(name.to_owned()), ..TensorProto::default() };
+    let mut made =
+        TensorProto { dims, data_type: Some(data_type), name: Some(name.to_owned()), ..TensorProto::default() };
     match raw.int_in_range(0..=9)? {
         0 => {
             for _ in 0..count.min(8) {

@@ -56,12 +56,3 @@ fn builder() -> ModelBuilder {
     builder.output(&result);
     builder
 }
-
-#[cfg(test)]
-mod tmp {
-    #[test]
-    fn tmp() {
-        let bytes = prost::Message::encode_to_vec(&super::builder().into_proto());
-        std::fs::write("/tmp/fz/small.onnx", bytes).unwrap();
-    }
-}

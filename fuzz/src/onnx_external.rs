@@ -18,8 +18,18 @@ const SECRET: u8 = 0xa5;
 const BYTES: usize = 4096;
 
 const LOCATIONS: [&str; 12] = [
-    "data", "folder/data", "../secret", "folder/../../secret", "./data", "folder", "", ".", "/etc/hostname", "missing",
-    "data/", "data\u{0}",
+    "data",
+    "folder/data",
+    "../secret",
+    "folder/../../secret",
+    "./data",
+    "folder",
+    "",
+    ".",
+    "/etc/hostname",
+    "missing",
+    "data/",
+    "data\u{0}",
 ];
 const KEYS: [&str; 5] = ["location", "offset", "length", "checksum", ""];
 const NUMBERS: [&str; 12] =

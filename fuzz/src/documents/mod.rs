@@ -93,7 +93,11 @@ pub(crate) fn measurements(data: &[u8]) {
 }
 
 pub(crate) fn schedule(data: &[u8]) {
-    let sound = sound!("../../documents/schedule.json");
+    let sound = sound!(
+        "../../documents/schedule.json",
+        "../../documents/schedule-split.json",
+        "../../documents/schedule-stages.json"
+    );
     let Some(Ok(document)) = edited::text(data, sound).map(|text| ScheduleDocument::from_json(&text)) else { return };
     written(&document, ScheduleDocument::from_json);
     run(document);
@@ -138,5 +142,36 @@ pub(crate) fn certificate(data: &[u8]) {
     let _ = check_throughput(&certificate.throughput, graph, board, table);
     if let Some(proof) = &certificate.single_processors {
         let _ = check_single_processors(proof, (graph, chain), board, table);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::Board;
+    use millstream_certify::Certificate;
+    use millstream_predict::Profile;
+    use millstream_schedule::{ScheduleDocument, ScheduleSetDocument, SizesDocument};
+
+    use crate::network::{SETTING, Setting};
+
+    /// Edits of what is refused as it is would reach nothing.
+    #[test]
+    fn what_edits_begin_with_is_sound() {
+        let Setting { model, board, .. } = &*SETTING;
+        let schedules = [
+            include_str!("../../documents/schedule.json"),
+            include_str!("../../documents/schedule-split.json"),
+            include_str!("../../documents/schedule-stages.json"),
+        ];
+        for text in schedules {
+            let document = ScheduleDocument::from_json(text).unwrap_or_else(|error| unreachable!("{error}"));
+            let schedule = document.resolve(model.graph(), model.digest(), board);
+            assert!(schedule.is_ok(), "{schedule:?}");
+        }
+        let profile = Profile::from_json(include_str!("../../documents/profile.json"));
+        assert!(profile.is_ok_and(|profile| Board::try_from(profile.board).is_ok()));
+        assert!(ScheduleSetDocument::from_json(include_str!("../../documents/schedule-set.json")).is_ok());
+        assert!(SizesDocument::from_json(include_str!("../../documents/schedule-sizes.json")).is_ok());
+        assert!(Certificate::from_json(include_str!("../../documents/certificate.json")).is_ok());
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arbitrary::{Error, Result, Unstructured};
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferModel};
-use millstream_graph::{DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
+use millstream_graph::{
+    DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape, ValueId,
+};
 use millstream_partition::Subgraph;
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
@@ -48,7 +50,8 @@ impl Case {
             for &other in &all {
                 let latency_seconds = *raw.choose(&TIMES[..11])? as f64 * 1e-9;
                 let end = *raw.choose(&[None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)])?;
-                let model = TransferModel { latency_seconds, blocks: end.filter(|_| blocks), ..TransferModel::default() };
+                let model =
+                    TransferModel { latency_seconds, blocks: end.filter(|_| blocks), ..TransferModel::default() };
                 table.set_transfer(processor, other, model);
             }
         }
@@ -101,7 +104,8 @@ fn graph(reads: &[Vec<usize>]) -> std::result::Result<Graph, GraphError> {
     builder.input(values[0]);
     let mut unread = values.clone();
     for (index, own) in reads.iter().enumerate() {
-        let own: Vec<ValueId> = if own.is_empty() { vec![values[0]] } else { own.iter().map(|&from| values[from]).collect() };
+        let own: Vec<ValueId> =
+            if own.is_empty() { vec![values[0]] } else { own.iter().map(|&from| values[from]).collect() };
         unread.retain(|value| !own.contains(value));
         let operator = NewOperator::new(format!("o{index}"), "Sum", OperatorKind::Opaque);
         builder.operator(operator.reads(own).makes([values[index + 1]]))?;

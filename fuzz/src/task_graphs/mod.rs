@@ -63,7 +63,11 @@ fn check_schedule(case: &Case, schedule: &Schedule, makespan: Option<millstream_
         (Ok(one), Ok(many)) => {
             assert_eq!(one.worst_latency(), evaluation.latency, "one frame alone, {schedule}");
             let difference = (many.period_seconds() - evaluation.period.seconds()).abs();
-            assert!(difference <= 1e-12 * evaluation.period.seconds() + 1e-15, "{} {evaluation:?}", many.period_seconds());
+            assert!(
+                difference <= 1e-12 * evaluation.period.seconds() + 1e-15,
+                "{} {evaluation:?}",
+                many.period_seconds()
+            );
         }
         (one, many) => unreachable!("{schedule}: {:?} {:?}", one.err(), many.err()),
     }

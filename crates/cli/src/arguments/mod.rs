@@ -5,8 +5,8 @@ mod input;
 mod run;
 mod schedule;
 mod simulate;
-mod tune;
 mod slow_core;
+mod tune;
 mod values;
 
 use std::path::{Path, PathBuf};
