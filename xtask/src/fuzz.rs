@@ -147,14 +147,15 @@ impl Fuzzer {
         if output.status.success() { Ok(()) } else { Err(Failure(result::failure(target, &log))) }
     }
 
-    /// Replaces the corpus by as few inputs as reach the same code, of it and of what has grown since.
+    /// Replaces the corpus by as few inputs as reach the same code, of it and of what has grown since; how often they reach it does not
+    /// count, which would keep ten times as many.
     fn merge(&self, target: &str) -> Result<(), Failure> {
         let (own, work) = (corpora().join(target), self.work.join(target));
         let merged = self.work.join(format!("{target}.merged"));
         let _ = fs::remove_dir_all(&merged);
         make_folder(&work)?;
         make_folder(&merged)?;
-        capture(self.command(target)?.arg("-merge=1").arg(&merged).arg(&own).arg(&work))?;
+        capture(self.command(target)?.args(["-merge=1", "-use_counters=0"]).arg(&merged).arg(&own).arg(&work))?;
         let failed = |error: std::io::Error| Failure(format!("{}: {error}", own.display()));
         fs::remove_dir_all(&own).map_err(failed)?;
         fs::create_dir_all(&own).map_err(failed)?;
