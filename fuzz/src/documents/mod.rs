@@ -16,6 +16,8 @@ use millstream_sim::{Settings, simulate};
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use edited::text;
+
 use crate::network::{SETTING, Setting};
 
 /// Documents that edits begin with.
@@ -30,17 +32,17 @@ macro_rules! sound {
 
 /// What is written of a document is read as the same document.
 fn written<D: Serialize, E: Debug>(document: &D, read: impl Fn(&str) -> Result<D, E>) {
-    let text = |document: &D| serde_json::to_string(document).unwrap_or_default();
-    let first = text(document);
+    let encode = |document: &D| serde_json::to_string(document).unwrap_or_default();
+    let first = encode(document);
     match read(&first) {
-        Ok(again) => assert_eq!(text(&again), first, "written and read again"),
+        Ok(again) => assert_eq!(encode(&again), first, "written and read again"),
         Err(error) => unreachable!("what was written can't be read: {error:?}\n{first}"),
     }
 }
 
 pub(crate) fn board(data: &[u8]) {
     let sound = sound!("../../../fixtures/boards/khadas-vim3.json", "../../../fixtures/boards/rk3588.json");
-    let Some(Ok(board)) = edited::text(data, sound).map(|text| Board::from_json(&text)) else { return };
+    let Some(Ok(board)) = text(data, sound).map(|text| Board::from_json(&text)) else { return };
     let document: BoardDocument = board.to_document();
     let text = serde_json::to_string(&document).unwrap_or_default();
     assert_eq!(Board::from_json(&text).ok().as_ref(), Some(&board), "a board is written as it is");
@@ -50,7 +52,7 @@ pub(crate) fn board(data: &[u8]) {
 
 pub(crate) fn cost_models(data: &[u8]) {
     let sound = sound!("../../../fixtures/costs/khadas-vim3.json", "../../../fixtures/costs/chiplet-c1.json");
-    let Some(Ok(mut models)) = edited::text(data, sound).map(|text| CostModels::from_json(&text)) else { return };
+    let Some(Ok(mut models)) = text(data, sound).map(|text| CostModels::from_json(&text)) else { return };
     written(&models, CostModels::from_json);
     let Ok(board) = Board::try_from(models.board.clone()) else { return };
     models.board_fingerprint = board.fingerprint();
@@ -66,7 +68,7 @@ pub(crate) fn cost_models(data: &[u8]) {
 
 pub(crate) fn profile(data: &[u8]) {
     let sound = sound!("../../documents/profile.json");
-    let Some(Ok(mut profile)) = edited::text(data, sound).map(|text| Profile::from_json(&text)) else { return };
+    let Some(Ok(mut profile)) = text(data, sound).map(|text| Profile::from_json(&text)) else { return };
     written(&profile, Profile::from_json);
     let Ok(board) = Board::try_from(profile.board.clone()) else { return };
     profile.board_fingerprint = board.fingerprint();
@@ -82,7 +84,7 @@ pub(crate) fn profile(data: &[u8]) {
 pub(crate) fn measurements(data: &[u8]) {
     let sound =
         sound!("../../../fixtures/measurements/khadas-vim3.json", "../../../fixtures/measurements/chiplet-c1.json");
-    let Some(Ok(measurements)) = edited::text(data, sound).map(|text| Measurements::from_json(&text)) else { return };
+    let Some(Ok(measurements)) = text(data, sound).map(|text| Measurements::from_json(&text)) else { return };
     written(&measurements, Measurements::from_json);
     let Setting { model, chain, board, .. } = &*SETTING;
     let (graph, digest): (&Graph, &str) = (model.graph(), model.digest());
@@ -98,20 +100,20 @@ pub(crate) fn schedule(data: &[u8]) {
         "../../documents/schedule-split.json",
         "../../documents/schedule-stages.json"
     );
-    let Some(Ok(document)) = edited::text(data, sound).map(|text| ScheduleDocument::from_json(&text)) else { return };
+    let Some(Ok(document)) = text(data, sound).map(|text| ScheduleDocument::from_json(&text)) else { return };
     written(&document, ScheduleDocument::from_json);
     run(document);
 }
 
 pub(crate) fn schedule_set(data: &[u8]) {
     let sound = sound!("../../documents/schedule-set.json");
-    let Some(Ok(set)) = edited::text(data, sound).map(|text| ScheduleSetDocument::from_json(&text)) else { return };
+    let Some(Ok(set)) = text(data, sound).map(|text| ScheduleSetDocument::from_json(&text)) else { return };
     written(&set, ScheduleSetDocument::from_json);
 }
 
 pub(crate) fn schedule_sizes(data: &[u8]) {
     let sound = sound!("../../documents/schedule-sizes.json");
-    let Some(Ok(sizes)) = edited::text(data, sound).map(|text| SizesDocument::from_json(&text)) else { return };
+    let Some(Ok(sizes)) = text(data, sound).map(|text| SizesDocument::from_json(&text)) else { return };
     written(&sizes, SizesDocument::from_json);
 }
 
@@ -135,7 +137,7 @@ fn evaluated(schedule: &Schedule, graph: &Graph, table: &millstream_cost::CostTa
 
 pub(crate) fn certificate(data: &[u8]) {
     let sound = sound!("../../documents/certificate.json");
-    let Some(Ok(certificate)) = edited::text(data, sound).map(|text| Certificate::from_json(&text)) else { return };
+    let Some(Ok(certificate)) = text(data, sound).map(|text| Certificate::from_json(&text)) else { return };
     written(&certificate, Certificate::from_json);
     let Setting { model, chain, board, table } = &*SETTING;
     let (graph, chain): (&Graph, &Chain) = (model.graph(), chain);
