@@ -2,8 +2,8 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`) are run here. This crate has no dependencies, so that it compiles
-//! in a second.
+//! `fuzz`, `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`) are run here. This crate has no dependencies, so that it
+//! compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
@@ -12,6 +12,7 @@ mod ci;
 mod command;
 mod conformance;
 mod dependencies;
+mod fuzz;
 mod light;
 mod mutants;
 mod native;
@@ -56,6 +57,9 @@ Work on Millstream:
   bench-mapper
               map others' benchmark problems, which pip fetches, beside others' schedulers, and write docs/mapper-benchmarks.md
               [--steps 20000000, for each problem] [--most 3, of each group]
+  fuzz        give targets inputs that are made up, guided by the code that they reach: TARGET or all [--time 60s, for each target]
+              [--runs N, of each at most] [--jobs N, beside each other]; --merge keeps of the corpus what is needed; files after a
+              target are given to it, as to see a find again
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
@@ -91,6 +95,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
         "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
+        "fuzz" => fuzz::fuzz(rest).map(|()| ExitCode::SUCCESS),
         "bench-mapper" => benchmarks::mapper(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),

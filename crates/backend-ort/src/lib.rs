@@ -46,4 +46,6 @@ pub use environment::{Environment, TELEMETRY};
 pub use plain::{Declared, PlainSession};
 pub use prepare::Preparation;
 pub use session_cache::SessionCache;
+#[doc(hidden)]
+pub use trace::operator_times;
 pub use weights::KeptWeights;

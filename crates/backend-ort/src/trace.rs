@@ -37,8 +37,17 @@ struct Node {
     op_name: String,
 }
 
+impl Event {
+    fn end(&self) -> u64 {
+        self.ts.saturating_add(self.dur)
+    }
+}
+
 /// Reads a profile. The first `warm_up` frames are left out.
-pub(crate) fn operator_times(
+///
+/// # Errors
+/// What is wrong with the text, if it is not such a profile.
+pub fn operator_times(
     profile: &str,
     graph: &Graph,
     segment: &[OperatorId],
@@ -53,11 +62,11 @@ pub(crate) fn operator_times(
     for event in &events {
         if event.name == "model_run" {
             frames.push(Vec::new());
-            (frame_end, node_end) = (event.ts + event.dur, 0);
+            (frame_end, node_end) = (event.end(), 0);
         } else if event.cat == "Node" && event.name.ends_with(KERNEL_SUFFIX) && event.ts <= frame_end {
             // Nodes within nodes (the bodies of loops and branches) are part of the outer one's time.
-            if event.ts + event.dur > node_end || event.ts >= node_end {
-                node_end = event.ts + event.dur;
+            if event.end() > node_end || event.ts >= node_end {
+                node_end = event.end();
                 if let Some(frame) = frames.last_mut() {
                     frame.push(event);
                 }
@@ -230,5 +239,20 @@ mod tests {
     fn a_damaged_profile_is_an_error() {
         let model = millstream_zoo::build("tiny-darknet").unwrap();
         assert!(operator_times("[{", model.graph(), model.graph().order(), 0).is_err());
+    }
+
+    /// Found by fuzzing: times that end after the last moment that there is.
+    #[test]
+    fn times_beyond_all_clocks_are_read() {
+        let mut builder = ModelBuilder::new("one");
+        let input = builder.input("x", [1, 4]);
+        let made = builder.node("Relu", &[&input]);
+        builder.output(&made);
+        let model = builder.build().unwrap();
+        let last = u64::MAX;
+        let run = format!(r#"{{"cat":"Session","name":"model_run","ts":{last},"dur":{last}}}"#);
+        let profile = format!("[{run},{}]", event("Relu_0", "Relu", last, 7));
+        let times = operator_times(&profile, model.graph(), model.graph().order(), 0).unwrap();
+        assert_eq!((times.len(), times[0].seconds.clone()), (1, vec![7e-6]));
     }
 }

@@ -29,6 +29,12 @@ const DEFAULT_DOMAIN: &str = "Abs Acos Acosh Add AffineGrid And ArgMax ArgMin As
     StringNormalizer StringSplit Sub Sum Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK Transpose \
     Trilu Unique Unsqueeze Upsample Where Xor";
 
+/// The types of the default domain, for tests that make models of them.
+#[doc(hidden)]
+pub fn operator_types() -> impl Iterator<Item = &'static str> {
+    DEFAULT_DOMAIN.split_whitespace()
+}
+
 /// Refuses types of the default domain that neither ONNX nor the model's own functions define. Other domains are left to
 /// ONNX Runtime.
 pub(crate) fn check(nodes: &[NodeProto], functions: &[Bytes]) -> Result<(), OnnxError> {

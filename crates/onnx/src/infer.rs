@@ -94,7 +94,7 @@ pub(crate) fn infer(node: &NodeProto, known: &HashMap<String, Knowledge>, opset:
     let inferred = without_panic(|| {
         let tensors = rules::outputs(node, &inputs, opset)?;
         let simple = |tensor: SymTensor| {
-            let tensor = tensor.simplify();
+            let tensor = rules::limited(tensor).simplify();
             (fixed_shape(&tensor), tensor)
         };
         Some(tensors.into_iter().map(simple).collect::<Vec<_>>())

@@ -53,6 +53,8 @@ mod weight;
 mod windows;
 
 pub use builder::{Attributes, ModelBuilder};
+#[doc(hidden)]
+pub use catalogue::operator_types;
 pub use error::OnnxError;
 pub use model::{Model, ReadOptions};
 pub use segment::{SubModel, WeightStorage};

@@ -213,6 +213,11 @@ impl Model {
         // The same constant may be divided along different dimensions.
         let sliced = format!("{name}[{}..{} of dimension {axis}]", channels.start, channels.end);
         if let Some(weight) = self.weights.get(name.as_str()) {
+            // Nobody has checked that all constants of an operator have as many channels.
+            if weight.shape.dimensions().get(axis).is_none_or(|&size| size < channels.end) {
+                let what = format!("dividing '{name}', of shape {}, by {} channels", weight.shape, part.units.channels);
+                return Err(self.unsupported(what, ": the model is damaged, export it again"));
+            }
             if !part.weights.iter().any(|(known, _)| *known == sliced) {
                 part.weights.push((sliced.clone(), Cow::Owned(weight.slice(axis, channels))));
             }

@@ -12,6 +12,11 @@ use crate::infer::Knowledge;
 use crate::proto::{NodeProto, TensorProto};
 use crate::windows;
 
+/// Nothing that operators take dimension by dimension, or output by output, has more of them.
+const MOST_DIMENSIONS: i32 = 1024;
+/// The most elements that are followed through arithmetic: as many as the library makes of a `Range`.
+const MOST_ELEMENTS: i32 = 1024;
+
 /// What the node's outputs are; `None` where there is no rule or it does not apply.
 pub(crate) fn outputs(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Option<Vec<SymTensor>> {
     let shape = |index: usize| known.get(index).copied().flatten().and_then(Knowledge::shape);
@@ -29,9 +34,13 @@ pub(crate) fn outputs(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64
             Some([pooled.clone(), pooled].concat())
         }
         _ => {
+            let operands = operands(node, known, opset)?;
+            if misleads(node, &operands) {
+                return None;
+            }
             let is_integer = |known: &&Knowledge| matches!(known.data_type, Some(DataType::I64 | DataType::I32));
             let are_integers = known.iter().flatten().all(is_integer);
-            by_library(node, &operands(node, known, opset)?, are_integers)
+            by_library(node, &operands, are_integers)
         }
     }
 }
@@ -80,6 +89,37 @@ fn operands(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Optio
     Some(inputs)
 }
 
+/// The tensor without its elements if these are too many to be followed: joining a vector to itself again and again makes any number.
+pub(crate) fn limited(tensor: SymTensor) -> SymTensor {
+    match tensor.values().map(<[SymExpr]>::len) {
+        Some(length) if length > MOST_ELEMENTS as usize => SymTensor::from_fixed_shape(&[length]),
+        _ => tensor,
+    }
+}
+
+/// Whether the rules would take an operand that is read for its elements for something else than it is.
+///
+/// Where it is only known to be long, they make a dimension, or an unknown element, of each element: nothing has so many dimensions, and
+/// a few bytes of a file can claim billions. And sizes that 32 bits do not hold are not what [`crate::infer`] makes of them.
+fn misleads(node: &NodeProto, inputs: &[Option<SymTensor>]) -> bool {
+    let rest = inputs.get(1..).unwrap_or_default();
+    let (elements, are_sizes) = match node.op() {
+        "ConstantOfShape" => (inputs, true),
+        "Reshape" | "Expand" | "Tile" => (rest, true),
+        "Squeeze" | "Unsqueeze" | "Pad" | "Slice" | "Resize" | "Upsample" | "Split" => (rest, false),
+        _ => return false,
+    };
+    let is_long = |tensor: &SymTensor| match tensor.size(0) {
+        Some(SymExpr::Value(size)) => size > MOST_DIMENSIONS,
+        _ => false,
+    };
+    let is_cut = |tensor: &SymTensor| {
+        let is_limit = |element: &SymExpr| matches!(element, SymExpr::Value(i32::MAX));
+        are_sizes && tensor.values().is_some_and(|values| values.iter().any(is_limit))
+    };
+    elements.iter().flatten().any(|tensor| is_long(tensor) || is_cut(tensor))
+}
+
 /// The library's rules. Elements are followed through arithmetic only where `are_integers`: it counts in whole numbers.
 fn by_library(node: &NodeProto, inputs: &[Option<SymTensor>], are_integers: bool) -> Option<Vec<SymTensor>> {
     let apply = |rule: &dyn InferShapes| rule.infer_shapes(InferShapesContext::new(inputs), &mut SymbolGen::new()).ok();
@@ -91,7 +131,7 @@ fn by_library(node: &NodeProto, inputs: &[Option<SymTensor>], are_integers: bool
     if !are_integers && matches!(node.op(), "Add" | "Sub" | "Mul" | "Div") {
         return apply(&BinaryOp);
     }
-    layout(node, &apply).or_else(|| arithmetic(node, inputs, &apply)).or_else(|| products(node, &apply))
+    layout(node, inputs, &apply).or_else(|| arithmetic(node, inputs, &apply)).or_else(|| products(node, &apply))
 }
 
 type Apply<'a> = &'a dyn Fn(&dyn InferShapes) -> Option<Vec<SymTensor>>;
@@ -101,7 +141,7 @@ fn int(node: &NodeProto, name: &str, default: i64) -> Option<i32> {
 }
 
 /// Operators that move, pick or repeat elements.
-fn layout(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
+fn layout(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) -> Option<Vec<SymTensor>> {
     match node.op() {
         "Concat" => apply(&ops::Concat { axis: int(node, "axis", 0)? }),
         "Flatten" => apply(&ops::Flatten { axis: int(node, "axis", 1)? }),
@@ -132,7 +172,11 @@ fn layout(node: &NodeProto, apply: Apply<'_>) -> Option<Vec<SymTensor>> {
         }
         "Upsample" => apply(&ops::Upsample),
         "DepthToSpace" => apply(&ops::DepthToSpace { block_size: u32::try_from(node.int("blocksize")?).ok()? }),
-        "ConstantOfShape" => apply(&ops::ConstantOfShape { value: constant_of_shape(node) }),
+        "ConstantOfShape" => {
+            let length = inputs.first()?.as_ref()?.values().and_then(<[SymExpr]>::first);
+            let is_short = !matches!(length, Some(SymExpr::Value(length)) if *length > MOST_ELEMENTS);
+            apply(&ops::ConstantOfShape { value: constant_of_shape(node).filter(|_| is_short) })
+        }
         "Range" => apply(&ops::Range),
         "OneHot" => apply(&ops::OneHot { axis: int(node, "axis", -1)? }),
         "TopK" => apply(&ops::TopK { axis: Some(int(node, "axis", -1)?) }),

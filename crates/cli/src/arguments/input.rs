@@ -3,6 +3,8 @@ use clap::Args;
 use millstream::Inputs;
 use millstream_frames::{ChannelOrder, ImageOptions, Resizing};
 
+use super::values::{parse_divisor, parse_number};
+
 /// Frames of the user's.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Frames")]
@@ -51,31 +53,5 @@ impl InputArguments {
             },
             must_be_complete: false,
         }
-    }
-}
-
-fn parse_number(text: &str) -> std::result::Result<f64, String> {
-    // Fractions such as 1/255 are how people think of scales.
-    let (over, under) = text.split_once('/').unwrap_or((text, "1"));
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-    let quotient = number(over).zip(number(under)).map(|(over, under)| over / under);
-    quotient.filter(|number| number.is_finite()).ok_or_else(|| format!("'{text}' is not a number such as 0.5 or 1/255"))
-}
-
-fn parse_divisor(text: &str) -> std::result::Result<f64, String> {
-    let number = parse_number(text)?;
-    if number == 0.0 { Err(format!("'{text}': nothing can be divided by 0")) } else { Ok(number) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fractions_are_numbers() {
-        assert_eq!(parse_number("1/4"), Ok(0.25));
-        assert_eq!(parse_number("-0.5"), Ok(-0.5));
-        assert!(parse_number("1/0").is_err() && parse_number("x").is_err() && parse_number("inf").is_err());
-        assert!(parse_divisor("0").is_err());
     }
 }

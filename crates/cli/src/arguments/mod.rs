@@ -5,6 +5,7 @@ mod input;
 mod run;
 mod schedule;
 mod simulate;
+mod slow_core;
 mod tune;
 mod values;
 
@@ -17,7 +18,8 @@ use millstream::{CostSource, Machine, ReadOptions, SlowCore};
 use millstream_reproduce::Paper;
 
 use crate::duration::Budget;
-use values::{parse_dimension, parse_slow_core};
+use slow_core::parse_slow_core;
+use values::parse_dimension;
 
 pub(crate) use algorithm::Algorithm;
 pub(crate) use input::InputArguments;

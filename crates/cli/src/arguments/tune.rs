@@ -4,7 +4,8 @@ use clap::{Args, ValueEnum};
 use millstream::{CostSource, SlowCore, TuneAlgorithm, TuneOn, TuneOptions};
 use millstream_tune::{Heuristic, Start};
 
-use super::values::{parse_noise, parse_slow_core};
+use super::slow_core::parse_slow_core;
+use super::values::parse_noise;
 use super::{BoardArguments, ModelArguments};
 
 /// How to search for schedules by running them.

@@ -1,20 +1,11 @@
-//! Values of flags, and how they are written.
+//! Values of flags, and how they are written. Fuzzing includes this file, so it needs no more than the crates whose types it makes.
 
-use millstream::SlowCore;
 use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
 use millstream_sim::{Disturbance, DisturbanceKind, Unit};
 
 use crate::duration::Budget;
-
-pub(super) fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
-    let expected = || format!("'{text}' is not CPU:FACTOR, such as 1:3, with a whole factor from 2 to 16");
-    let (core, factor) = text.split_once(':').ok_or_else(expected)?;
-    let core = CoreId(core.parse().map_err(|_| expected())?);
-    let factor: u32 = factor.parse().map_err(|_| expected())?;
-    if (2..=16).contains(&factor) { Ok(SlowCore { core, factor }) } else { Err(expected()) }
-}
 
 pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     let rate: Option<f64> = text.parse().ok().filter(|rate| (1e-6..=1e9).contains(rate));
@@ -99,16 +90,25 @@ pub(super) fn parse_dimension(text: &str) -> Result<(String, Vec<usize>), String
     if name.is_empty() { Err(expected()) } else { Ok((name.to_owned(), sizes)) }
 }
 
+pub(super) fn parse_number(text: &str) -> Result<f64, String> {
+    // Fractions such as 1/255 are how people think of scales.
+    let (over, under) = text.split_once('/').unwrap_or((text, "1"));
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let quotient = number(over).zip(number(under)).map(|(over, under)| over / under);
+    quotient.filter(|number| number.is_finite()).ok_or_else(|| format!("'{text}' is not a number such as 0.5 or 1/255"))
+}
+
+pub(super) fn parse_divisor(text: &str) -> Result<f64, String> {
+    let number = parse_number(text)?;
+    if number == 0.0 { Err(format!("'{text}': nothing can be divided by 0")) } else { Ok(number) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn slow_cores_and_dimensions_parse() {
-        assert_eq!(parse_slow_core("1:3"), Ok(SlowCore { core: CoreId(1), factor: 3 }));
-        for wrong in ["1", "1:1", "x:3", "1:2.5", "1:99"] {
-            assert!(parse_slow_core(wrong).is_err(), "{wrong}");
-        }
+    fn dimensions_and_margins_parse() {
         assert_eq!(parse_dimension("height=224"), Ok(("height".to_owned(), vec![224])));
         assert_eq!(parse_dimension("sequence=32,64"), Ok(("sequence".to_owned(), vec![32, 64])));
         assert!(parse_dimension("height=0").is_err() && parse_dimension("=1").is_err());
@@ -117,5 +117,13 @@ mod tests {
         for wrong in ["10", "-1%", "NaN%", "%", "2000%"] {
             assert!(parse_margin(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn fractions_are_numbers() {
+        assert_eq!(parse_number("1/4"), Ok(0.25));
+        assert_eq!(parse_number("-0.5"), Ok(-0.5));
+        assert!(parse_number("1/0").is_err() && parse_number("x").is_err() && parse_number("inf").is_err());
+        assert!(parse_divisor("0").is_err());
     }
 }

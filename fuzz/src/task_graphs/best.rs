@@ -1,0 +1,68 @@
+//! The best makespan, by trying every order of nodes on every processor.
+
+use millstream_mapping::MappingProblem;
+
+struct Search<'a> {
+    problem: &'a MappingProblem,
+    /// Nodes of each processor, in order.
+    order: Vec<Vec<usize>>,
+    home: Vec<Option<usize>>,
+    ends: Vec<u64>,
+    best: u64,
+}
+
+/// The least time until everything is done. Where transfers occupy no processor, times are counted here; else by the problem's own rules.
+pub(super) fn makespan(problem: &MappingProblem) -> u64 {
+    let processors = 0..problem.processors();
+    let pairs: Vec<(usize, usize)> = processors.clone().flat_map(|a| processors.clone().map(move |b| (a, b))).collect();
+    let blocks = problem.edges().iter().any(|edge| pairs.iter().any(|&(from, to)| edge.blocks(from, to).is_some()));
+    let mut search = Search {
+        problem,
+        order: vec![Vec::new(); problem.processors()],
+        home: vec![None; problem.len()],
+        ends: vec![0; problem.len()],
+        best: u64::MAX,
+    };
+    search.visit(0, !blocks);
+    search.best
+}
+
+impl Search<'_> {
+    fn visit(&mut self, placed: usize, counts: bool) {
+        if counts && self.ends.iter().max().is_some_and(|&end| end >= self.best) {
+            return;
+        }
+        if placed == self.problem.len() {
+            let end = match counts {
+                true => self.ends.iter().copied().max().unwrap_or(0),
+                false => self.problem.makespan(&self.order).map_or(u64::MAX, |makespan| makespan.0),
+            };
+            self.best = self.best.min(end);
+            return;
+        }
+        for node in 0..self.problem.len() {
+            let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from].is_some());
+            if self.home[node].is_some() || !is_ready {
+                continue;
+            }
+            for processor in 0..self.problem.processors() {
+                let Some(time) = self.problem.time(node, processor) else { continue };
+                let end = self.start(node, processor) + time;
+                self.order[processor].push(node);
+                (self.home[node], self.ends[node]) = (Some(processor), end);
+                self.visit(placed + 1, counts);
+                (self.home[node], self.ends[node]) = (None, 0);
+                self.order[processor].pop();
+            }
+        }
+    }
+
+    /// When a node begins that comes next on a processor.
+    fn start(&self, node: usize, processor: usize) -> u64 {
+        let free = self.order[processor].last().map_or(0, |&before| self.ends[before]);
+        let arrival = |edge: &millstream_mapping::Edge| {
+            self.home[edge.from].map_or(0, |maker| self.ends[edge.from] + edge.transfer(maker, processor))
+        };
+        self.problem.incoming(node).map(arrival).fold(free, u64::max)
+    }
+}
