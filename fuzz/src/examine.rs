@@ -10,11 +10,18 @@ use millstream_partition::{BlockRange, Chain};
 const MOST_OPERATORS: usize = 12;
 /// The most bytes of weights that the reader may compute, so that memory shows when something else makes them.
 const MOST_FOLDED_BYTES: u64 = 1 << 20;
+/// The most bytes of weights in files beside the model.
+const MOST_WEIGHT_BYTES: u64 = 1 << 20;
 
 /// Sizes for the dimensions that made-up models leave open.
 pub(crate) fn options() -> ReadOptions {
     let dimensions = [("n", 2), ("height", 8)].map(|(name, size)| (name.to_owned(), size));
-    ReadOptions { batch: 1, dimensions: dimensions.into(), most_folded_bytes: MOST_FOLDED_BYTES }
+    ReadOptions {
+        dimensions: dimensions.into(),
+        most_folded_bytes: MOST_FOLDED_BYTES,
+        most_weight_bytes: MOST_WEIGHT_BYTES,
+        ..ReadOptions::default()
+    }
 }
 
 /// Cuts a model into blocks, segments and parts. Errors are answers; panics are not.

@@ -1,12 +1,14 @@
 //! ONNX files whose constants are in other files: whatever entries say, only files of the model's folder are read.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
 use millstream_onnx::Model;
 use millstream_onnx::proto::{EXTERNAL, ModelProto, StringStringEntryProto, TensorProto};
 use prost::Message;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use crate::examine::options;
@@ -17,7 +19,7 @@ const DATA: u8 = 0;
 const SECRET: u8 = 0xa5;
 const BYTES: usize = 4096;
 
-const LOCATIONS: [&str; 12] = [
+const LOCATIONS: [&str; 17] = [
     "data",
     "folder/data",
     "../secret",
@@ -30,18 +32,28 @@ const LOCATIONS: [&str; 12] = [
     "missing",
     "data/",
     "data\u{0}",
+    "own-link",
+    "link",
+    "elsewhere/secret",
+    "endless",
+    "pipe",
 ];
 const KEYS: [&str; 5] = ["location", "offset", "length", "checksum", ""];
 const NUMBERS: [&str; 12] =
     ["0", "4", "4096", "4095", "-1", "18446744073709551615", "9223372036854775807", "1e3", "", " 8", "0x10", "16"];
 
-/// `secret` beside the model's folder `model`, which has the data.
+/// `secret` beside the model's folder `model`, which has the data, links to inside and outside, and what never ends.
 static FOLDER: LazyLock<Option<TempDir>> = LazyLock::new(|| {
     let folder = TempDir::new().ok()?;
     fs::create_dir_all(folder.path().join("model/folder")).ok()?;
     for (file, byte) in [("model/data", DATA), ("model/folder/data", DATA), ("secret", SECRET)] {
         fs::write(folder.path().join(file), vec![byte; BYTES]).ok()?;
     }
+    let links = [("own-link", "data"), ("link", "../secret"), ("elsewhere", ".."), ("endless", "/dev/zero")];
+    for (name, target) in links {
+        symlink(target, folder.path().join("model").join(name)).ok()?;
+    }
+    mknodat(CWD, folder.path().join("model/pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).ok()?;
     Some(folder)
 });
 
