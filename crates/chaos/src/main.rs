@@ -25,6 +25,8 @@ use std::process::ExitCode;
 
 #[cfg(millstream_shuttle)]
 fn main() -> ExitCode {
+    // Assertions that fail are told with their seeds.
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments::run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,

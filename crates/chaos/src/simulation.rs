@@ -145,7 +145,7 @@ impl Stage {
                         received += 1;
                         locked(&record).results.push(result);
                     }
-                    None => sleep(Duration::from_micros(20)),
+                    None => sleep(Duration::from_millis(1)),
                 }
             }
         })

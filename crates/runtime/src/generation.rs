@@ -132,7 +132,7 @@ impl Line<'_> {
             busy: Arc::clone(&busy),
         };
         let team = hiring.team()?;
-        let post = Arc::new(Post::new(Arc::clone(&team), busy, options.frame_timeout, options.restart_limit()));
+        let post = Arc::new(Post::new(Arc::clone(&team), busy, options, self.tokens.1.clone()));
         dispatch.register(&post);
         let worker = Worker {
             stage: self.index,

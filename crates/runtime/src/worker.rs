@@ -108,7 +108,7 @@ impl Worker {
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
     fn work_on(self: &Arc<Self>, crew: &mut Crew, packet: &mut Packet, available: Instant) -> Option<Condition> {
         let start = available;
-        self.post.begin(self, packet);
+        self.post.begin(self, crew, packet);
         let boundary = &self.route.boundary;
         let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
         let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
@@ -117,7 +117,7 @@ impl Worker {
         }
 
         let ran = crew.run(inputs.into_iter(), &boundary.outputs);
-        if matches!(self.post.end(self), Ended::GivenUp) {
+        if matches!(self.post.end(crew), Ended::GivenUp) {
             return None;
         }
         let mut condition = Condition::Sound;

@@ -30,6 +30,10 @@ impl<S: Scheduler> Scheduler for Simulation<S> {
             loop {
                 let awake: Vec<&Task> =
                     runnable.iter().copied().filter(|task| world.can_go_on(task.id().into())).collect();
+                if world.is_too_late() {
+                    world.stand_still(runnable.iter().map(|task| task.id().into()));
+                    return None;
+                }
                 if !awake.is_empty() {
                     return Some(awake);
                 }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 /// How long a step takes.
 const STEP: u64 = 100;
+/// After so long, what still goes on is no better than a standstill.
+const END: u64 = 1_000_000_000_000;
 
 #[derive(Default)]
 pub(super) struct World {
@@ -155,9 +157,23 @@ impl World {
             self.time = self.time.max(next);
             return true;
         }
-        let name = |task: usize| self.names.get(task).filter(|name| !name.is_empty()).map_or("main", String::as_str);
-        let stands = |task: usize| Some(format!("{} ({task}): {}", name(task), wait(task)?.what));
-        self.standstill = Some(tasks.filter_map(stands).collect::<Vec<_>>().join("; "));
+        self.stand_still(tasks);
         false
+    }
+
+    /// Notes who waits for what.
+    pub(super) fn stand_still(&mut self, tasks: impl Iterator<Item = usize>) {
+        let wait = |task: usize| self.waits.get(task).and_then(Option::as_ref);
+        let name = |task: usize| self.names.get(task).filter(|name| !name.is_empty()).map_or("main", String::as_str);
+        let stands = |task: usize| {
+            let what = wait(task).map_or("goes on and on", |wait| wait.what);
+            format!("{} ({task}): {what}", name(task))
+        };
+        self.standstill = Some(tasks.map(stands).collect::<Vec<_>>().join("; "));
+    }
+
+    /// Whether all should be over by now.
+    pub(super) fn is_too_late(&self) -> bool {
+        self.time > END
     }
 }
