@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use millstream_runtime::model::{Simulation, panics, standstill};
+use millstream_runtime::{FrameError, FrameResult};
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
-use crate::faults::Plan;
+use crate::faults::{Plan, State};
 use crate::scenario::Scenario;
 use crate::simulation::{Record, play};
 use crate::verdict::{Expectation, judge};
@@ -49,8 +50,10 @@ pub(crate) fn chaos(request: &Request) -> Result<(), String> {
     let start = Instant::now();
     let mut total = Total::default();
     for seed in request.from..request.from + request.seeds {
-        let wrong = story(seed, request.frames, &mut total);
+        let mut told = Vec::new();
+        let wrong = story(seed, request.frames, &mut total, &mut told);
         if !wrong.is_empty() {
+            println!("{}", told.join("\n"));
             let again = format!("cargo xtask chaos --from {seed} --seeds 1 --frames {}", request.frames);
             return Err(format!("seed {seed}:\n  {}\nagain: {again}", wrong.join("\n  ")));
         }
@@ -78,8 +81,9 @@ fn report(seeds: u64, next: u64, total: &Total, start: Instant) {
 }
 
 /// Tells one story; returns what is wrong with it.
-fn story(seed: u64, frames: u64, total: &mut Total) -> Vec<String> {
+fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> Vec<String> {
     let mut scenario = Scenario::new(seed, frames);
+    told.push(scenario.describe());
     let network = Arc::clone(&scenario.network);
     let expectation = Expectation {
         frames,
@@ -111,6 +115,9 @@ fn story(seed: u64, frames: u64, total: &mut Total) -> Vec<String> {
     if wrong.is_empty() {
         wrong = judge(&network, &expectation, &state, &record);
     }
+    if !wrong.is_empty() {
+        told.extend(failures(&record, &state));
+    }
     total.answered += record.results.len() as u64;
     total.succeeded += record.results.iter().filter(|result| result.outcome.is_ok()).count() as u64;
     total.replaced += record.replaced;
@@ -121,4 +128,20 @@ fn story(seed: u64, frames: u64, total: &mut Total) -> Vec<String> {
         *total.faults.entry(format!("Prepare{fault:?}")).or_default() += 1;
     }
     wrong
+}
+
+/// What frames failed with, and how long after the first one was received.
+fn failures(record: &Record, state: &State) -> Vec<String> {
+    let Some(first) = record.results.first() else { return Vec::new() };
+    let mut numbers = record.numbers.clone();
+    numbers.sort_unstable();
+    let number = |sequence: u64| numbers.get(sequence as usize).map_or(0, |&(_, number)| number);
+    let failed = record.results.iter().filter_map(|result| Some((result, result.outcome.as_ref().err()?)));
+    let tell = |(result, error): (&FrameResult, &FrameError)| {
+        let number = number(result.sequence);
+        let (fault, time) = (state.happened.get(&number), result.received.duration_since(first.received));
+        format!("{time:?}: frame {number} at {}, {fault:?}: {error}", result.sequence)
+    };
+    let warnings = record.warnings.iter().map(|warning| format!("warning: {warning}"));
+    failed.map(tell).chain(warnings).collect()
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_runtime::EngineOptions;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Schedule, Stage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::faults::{FAULTS, Fault, PREPARE_FAULTS, PrepareFault};
 use crate::network::Network;
-use crate::schedules::schedule;
+use crate::schedules::{DEVICE, schedule};
 
 pub(crate) const FRAME_TIMEOUT: Duration = Duration::from_millis(50);
 /// Faults per frame, on average.
@@ -74,6 +74,30 @@ impl Scenario {
         };
         scenario.plan_faults();
         scenario
+    }
+
+    /// The story in a few lines.
+    pub(crate) fn describe(&self) -> String {
+        let stage = |stage: &Stage| {
+            let sizes = stage.replicas.iter().map(|replica| {
+                let is_device = replica.assignments.iter().any(|assignment| assignment.processor.is_accelerator());
+                format!("{}{}", replica.assignments.len(), if is_device { DEVICE } else { "" })
+            });
+            sizes.collect::<Vec<_>>().join("+")
+        };
+        let shape = |schedule: &Schedule| schedule.stages.iter().map(stage).collect::<Vec<_>>().join(" -> ");
+        let later: Vec<String> =
+            self.later.iter().map(|(pause, schedule)| format!("after {pause:?} {}", shape(schedule))).collect();
+        format!(
+            "schedule {}, fallback {:?}, later {later:?}, {} submitters, dropped after {:?}, prepares {:?}, spawns {:?}, {:?}",
+            shape(&self.first),
+            self.fallback.as_ref().map(shape),
+            self.submitters,
+            self.dropped_after,
+            self.prepares,
+            self.spawns,
+            self.options
+        )
     }
 
     fn plan_faults(&mut self) {

@@ -31,6 +31,7 @@ pub(crate) struct Record {
     /// Threads when nothing was left to do, and how many there may be.
     pub(crate) at_rest: Option<(usize, usize)>,
     pub(crate) violations: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 struct Stage {
@@ -66,6 +67,7 @@ pub(crate) fn play(scenario: Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Reco
     let Ok(engine) = Arc::try_unwrap(stage.engine).map_err(|_| ()) else {
         return locked(record).violations.push("somebody still has the engine".to_owned());
     };
+    locked(record).warnings = engine.warnings();
     let start = now();
     drop(engine);
     locked(record).time_to_drop = now().duration_since(start);

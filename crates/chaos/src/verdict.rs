@@ -5,12 +5,15 @@ use std::time::Duration;
 use millstream_backend::{BackendError, Tensor};
 use millstream_runtime::{FrameError, FrameResult};
 
+use crate::backend::LONGEST_STUCK;
 use crate::faults::{Fault, State};
 use crate::network::Network;
 use crate::scenario::RESTARTS;
 use crate::simulation::{Record, longest_gap};
 
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);
+/// Until a frame that is stuck is given up: its time limit, and the time that it has to end once it is cancelled.
+const LONGEST_TIMEOUT: Duration = Duration::from_millis(600);
 const LONGEST_DROP: Duration = Duration::from_secs(1);
 
 /// What a story has to tell besides that all was well.
@@ -57,7 +60,10 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
         }
     }
     let gap = longest_gap(&record.results);
-    if !may_be_lost && gap > LONGEST_RECOVERY + Duration::from_millis(600) * u32::try_from(losses).unwrap_or(0) {
+    // Whoever is stuck holds up the results of all later frames.
+    let stuck = state.happened.values().filter(|fault| **fault == Fault::Stuck).count();
+    let held_up = if expectation.has_timeout { LONGEST_TIMEOUT } else { LONGEST_STUCK };
+    if !may_be_lost && gap > LONGEST_RECOVERY + held_up * u32::try_from(stuck).unwrap_or(0) {
         wrong.push(format!("recovery took {gap:?}"));
     }
     if record.time_to_drop >= LONGEST_DROP {

@@ -48,7 +48,8 @@ impl Worker {
     fn recover(self: &Arc<Self>, failed: Packet, lost: Option<Crew>) -> Option<Crew> {
         let is_alone = self.replicas.working.fetch_sub(1, Ordering::SeqCst) == 1;
         // Before the frame: whoever receives it may count on what comes next.
-        let goes_elsewhere = is_alone && self.dispatch.give_way(self.generation);
+        let goes_elsewhere =
+            is_alone && self.keeps_frames.load(Ordering::SeqCst) && self.dispatch.give_way(self.generation);
         if !self.pass_on(failed) {
             return None;
         }

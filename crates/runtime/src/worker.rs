@@ -13,7 +13,7 @@ use crate::packet::{Packet, StageSpan};
 use crate::post::{Ended, Post};
 use crate::route::StageRoute;
 use crate::sync::channel::{Receiver, Sender};
-use crate::sync::{AtomicUsize, now};
+use crate::sync::{AtomicBool, AtomicUsize, now};
 use crate::team::Condition;
 
 /// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
@@ -26,6 +26,8 @@ pub(crate) struct Worker {
     pub(crate) outgoing: Sender<Packet>,
     /// The tokens of frames in flight: the first stage adds one per frame and waits for room, the last takes one away.
     pub(crate) tokens: (Sender<()>, Receiver<()>),
+    /// Of the generation.
+    pub(crate) keeps_frames: Arc<AtomicBool>,
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
     pub(crate) dispatch: Arc<Dispatch>,
