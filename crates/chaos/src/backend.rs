@@ -14,6 +14,8 @@ use crate::faults::{Fault, Plan, PrepareFault, device_lost, out_of_memory};
 use crate::network::{CHANNELS, Network, number};
 
 const LOOK: Duration = Duration::from_micros(500);
+/// What a segment panics with that is dropped, which ends a thread that has nothing else to do.
+pub(crate) const DROPPING: &str = "dropping blew up";
 pub(crate) const LONGEST_STUCK: Duration = Duration::from_secs(5);
 
 /// Computes what the network says, but for the faults.
@@ -157,7 +159,7 @@ impl PreparedSegment for Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if self.panics_when_dropped {
-            panic("dropping blew up");
+            panic(DROPPING);
         }
     }
 }

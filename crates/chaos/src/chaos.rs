@@ -11,7 +11,9 @@ use millstream_runtime::{FrameError, FrameResult};
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
+use crate::backend::DROPPING;
 use crate::faults::{Plan, State};
+use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::simulation::{Record, play};
 use crate::verdict::{Expectation, judge};
@@ -85,12 +87,7 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
     let mut scenario = Scenario::new(seed, frames);
     told.push(scenario.describe());
     let network = Arc::clone(&scenario.network);
-    let expectation = Expectation {
-        frames,
-        has_timeout: scenario.options.frame_timeout.is_some(),
-        is_dropped: scenario.dropped_after.is_some(),
-        lacks_threads: scenario.spawns.is_some(),
-    };
+    let expectation = scenario.expectation();
     let (faults, prepares) = (std::mem::take(&mut scenario.faults), std::mem::take(&mut scenario.prepares));
     let plan = Arc::new(Plan::new(faults, prepares, &mut scenario.random));
     let record: Arc<Mutex<Record>> = Arc::default();
@@ -109,11 +106,10 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
     if ran.is_err() {
         wrong.push("a panic or a story without an end".to_owned());
     }
-    wrong.extend(panics().into_iter().filter(|message| message != "dropping blew up"));
     let state = plan.state();
     let record = record.lock().unwrap_or_else(PoisonError::into_inner);
     if wrong.is_empty() {
-        wrong = judge(&network, &expectation, &state, &record);
+        wrong = verdict(&network, &expectation, &state, &record);
     }
     if !wrong.is_empty() {
         told.extend(failures(&record, &state));
@@ -127,6 +123,13 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
     for fault in &state.prepares_failed {
         *total.faults.entry(format!("Prepare{fault:?}")).or_default() += 1;
     }
+    wrong
+}
+
+/// Everything that is wrong with a story that came to its end. Must be called before another one begins.
+pub(crate) fn verdict(network: &Network, expectation: &Expectation, state: &State, record: &Record) -> Vec<String> {
+    let mut wrong = judge(network, expectation, state, record);
+    wrong.extend(panics().into_iter().filter(|message| message != DROPPING));
     wrong
 }
 

@@ -7,9 +7,13 @@ mod arguments;
 #[cfg(millstream_shuttle)]
 mod backend;
 #[cfg(millstream_shuttle)]
+mod callers;
+#[cfg(millstream_shuttle)]
 mod chaos;
 #[cfg(millstream_shuttle)]
 mod faults;
+#[cfg(millstream_shuttle)]
+mod interleavings;
 #[cfg(millstream_shuttle)]
 mod network;
 #[cfg(millstream_shuttle)]

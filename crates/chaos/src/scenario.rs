@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::faults::{FAULTS, Fault, PREPARE_FAULTS, PrepareFault};
 use crate::network::Network;
 use crate::schedules::{DEVICE, schedule};
+use crate::verdict::Expectation;
 
 pub(crate) const FRAME_TIMEOUT: Duration = Duration::from_millis(50);
 /// Faults per frame, on average.
@@ -20,6 +21,7 @@ const DENSITY: f64 = 0.01;
 pub(crate) const RESTARTS: usize = 5;
 
 /// A seed's story.
+#[derive(Clone)]
 pub(crate) struct Scenario {
     pub(crate) network: Arc<Network>,
     pub(crate) options: EngineOptions,
@@ -74,6 +76,16 @@ impl Scenario {
         };
         scenario.plan_faults();
         scenario
+    }
+
+    /// What it has to be judged by.
+    pub(crate) fn expectation(&self) -> Expectation {
+        Expectation {
+            frames: self.frames,
+            has_timeout: self.options.frame_timeout.is_some(),
+            is_dropped: self.dropped_after.is_some(),
+            lacks_threads: self.spawns.is_some(),
+        }
     }
 
     /// The story in a few lines.

@@ -31,6 +31,25 @@ pub(crate) fn threads(schedule: &Schedule) -> usize {
     schedule.processors().count()
 }
 
+/// One stage of one team.
+pub(crate) fn one_team(graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
+    loop {
+        let replica = replica(graph, graph.order(), random);
+        if replica.assignments.len() > 1 {
+            return Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+        }
+    }
+}
+
+/// The first operator on the device, the others on a core.
+pub(crate) fn with_device(graph: &Graph) -> Schedule {
+    let (first, rest) = graph.order().split_at(1);
+    let stage = |processor, operators: &[OperatorId]| Stage {
+        replicas: vec![Replica::single(processor, operators.to_vec())],
+    };
+    Schedule { stages: vec![stage(Processor::accelerator(DEVICE), first), stage(Processor::new("B", [1]), rest)] }
+}
+
 fn replica(graph: &Graph, operators: &[OperatorId], random: &mut ChaCha8Rng) -> Replica {
     let count = if random.random_bool(0.5) { 1 } else { random.random_range(2..=3) };
     if count == 1 {

@@ -19,7 +19,7 @@ impl<S> Simulation<S> {
 impl<S: Scheduler> Scheduler for Simulation<S> {
     fn new_execution(&mut self) -> Option<Schedule> {
         // What the last one left can be asked for until the next one begins.
-        let next = self.inner.new_execution()?;
+        let next = self.inner.new_execution().filter(|_| super::standstill().is_none())?;
         with(super::world::World::reset);
         Some(next)
     }
