@@ -16,7 +16,6 @@ use crate::network::{CHANNELS, Network, number};
 const LOOK: Duration = Duration::from_micros(500);
 /// What a segment panics with that is dropped, which ends a thread that has nothing else to do.
 pub(crate) const DROPPING: &str = "dropping blew up";
-pub(crate) const LONGEST_STUCK: Duration = Duration::from_secs(5);
 
 /// Computes what the network says, but for the faults.
 pub(crate) struct Faulty {
@@ -129,7 +128,7 @@ impl PreparedSegment for Prepared {
                 return Err(BackendError::failed("cancelled"));
             }
             Fault::Stuck => {
-                let time = self.plan.state().time(Duration::from_secs(2), LONGEST_STUCK);
+                let time = self.plan.state().stuck();
                 sleep(time);
             }
             Fault::Panic => {

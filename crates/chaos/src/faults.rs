@@ -8,6 +8,9 @@ use millstream_backend::BackendError;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+/// How long a segment can be stuck.
+pub(crate) const LONGEST_STUCK: Duration = Duration::from_secs(5);
+
 /// What happens to a frame in one operator, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Fault {
@@ -123,6 +126,16 @@ impl State {
     /// A time between these.
     pub(crate) fn time(&mut self, least: Duration, most: Duration) -> Duration {
         Duration::from_nanos(self.random.random_range(least.as_nanos() as u64..=most.as_nanos() as u64))
+    }
+
+    /// How long a segment is stuck: often until just after it was given up, when others are at work in its place.
+    pub(crate) fn stuck(&mut self) -> Duration {
+        let milliseconds = Duration::from_millis;
+        if self.random.random_bool(0.7) {
+            self.time(milliseconds(550), milliseconds(600))
+        } else {
+            self.time(milliseconds(600), LONGEST_STUCK)
+        }
     }
 
     /// How long a segment works, if not just for a step.

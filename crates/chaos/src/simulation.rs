@@ -11,8 +11,8 @@ use millstream_runtime::model::{JoinHandle, fail_spawn, living, now, sleep, spaw
 use millstream_runtime::{Engine, FrameResult, RuntimeError};
 use millstream_schedule::Schedule;
 
-use crate::backend::{Faulty, LONGEST_STUCK};
-use crate::faults::Plan;
+use crate::backend::Faulty;
+use crate::faults::{LONGEST_STUCK, Plan};
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::schedules::threads;

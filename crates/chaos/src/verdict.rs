@@ -5,8 +5,7 @@ use std::time::Duration;
 use millstream_backend::{BackendError, Tensor};
 use millstream_runtime::{FrameError, FrameResult};
 
-use crate::backend::LONGEST_STUCK;
-use crate::faults::{Fault, State};
+use crate::faults::{Fault, LONGEST_STUCK, State};
 use crate::network::Network;
 use crate::scenario::RESTARTS;
 use crate::simulation::{Record, longest_gap};
