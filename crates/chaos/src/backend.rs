@@ -110,16 +110,20 @@ impl PreparedSegment for Prepared {
         match fault {
             Fault::Error => return Err(BackendError::failed("injected")),
             Fault::OutOfMemory => return Err(out_of_memory()),
-            Fault::TooFewValues => return made().map(|mut made| {
-                made.pop();
-                made
-            }),
-            Fault::TooManyValues => return made().map(|mut made| {
-                let channels = self.segment.channels.as_ref().map_or(CHANNELS, ExactSizeIterator::len);
-                let rows = made[0].shape().dimensions()[0];
-                made.push(self.network.tensor(vec![0.0; rows * channels], channels));
-                made
-            }),
+            Fault::TooFewValues => {
+                return made().map(|mut made| {
+                    made.pop();
+                    made
+                });
+            }
+            Fault::TooManyValues => {
+                return made().map(|mut made| {
+                    let channels = self.segment.channels.as_ref().map_or(CHANNELS, ExactSizeIterator::len);
+                    let rows = made[0].shape().dimensions()[0];
+                    made.push(self.network.tensor(vec![0.0; rows * channels], channels));
+                    made
+                });
+            }
             Fault::Slow => sleep(100 * work.unwrap_or(Duration::from_micros(50))),
             Fault::Hang => {
                 while !self.cancelled.0.load(Ordering::SeqCst) {

@@ -109,7 +109,8 @@ fn compare(network: &Network, numbers: &[(u64, u64)], results: &[FrameResult]) -
         let found = result.outcome.as_ref().map(|outputs| outputs.iter().map(Tensor::as_f32).collect::<Vec<_>>());
         let expected = network.expected(number);
         let expected: Vec<Option<&[f32]>> = expected.iter().map(|elements| Some(elements.as_slice())).collect();
-        let is_right = sequence == position as u64 && result.sequence == sequence && found.as_ref().ok() == Some(&expected);
+        let is_right =
+            sequence == position as u64 && result.sequence == sequence && found.as_ref().ok() == Some(&expected);
         if !is_right {
             wrong.push(format!("frame {number} at {position} got {found:?}"));
         }

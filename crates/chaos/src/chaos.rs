@@ -96,7 +96,7 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
     let once = move || {
         let scenario = scenario.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(scenario) = scenario {
-            play(scenario, &own_plan, &own_record);
+            play(&scenario, &own_plan, &own_record);
         }
     };
     let runner = Runner::new(Simulation::new(RandomScheduler::new_from_seed(seed, 1)), config());

@@ -61,13 +61,8 @@ pub(crate) enum PrepareFault {
     Slow,
 }
 
-pub(crate) const PREPARE_FAULTS: [PrepareFault; 5] = [
-    PrepareFault::Error,
-    PrepareFault::OutOfMemory,
-    PrepareFault::Panic,
-    PrepareFault::DeviceLost,
-    PrepareFault::Slow,
-];
+pub(crate) const PREPARE_FAULTS: [PrepareFault; 5] =
+    [PrepareFault::Error, PrepareFault::OutOfMemory, PrepareFault::Panic, PrepareFault::DeviceLost, PrepareFault::Slow];
 
 /// What is to happen and what happened. Nothing that this locks is a step of the simulation.
 pub(crate) struct Plan(Mutex<State>);

@@ -101,7 +101,7 @@ fn told(mut scenario: Scenario) -> Vec<String> {
     let (faults, prepares) = (std::mem::take(&mut scenario.faults), std::mem::take(&mut scenario.prepares));
     let plan = Arc::new(Plan::new(faults, prepares, &mut scenario.random));
     let record: Arc<Mutex<Record>> = Arc::default();
-    play(scenario, &plan, &record);
+    play(&scenario, &plan, &record);
     let record = record.lock().unwrap_or_else(PoisonError::into_inner);
     verdict(&network, &expectation, &plan.state(), &record)
 }

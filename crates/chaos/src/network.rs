@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_backend::{Segment, Tensor};
-use millstream_graph::{DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
+use millstream_graph::{
+    DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape, ValueId,
+};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -44,9 +44,8 @@ pub(crate) fn one_team(graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
 /// The first operator on the device, the others on a core.
 pub(crate) fn with_device(graph: &Graph) -> Schedule {
     let (first, rest) = graph.order().split_at(1);
-    let stage = |processor, operators: &[OperatorId]| Stage {
-        replicas: vec![Replica::single(processor, operators.to_vec())],
-    };
+    let stage =
+        |processor, operators: &[OperatorId]| Stage { replicas: vec![Replica::single(processor, operators.to_vec())] };
     Schedule { stages: vec![stage(Processor::accelerator(DEVICE), first), stage(Processor::new("B", [1]), rest)] }
 }
 

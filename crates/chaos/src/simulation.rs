@@ -46,7 +46,7 @@ fn locked(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
 }
 
 /// Plays a story to its end. Must be called in a simulation.
-pub(crate) fn play(scenario: Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Record>>) {
+pub(crate) fn play(scenario: &Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Record>>) {
     let network = Arc::clone(&scenario.network);
     let backend: Arc<dyn Backend> = Arc::new(Faulty { network: Arc::clone(&network), plan: Arc::clone(plan) });
     scenario.spawns.into_iter().for_each(fail_spawn);
@@ -62,7 +62,7 @@ pub(crate) fn play(scenario: Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Reco
     let stage = Stage { engine, network, record: Arc::clone(record), next: Arc::default() };
     match scenario.dropped_after {
         Some(received) => stage.stream_a_part(scenario.frames, received),
-        None => stage.stream(&scenario),
+        None => stage.stream(scenario),
     }
     let Ok(engine) = Arc::try_unwrap(stage.engine).map_err(|_| ()) else {
         return locked(record).violations.push("somebody still has the engine".to_owned());
@@ -76,7 +76,8 @@ pub(crate) fn play(scenario: Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Reco
 impl Stage {
     /// Everything is answered.
     fn stream(&self, scenario: &Scenario) {
-        let mut threads: Vec<JoinHandle<()>> = (0..scenario.submitters).map(|_| self.submitter(scenario.frames)).collect();
+        let mut threads: Vec<JoinHandle<()>> =
+            (0..scenario.submitters).map(|_| self.submitter(scenario.frames)).collect();
         threads.push(self.planner(scenario.later.clone()));
         let receiver = self.receiver(scenario.frames);
         for thread in threads.into_iter().chain([receiver]) {
@@ -90,7 +91,8 @@ impl Stage {
         // Whoever was stuck has come to an end by then, and whoever was lost is there again.
         sleep(LONGEST_STUCK + Duration::from_secs(1));
         let own = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
-        let others = scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());
+        let others =
+            scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());
         locked(&self.record).at_rest = Some((living(), 1 + own + others));
     }
 

@@ -54,7 +54,8 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
         let Some(&(_, number)) = numbers.get(position) else { continue };
         let fault = state.happened.get(&number).copied();
         let met_lost_device = state.collateral.contains(&number);
-        if let Err(what) = answer(network, number, result, fault, expectation.has_timeout, may_be_lost, met_lost_device) {
+        if let Err(what) = answer(network, number, result, fault, expectation.has_timeout, may_be_lost, met_lost_device)
+        {
             wrong.push(format!("frame {number} at {position}, fault {fault:?}: {what}"));
         }
     }

@@ -79,7 +79,12 @@ impl Backend for Scripted {
             return Err(BackendError::failed("not yet"));
         }
         let operators = segment.operators.len() as f32;
-        Ok(Box::new(Adder { control: Arc::clone(&self.0), operators, cancelled: Arc::default(), panics_when_dropped: false }))
+        Ok(Box::new(Adder {
+            control: Arc::clone(&self.0),
+            operators,
+            cancelled: Arc::default(),
+            panics_when_dropped: false,
+        }))
     }
 
     fn begin_schedule(&self) {
