@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, crates, package, root, run};
-use crate::{conformance, dependencies, light, native, outside, soak, tools};
+use crate::{chaos, conformance, dependencies, light, native, outside, soak, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -19,6 +19,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     }
     light::test(&library)?;
     soak::soak(&[])?;
+    chaos::chaos(&[])?;
     outside::outside()?;
     conformance::conformance(&[])
 }
@@ -30,6 +31,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
     let clippy = ["clippy", "--release", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     run(cargo().args(clippy))?;
     light::lint()?;
+    chaos::lint()?;
     let doc = ["doc", "--release", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
     run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     tools::deny()?;

@@ -1,13 +1,14 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
-//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
 //! `fuzz`, `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`) are run here. This crate has no dependencies, so that it
 //! compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 mod benchmarks;
+mod chaos;
 mod ci;
 mod command;
 mod conformance;
@@ -50,6 +51,9 @@ Work on Millstream:
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
   conformance run ONNX's own test models in every way [part of a name]
+  chaos       run the engine in a simulation of threads, time and faults, for a minute; [--long] for an hour or two;
+              stories of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
+              [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]
   outside     build and run projects outside the workspace that depend on its crates
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   ci          lint and test, as continuous integration does
@@ -100,6 +104,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
         "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),
+        "chaos" => chaos::chaos(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "signals" => signals::signals(rest).map(|()| ExitCode::SUCCESS),

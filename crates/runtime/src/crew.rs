@@ -23,6 +23,11 @@ impl Crew {
         Arc::clone(&self.team)
     }
 
+    /// Whether it is this team.
+    pub(crate) fn is(&self, team: &Arc<Team>) -> bool {
+        Arc::ptr_eq(&self.team, team)
+    }
+
     /// As [`Team::run`].
     pub(crate) fn run(
         &mut self,

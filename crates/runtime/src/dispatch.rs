@@ -9,7 +9,7 @@ use crate::post::Post;
 use crate::stop::Stop;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{Builder, JoinHandle, park_timeout};
-use crate::sync::{Mutex, lock, now};
+use crate::sync::{Mutex, Ordering, lock, now};
 
 /// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator that nothing can
 /// end, is left behind.
@@ -74,17 +74,17 @@ impl Dispatch {
 
     /// Has new frames go to `generation`, whatever became of the one before.
     pub(crate) fn set_current(&self, generation: Generation) {
-        let before = lock(&self.places).current.replace(Arc::new(generation));
+        let mut places = lock(&self.places);
+        // From the first frame on, since all of them are to go on elsewhere.
+        generation.keeps_frames.store(places.fallback.is_some(), Ordering::SeqCst);
+        let before = places.current.replace(Arc::new(generation));
+        drop(places);
         // Its frames may have to be let go of, which should not hold up others.
         drop(before);
     }
 
     pub(crate) fn set_fallback(&self, generation: Generation) {
         lock(&self.places).fallback = Some(Arc::new(generation));
-    }
-
-    pub(crate) fn has_fallback(&self) -> bool {
-        lock(&self.places).fallback.is_some()
     }
 
     /// Notes that a stage of a schedule has no replica at work: the fallback takes its place, if it is the current one and there is a

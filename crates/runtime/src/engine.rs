@@ -109,8 +109,7 @@ impl Engine {
     /// As [`Engine::new`]; the old schedule then goes on.
     pub fn reschedule(&self, schedule: &Schedule) -> Result<(), RuntimeError> {
         let generation = self.prepare(schedule)?;
-        // Nobody submits meanwhile.
-        let _turn = lock(&self.submission);
+        // Whoever waits for room in the old one right now enters that one.
         self.dispatch.set_current(generation);
         Ok(())
     }
@@ -142,7 +141,7 @@ impl Engine {
     /// Hands a frame to a schedule, as the next one.
     fn enter(&self, generation: &Generation, frame: Vec<Tensor>, next: &mut u64) -> Result<u64, RuntimeError> {
         let failure = self.misfit(&frame);
-        let mut packet = generation.packet(frame, self.dispatch.has_fallback());
+        let mut packet = generation.packet(frame);
         packet.failure = failure;
         packet.sequence = *next;
         generation.entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;

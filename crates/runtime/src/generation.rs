@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::post::Post;
 use crate::route::Route;
 use crate::sync::channel::{Receiver, Sender, bounded};
-use crate::sync::{AtomicU64, AtomicUsize};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::team::Ready;
 use crate::worker::{Replicas, Worker};
 use crate::{EngineOptions, RuntimeError, StageMetrics};
@@ -23,6 +23,8 @@ pub(crate) struct Generation {
     pub(crate) schedule: Schedule,
     pub(crate) route: Arc<Route>,
     pub(crate) entrance: Sender<Packet>,
+    /// Whether its frames can start again in another schedule. Only as long as there is a fallback when it begins.
+    pub(crate) keeps_frames: Arc<AtomicBool>,
     posts: Vec<Vec<Arc<Post>>>,
 }
 
@@ -43,6 +45,7 @@ struct Line<'a> {
     incoming: Receiver<Packet>,
     outgoing: Sender<Packet>,
     tokens: (Sender<()>, Receiver<()>),
+    keeps_frames: &'a Arc<AtomicBool>,
     ready: &'a Sender<Ready>,
 }
 
@@ -63,15 +66,31 @@ impl Generation {
         let workers: usize = schedule.stages.iter().flat_map(|stage| &stage.replicas).map(size).sum();
         let (ready, are_ready) = bounded::<Ready>(workers);
         let id = start.dispatch.next_id();
-        let mut started =
-            Self { id, schedule: schedule.clone(), route: Arc::clone(&route), entrance, posts: Vec::new() };
+        let keeps_frames = Arc::new(AtomicBool::new(false));
+        let mut started = Self {
+            id,
+            schedule: schedule.clone(),
+            route: Arc::clone(&route),
+            entrance,
+            keeps_frames: Arc::clone(&keeps_frames),
+            posts: Vec::new(),
+        };
 
         for (index, stage) in schedule.stages.iter().enumerate() {
             let is_last = index + 1 == schedule.stages.len();
             let next = (!is_last).then(|| bounded(in_flight));
             let outgoing = next.as_ref().map_or_else(|| start.dispatch.exit.clone(), |(outgoing, _)| outgoing.clone());
             let tokens = tokens.clone();
-            let line = Line { generation: id, index, route: &route, incoming, outgoing, tokens, ready: &ready };
+            let line = Line {
+                generation: id,
+                index,
+                route: &route,
+                incoming,
+                outgoing,
+                tokens,
+                keeps_frames: &keeps_frames,
+                ready: &ready,
+            };
             started.posts.push(line.start(start, stage)?);
             let Some((_, next)) = next else { break };
             incoming = next;
@@ -100,8 +119,8 @@ impl Generation {
     }
 
     /// A frame that is to enter.
-    pub(crate) fn packet(&self, frame: Vec<Tensor>, keeps_frame: bool) -> Packet {
-        Packet::new(&self.route, frame, self.posts.len(), keeps_frame)
+    pub(crate) fn packet(&self, frame: Vec<Tensor>) -> Packet {
+        Packet::new(&self.route, frame, self.posts.len(), self.keeps_frames.load(Ordering::SeqCst))
     }
 }
 
@@ -132,7 +151,7 @@ impl Line<'_> {
             busy: Arc::clone(&busy),
         };
         let team = hiring.team()?;
-        let post = Arc::new(Post::new(Arc::clone(&team), busy, options.frame_timeout, options.restart_limit()));
+        let post = Arc::new(Post::new(Arc::clone(&team), busy, options, self.tokens.1.clone()));
         dispatch.register(&post);
         let worker = Worker {
             stage: self.index,
@@ -142,6 +161,7 @@ impl Line<'_> {
             incoming: self.incoming.clone(),
             outgoing: self.outgoing.clone(),
             tokens: self.tokens.clone(),
+            keeps_frames: Arc::clone(self.keeps_frames),
             is_first: self.index == 0,
             is_last: self.index + 1 == self.route.stages.len(),
             dispatch: Arc::clone(dispatch),

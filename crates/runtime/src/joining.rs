@@ -93,7 +93,13 @@ impl Joining {
             segment.run_into(inputs, memory)?;
         } else {
             let mut made = segment.run(inputs)?;
-            *piece = made.pop().map_or(Piece::Empty, Piece::Apart);
+            match (made.pop(), made.len()) {
+                (Some(only), 0) => *piece = Piece::Apart(only),
+                (_, others) => {
+                    let detail = format!("the backend returned {} values of a part, not one", others + 1);
+                    return Err(BackendError::Failed { detail });
+                }
+            }
         }
         drop(piece);
         if self.missing.fetch_sub(1, Ordering::SeqCst) > 1 {

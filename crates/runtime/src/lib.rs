@@ -88,6 +88,15 @@ mod tuning;
 mod watch;
 mod worker;
 
+/// A stand-in for threads and time that decides about the order of everything. Only for the project's own models of this crate.
+#[cfg(millstream_shuttle)]
+#[doc(hidden)]
+pub mod model {
+    pub use crate::sync::model::{
+        JoinHandle, Simulation, Thread, fail_spawn, living, now, panics, sleep, sleepers, spawn, standstill, step,
+    };
+}
+
 pub use engine::Engine;
 pub use error::{FrameError, RuntimeError};
 pub use metrics::{ReplicaMetrics, StageMetrics};

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::FrameError;
+use crate::crew::Crew;
 use crate::metrics::Recorder;
 use crate::packet::Packet;
 use crate::restarts::Restarts;
+use crate::sync::channel::Receiver;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 use crate::team::Team;
 use crate::worker::Worker;
+use crate::{EngineOptions, FrameError};
 
 /// How long a frame that was cancelled may take to end before its replica is given up.
 const GRACE: Duration = Duration::from_millis(500);
@@ -25,11 +27,15 @@ pub(crate) struct Post {
     /// The frame that is worked on, where frames have a time limit.
     running: Mutex<Option<Running>>,
     limit: Option<Duration>,
+    /// The tokens of the frames in flight in all stages.
+    admitted: Receiver<()>,
 }
 
 /// A frame that is being worked on.
 struct Running {
     worker: Arc<Worker>,
+    /// Those who work on it. Whoever is stuck and comes back finds others here, at work for the same worker.
+    team: Arc<Team>,
     /// What is sent on if the frame never ends.
     stand_in: Packet,
     until: Instant,
@@ -45,14 +51,20 @@ pub(crate) enum Ended {
 }
 
 impl Post {
-    pub(crate) fn new(team: Arc<Team>, busy: Arc<[AtomicU64]>, limit: Option<Duration>, restarts: usize) -> Self {
+    pub(crate) fn new(
+        team: Arc<Team>,
+        busy: Arc<[AtomicU64]>,
+        options: &EngineOptions,
+        admitted: Receiver<()>,
+    ) -> Self {
         Self {
             recorder: Recorder::new(),
             busy,
-            restarts: Mutex::new(Restarts::new(restarts)),
+            restarts: Mutex::new(Restarts::new(options.restart_limit())),
             team: Mutex::new(team),
             running: Mutex::default(),
-            limit,
+            limit: options.frame_timeout,
+            admitted,
         }
     }
 
@@ -73,16 +85,19 @@ impl Post {
         self.busy.iter().for_each(|busy| busy.store(0, Ordering::Relaxed));
     }
 
-    /// Has what runs end soon.
+    /// Has what runs end soon, and whoever waits to let another frame in go on, one at a time: for when the engine ends, where frames in
+    /// flight no longer leave.
     pub(crate) fn cancel(&self) {
         self.team().cancel();
+        let _ = self.admitted.try_recv();
     }
 
     /// Notes that a frame's work begins.
-    pub(crate) fn begin(&self, worker: &Arc<Worker>, packet: &Packet) {
+    pub(crate) fn begin(&self, worker: &Arc<Worker>, crew: &Crew, packet: &Packet) {
         if let Some(limit) = self.limit {
             let running = Running {
                 worker: Arc::clone(worker),
+                team: crew.team(),
                 stand_in: packet.stand_in(),
                 until: now() + limit,
                 cancelled: None,
@@ -92,10 +107,12 @@ impl Post {
     }
 
     /// Notes that a frame's work is over; tells whether the frame is still there to go on.
-    pub(crate) fn end(&self, worker: &Arc<Worker>) -> Ended {
+    pub(crate) fn end(&self, crew: &Crew) -> Ended {
+        if self.limit.is_none() {
+            return Ended::InTime;
+        }
         let mut running = lock(&self.running);
-        let is_own = running.as_ref().is_some_and(|running| Arc::ptr_eq(&running.worker, worker));
-        if self.limit.is_some() && !is_own {
+        if !running.as_ref().is_some_and(|running| crew.is(&running.team)) {
             return Ended::GivenUp;
         }
         *running = None;
@@ -114,7 +131,7 @@ impl Post {
         let failure = FrameError::TimedOut { stage: frame.worker.stage + 1, limit };
         let cancelled = *frame.cancelled.get_or_insert(now);
         if now.duration_since(cancelled) < GRACE {
-            self.team().abort(failure);
+            frame.team.abort(failure);
             return Some(now + interval);
         }
         let answer = Packet { failure: Some(failure), ..frame.stand_in.stand_in() };

@@ -1,5 +1,6 @@
 //! What a replica does that can't go on: it is prepared again, and its frames wait, go elsewhere or fail.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::crew::Crew;
@@ -15,8 +16,7 @@ impl Worker {
                 Left::Over | Left::GivenUp => return,
                 Left::Lost(failed) => *failed,
             };
-            drop(crew);
-            match self.recover(failed) {
+            match self.recover(failed, Some(crew)) {
                 Some(new) => crew = new,
                 None => return,
             }
@@ -29,7 +29,7 @@ impl Worker {
         let worker = Arc::clone(self);
         let recover = move || {
             worker.post.recorder.record_failure();
-            if let Some(crew) = worker.recover(answer) {
+            if let Some(crew) = worker.recover(answer, None) {
                 worker.serve(crew);
             }
         };
@@ -43,15 +43,18 @@ impl Worker {
         }
     }
 
-    /// Passes on the frame that a replica was lost with, and prepares the replica again, after a pause. `None` once there is no use in
-    /// that, and its frames are answered.
-    fn recover(self: &Arc<Self>, failed: Packet) -> Option<Crew> {
+    /// Passes on the frame that a replica was lost with, lets go of those who worked on it, and prepares the replica again, after a pause.
+    /// `None` once there is no use in that, and its frames are answered.
+    fn recover(self: &Arc<Self>, failed: Packet, lost: Option<Crew>) -> Option<Crew> {
         let is_alone = self.replicas.working.fetch_sub(1, Ordering::SeqCst) == 1;
         // Before the frame: whoever receives it may count on what comes next.
-        let goes_elsewhere = is_alone && self.dispatch.give_way(self.generation);
+        let goes_elsewhere =
+            is_alone && self.keeps_frames.load(Ordering::SeqCst) && self.dispatch.give_way(self.generation);
         if !self.pass_on(failed) {
             return None;
         }
+        // What a backend lost may panic again when it is let go of.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(lost)));
         if goes_elsewhere {
             self.drain();
             return None;

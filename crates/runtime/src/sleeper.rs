@@ -4,14 +4,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::sync::thread::{Thread, current, park, park_timeout};
-use crate::sync::{AtomicBool, Ordering, now};
+use crate::sync::{AWAKE, AtomicBool, LOOKS, Ordering, now};
 
-/// How long a thread that has nothing to do keeps its core.
-const SPIN: Duration = Duration::from_micros(50);
 /// How long a thread sleeps before it looks for other work again.
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
-/// Looks at the condition between two looks at the clock.
-const LOOKS: usize = 32;
 
 /// One thread that waits for others.
 #[derive(Default)]
@@ -38,7 +34,7 @@ impl Sleeper {
                 }
                 std::hint::spin_loop();
             }
-            if now().duration_since(start) >= SPIN {
+            if now().duration_since(start) >= AWAKE {
                 break;
             }
         }
@@ -55,7 +51,7 @@ impl Sleeper {
     /// As [`Sleeper::wait_until`], but gives up after a moment awake and a short sleep. Returns whether it `is_ready`.
     pub(crate) fn wait_a_moment(&self, is_ready: impl Fn() -> bool) -> bool {
         let start = now();
-        while now().duration_since(start) < SPIN {
+        while now().duration_since(start) < AWAKE {
             for _ in 0..LOOKS {
                 if is_ready() {
                     return true;

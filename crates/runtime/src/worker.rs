@@ -13,7 +13,7 @@ use crate::packet::{Packet, StageSpan};
 use crate::post::{Ended, Post};
 use crate::route::StageRoute;
 use crate::sync::channel::{Receiver, Sender};
-use crate::sync::{AtomicUsize, now};
+use crate::sync::{AtomicBool, AtomicUsize, now};
 use crate::team::Condition;
 
 /// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
@@ -26,6 +26,8 @@ pub(crate) struct Worker {
     pub(crate) outgoing: Sender<Packet>,
     /// The tokens of frames in flight: the first stage adds one per frame and waits for room, the last takes one away.
     pub(crate) tokens: (Sender<()>, Receiver<()>),
+    /// Of the generation.
+    pub(crate) keeps_frames: Arc<AtomicBool>,
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
     pub(crate) dispatch: Arc<Dispatch>,
@@ -108,7 +110,7 @@ impl Worker {
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
     fn work_on(self: &Arc<Self>, crew: &mut Crew, packet: &mut Packet, available: Instant) -> Option<Condition> {
         let start = available;
-        self.post.begin(self, packet);
+        self.post.begin(self, crew, packet);
         let boundary = &self.route.boundary;
         let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
         let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
@@ -117,7 +119,7 @@ impl Worker {
         }
 
         let ran = crew.run(inputs.into_iter(), &boundary.outputs);
-        if matches!(self.post.end(self), Ended::GivenUp) {
+        if matches!(self.post.end(crew), Ended::GivenUp) {
             return None;
         }
         let mut condition = Condition::Sound;

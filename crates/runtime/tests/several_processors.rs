@@ -13,7 +13,7 @@ use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor
 use millstream_board::Processor;
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
 use millstream_runtime::{Engine, EngineOptions, FrameError};
-use millstream_schedule::{Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -270,6 +270,48 @@ fn a_lost_device_costs_one_frame_if_there_is_a_fallback() {
             Err(error) => assert!(index == 10 || matches!(error, FrameError::Lost { stage: 1 }), "{error}"),
         }
     }
+}
+
+/// Makes one value more than it should.
+struct TooMany;
+
+impl Backend for TooMany {
+    fn name(&self) -> &str {
+        "too many"
+    }
+
+    fn supports(&self, _: OperatorId, _: &Processor) -> bool {
+        true
+    }
+
+    fn prepare(&self, segment: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        struct Prepared(usize);
+        impl PreparedSegment for Prepared {
+            fn run(&mut self, _: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+                Ok(vec![Tensor::from_f32([2, self.0], vec![0.0; 2 * self.0]); 2])
+            }
+        }
+        Ok(Box::new(Prepared(segment.channels.as_ref().map_or(4, ExactSizeIterator::len))))
+    }
+}
+
+#[test]
+fn a_part_of_an_operator_is_one_value() {
+    let mut builder = GraphBuilder::new("one");
+    let [x, y] = ["x", "y"].map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([2, 4]))).unwrap());
+    builder.input(x);
+    builder.operator(NewOperator::new("o", "MatMul", OperatorKind::FullyConnected).reads([x]).makes([y])).unwrap();
+    builder.output(y);
+    let graph = Arc::new(builder.build().unwrap());
+    let operators = graph.order().to_vec();
+    let assignment = |core| Assignment { processor: Processor::new("B", [core]), operators: operators.clone() };
+    let splits = vec![ChannelSplit { operators: operators.clone(), channels: vec![2, 2] }];
+    let replica = Replica { assignments: vec![assignment(0), assignment(1)], splits };
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+    let engine = Engine::new(&graph, &schedule, &[Arc::new(TooMany)], &EngineOptions::default()).unwrap();
+    let frame = vec![Tensor::from_f32([2, 4], vec![0.0; 8])];
+    let error = engine.run([frame]).next().unwrap().outcome.unwrap_err();
+    assert!(error.to_string().contains("2 values of a part"), "{error}");
 }
 
 #[test]

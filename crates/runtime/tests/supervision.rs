@@ -22,11 +22,17 @@ const HANGS: f32 = 2000.0;
 /// Runs until the test lets it go, whoever cancels it.
 const STICKS: f32 = 3000.0;
 const LOSES_DEVICE: f32 = 4000.0;
+/// Panics, and again when the segment is dropped.
+const PANICS_TWICE: f32 = 5000.0;
+/// Runs until the test lets it end, apart from what sticks.
+const WAITS: f32 = 6000.0;
 
 /// What happens to frames, and what happened to the backend.
 #[derive(Default)]
 struct Control {
     lets_go: AtomicBool,
+    may_end: AtomicBool,
+    waiting: AtomicUsize,
     stuck: AtomicUsize,
     prepared: AtomicUsize,
     /// Prepares that fail, once this many succeeded.
@@ -40,6 +46,13 @@ struct Adder {
     control: Arc<Control>,
     operators: f32,
     cancelled: Arc<Flag>,
+    panics_when_dropped: bool,
+}
+
+impl Drop for Adder {
+    fn drop(&mut self) {
+        assert!(!self.panics_when_dropped, "the operator can't even be dropped");
+    }
 }
 
 #[derive(Default)]
@@ -66,7 +79,12 @@ impl Backend for Scripted {
             return Err(BackendError::failed("not yet"));
         }
         let operators = segment.operators.len() as f32;
-        Ok(Box::new(Adder { control: Arc::clone(&self.0), operators, cancelled: Arc::default() }))
+        Ok(Box::new(Adder {
+            control: Arc::clone(&self.0),
+            operators,
+            cancelled: Arc::default(),
+            panics_when_dropped: false,
+        }))
     }
 
     fn begin_schedule(&self) {
@@ -85,7 +103,8 @@ impl PreparedSegment for Adder {
         let input = inputs[0].as_f32().unwrap()[0];
         self.cancelled.0.store(false, Ordering::SeqCst);
         let is = |kind: f32| (kind..kind + 100.0).contains(&input);
-        assert!(!is(PANICS), "the operator blew up");
+        self.panics_when_dropped = is(PANICS_TWICE);
+        assert!(!is(PANICS) && !is(PANICS_TWICE), "the operator blew up");
         if is(HANGS) {
             wait_for(|| self.cancelled.0.load(Ordering::SeqCst));
             return Err(BackendError::failed("cancelled"));
@@ -93,6 +112,11 @@ impl PreparedSegment for Adder {
         if is(STICKS) {
             self.control.stuck.fetch_add(1, Ordering::SeqCst);
             wait_for(|| self.control.lets_go.load(Ordering::SeqCst));
+            self.control.stuck.fetch_sub(1, Ordering::SeqCst);
+        }
+        if is(WAITS) {
+            self.control.waiting.fetch_add(1, Ordering::SeqCst);
+            wait_for(|| self.control.may_end.load(Ordering::SeqCst));
         }
         if is(LOSES_DEVICE) {
             return Err(BackendError::DeviceLost { backend: "scripted".into(), detail: "unplugged".into() });
@@ -234,6 +258,35 @@ fn a_replica_that_is_stuck_is_replaced_and_what_it_ends_with_is_ignored() {
     }
 }
 
+/// The one that is stuck comes back while another frame is at work in its place.
+#[test]
+fn a_replica_that_was_given_up_does_not_take_the_frame_of_those_who_came_after_it() {
+    let options = EngineOptions { frame_timeout: Some(Duration::from_secs(2)), ..SHORT };
+    let control = Arc::default();
+    let (_, engine) = start(&[1], &control, &options);
+    engine.submit(frame(STICKS)).unwrap();
+    assert!(matches!(engine.recv().unwrap().outcome, Err(FrameError::TimedOut { .. })));
+    engine.submit(frame(WAITS)).unwrap();
+    wait_for(|| control.waiting.load(Ordering::SeqCst) == 1);
+    control.lets_go.store(true, Ordering::SeqCst);
+    // Its thread has a moment to do what it should not.
+    wait_for(|| control.stuck.load(Ordering::SeqCst) == 0);
+    std::thread::sleep(Duration::from_millis(20));
+    control.may_end.store(true, Ordering::SeqCst);
+    let result = engine.recv().unwrap();
+    assert_eq!((result.sequence, value(&result)), (1, Some(WAITS + 1.0)));
+    assert!(engine.recv().is_none());
+}
+
+#[test]
+fn a_replica_that_panics_again_when_it_is_dropped_costs_one_frame() {
+    for replicas in [vec![1], vec![2, 1]] {
+        let control = Arc::default();
+        let (_, engine) = start(&replicas, &control, &EngineOptions::default());
+        check(&engine.run(frames(100, &[(30, PANICS_TWICE)])).collect::<Vec<_>>(), replicas.len(), &[30]);
+    }
+}
+
 /// The followers of a team, and a leader that waits for one.
 #[test]
 fn a_team_with_a_stuck_member_is_replaced() {
@@ -295,6 +348,40 @@ fn frames_of_a_lost_schedule_go_to_the_current_one() {
     let worked: u64 = engine.metrics()[0].replicas.iter().map(|replica| replica.frames).sum();
     assert_eq!(worked, 3, "the schedule that was set worked on them");
     control.lets_go.store(true, Ordering::SeqCst);
+}
+
+/// Without a fallback they can't go to another schedule, so theirs is prepared again.
+#[test]
+fn frames_of_an_old_schedule_are_not_lost_while_it_can_be_started_again() {
+    let graph = chain(1);
+    let control: Arc<Control> = Arc::default();
+    let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
+    let options = EngineOptions { frames_in_flight: Some(8), ..EngineOptions::default() };
+    let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
+    for input in [WAITS, PANICS, 1.0, 2.0] {
+        engine.submit(frame(input)).unwrap();
+    }
+    wait_for(|| control.waiting.load(Ordering::SeqCst) == 1);
+    engine.reschedule(&pipeline(&graph, &[2])).unwrap();
+    control.may_end.store(true, Ordering::SeqCst);
+    let results: Vec<FrameResult> = (0..4).filter_map(|_| engine.recv()).collect();
+    assert_eq!(results.iter().map(value).collect::<Vec<_>>(), [Some(WAITS + 1.0), None, Some(2.0), Some(3.0)]);
+}
+
+/// Frames that wait to be let in are let go of as well, and no thread is left behind.
+#[test]
+fn an_engine_can_be_dropped_while_its_first_stage_waits_for_room() {
+    let options = EngineOptions { frames_in_flight: Some(1), ..EngineOptions::default() };
+    let control = Arc::default();
+    let (_, engine) = start(&[3, 1], &control, &options);
+    engine.submit(frame(HANGS - 1.0)).unwrap();
+    for _ in 0..3 {
+        while engine.try_submit(frame(1.0)).unwrap().is_err() {
+            std::thread::yield_now();
+        }
+    }
+    drop(engine);
+    assert_eq!(Arc::strong_count(&control), 1, "a segment is still there, and so is its thread");
 }
 
 /// Nobody lets go of what is stuck before the engine is gone.

@@ -1,10 +1,15 @@
-//! Threads, locks, channels and the clock, as all of this crate uses them: in one place, so that a model that decides about the order
-//! of everything can stand in for them.
+//! What the operating system and the standard library have.
 
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-pub(crate) use std::sync::{Mutex, MutexGuard};
 use std::sync::{PoisonError, TryLockError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+pub(crate) use std::sync::{Mutex, MutexGuard};
+
+/// How long a thread that has nothing to do keeps its core.
+pub(crate) const AWAKE: Duration = Duration::from_micros(50);
+/// Looks at a condition between two looks at the clock.
+pub(crate) const LOOKS: usize = 32;
 
 /// Bounded queues.
 pub(crate) mod channel {

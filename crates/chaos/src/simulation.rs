@@ -1,0 +1,189 @@
+//! One seed's story, told: frames go in, results come out, schedules are replaced, faults happen, the engine is dropped.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use millstream_backend::Backend;
+use millstream_runtime::model::{JoinHandle, fail_spawn, living, now, sleep, spawn};
+use millstream_runtime::{Engine, FrameResult, RuntimeError};
+use millstream_schedule::Schedule;
+
+use crate::backend::Faulty;
+use crate::faults::{LONGEST_STUCK, Plan};
+use crate::network::Network;
+use crate::scenario::Scenario;
+use crate::schedules::threads;
+
+/// What happened.
+#[derive(Default)]
+pub(crate) struct Record {
+    pub(crate) results: Vec<FrameResult>,
+    /// The number of the frame of each position in the sequence.
+    pub(crate) numbers: Vec<(u64, u64)>,
+    /// Why replacements of the schedule were refused.
+    pub(crate) refused: Vec<RuntimeError>,
+    pub(crate) replaced: usize,
+    pub(crate) did_not_start: Option<RuntimeError>,
+    pub(crate) time_to_drop: Duration,
+    /// Threads when nothing was left to do, and how many there may be.
+    pub(crate) at_rest: Option<(usize, usize)>,
+    pub(crate) violations: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+struct Stage {
+    engine: Arc<Engine>,
+    network: Arc<Network>,
+    record: Arc<Mutex<Record>>,
+    next: Arc<AtomicU64>,
+}
+
+fn locked(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
+    record.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Plays a story to its end. Must be called in a simulation.
+pub(crate) fn play(scenario: &Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Record>>) {
+    let network = Arc::clone(&scenario.network);
+    let backend: Arc<dyn Backend> = Arc::new(Faulty { network: Arc::clone(&network), plan: Arc::clone(plan) });
+    scenario.spawns.into_iter().for_each(fail_spawn);
+    let (graph, options) = (&network.graph, &scenario.options);
+    let engine = match &scenario.fallback {
+        Some(fallback) => Engine::with_fallback(graph, &scenario.first, fallback, &[backend], options),
+        None => Engine::new(graph, &scenario.first, &[backend], options),
+    };
+    let engine = match engine {
+        Ok(engine) => Arc::new(engine),
+        Err(error) => return locked(record).did_not_start = Some(error),
+    };
+    let stage = Stage { engine, network, record: Arc::clone(record), next: Arc::default() };
+    match scenario.dropped_after {
+        Some(received) => stage.stream_a_part(scenario.frames, received),
+        None => stage.stream(scenario),
+    }
+    let Ok(engine) = Arc::try_unwrap(stage.engine).map_err(|_| ()) else {
+        return locked(record).violations.push("somebody still has the engine".to_owned());
+    };
+    locked(record).warnings = engine.warnings();
+    let start = now();
+    drop(engine);
+    locked(record).time_to_drop = now().duration_since(start);
+}
+
+impl Stage {
+    /// Everything is answered.
+    fn stream(&self, scenario: &Scenario) {
+        let mut threads: Vec<JoinHandle<()>> =
+            (0..scenario.submitters).map(|_| self.submitter(scenario.frames)).collect();
+        threads.push(self.planner(scenario.later.clone()));
+        let receiver = self.receiver(scenario.frames);
+        for thread in threads.into_iter().chain([receiver]) {
+            if thread.join().is_err() {
+                locked(&self.record).violations.push("a caller panicked".to_owned());
+            }
+        }
+        if self.engine.recv().is_some() {
+            locked(&self.record).violations.push("a frame was answered twice".to_owned());
+        }
+        // Whoever was stuck has come to an end by then, and whoever was lost is there again.
+        sleep(LONGEST_STUCK + Duration::from_secs(1));
+        let own = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
+        let others =
+            scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());
+        locked(&self.record).at_rest = Some((living(), 1 + own + others));
+    }
+
+    /// So many are received, the others are still on their way.
+    fn stream_a_part(&self, frames: u64, received: u64) {
+        let mut room = true;
+        let mut taken = 0;
+        while taken < received || room {
+            if room && self.next.load(Ordering::SeqCst) < frames {
+                let number = self.next.fetch_add(1, Ordering::SeqCst);
+                match self.engine.try_submit(self.network.frame(number)) {
+                    Ok(Ok(sequence)) => locked(&self.record).numbers.push((sequence, number)),
+                    Ok(Err(_)) => {
+                        self.next.fetch_sub(1, Ordering::SeqCst);
+                        room = false;
+                    }
+                    Err(error) => return locked(&self.record).violations.push(format!("not submitted: {error}")),
+                }
+            } else if taken < received {
+                room = true;
+                taken += 1;
+                let result = self.engine.recv();
+                locked(&self.record).results.extend(result);
+            } else {
+                room = false;
+            }
+        }
+    }
+
+    fn submitter(&self, frames: u64) -> JoinHandle<()> {
+        let (engine, network) = (Arc::clone(&self.engine), Arc::clone(&self.network));
+        let (record, next) = (Arc::clone(&self.record), Arc::clone(&self.next));
+        spawn("submitter", move || {
+            loop {
+                let number = next.fetch_add(1, Ordering::SeqCst);
+                if number >= frames {
+                    return;
+                }
+                match engine.submit(network.frame(number)) {
+                    Ok(sequence) => locked(&record).numbers.push((sequence, number)),
+                    Err(error) => return locked(&record).violations.push(format!("not submitted: {error}")),
+                }
+            }
+        })
+    }
+
+    fn receiver(&self, frames: u64) -> JoinHandle<()> {
+        let (engine, record) = (Arc::clone(&self.engine), Arc::clone(&self.record));
+        spawn("receiver", move || {
+            let mut received = 0;
+            while received < frames {
+                match engine.recv() {
+                    Some(result) => {
+                        received += 1;
+                        locked(&record).results.push(result);
+                    }
+                    None => sleep(Duration::from_millis(1)),
+                }
+            }
+        })
+    }
+
+    fn planner(&self, later: Vec<(Duration, Schedule)>) -> JoinHandle<()> {
+        let (engine, record) = (Arc::clone(&self.engine), Arc::clone(&self.record));
+        spawn("planner", move || {
+            for (pause, schedule) in later {
+                sleep(pause);
+                match engine.reschedule(&schedule) {
+                    Ok(()) => locked(&record).replaced += 1,
+                    Err(error) => locked(&record).refused.push(error),
+                }
+            }
+        })
+    }
+}
+
+fn threads_of(schedule: &Schedule) -> usize {
+    threads(schedule)
+}
+
+/// The longest time from a result to the next one that is a success.
+pub(crate) fn longest_gap(results: &[FrameResult]) -> Duration {
+    let mut last: Option<Instant> = None;
+    let mut longest = Duration::ZERO;
+    for result in results {
+        if result.outcome.is_ok() {
+            longest = longest.max(last.map_or(Duration::ZERO, |last| result.received.duration_since(last)));
+            last = None;
+        } else {
+            last.get_or_insert(result.received);
+        }
+    }
+    longest
+}
