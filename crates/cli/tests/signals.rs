@@ -68,11 +68,7 @@ fn loop_while_large() -> Vec<u8> {
     let mut proto = builder.into_proto();
     let graph = proto.graph.as_mut().unwrap();
     // Nothing tells of what type a loop's results are.
-    let made_as_read = |name: &str| ValueInfoProto {
-        name: Some(name.into()),
-        r#type: graph.input[0].r#type.clone(),
-        ..ValueInfoProto::default()
-    };
+    let made_as_read = |name: &str| ValueInfoProto { name: Some(name.into()), r#type: graph.input[0].r#type.clone() };
     (graph.output, graph.value_info) = (vec![made_as_read(&last)], vec![made_as_read("looped")]);
     let node = graph.node.iter_mut().find(|node| node.name.as_deref() == Some("endless")).unwrap();
     node.attribute.push(AttributeProto {
@@ -98,7 +94,7 @@ fn body(limit: &str) -> GraphProto {
         let shape = Some(TensorShapeProto { dim: dim.collect() });
         let tensor_type = Some(TensorTypeProto { elem_type: Some(elements), shape });
         let made_of = TypeProto { tensor_type, ..TypeProto::default() };
-        ValueInfoProto { name: Some(name.into()), r#type: Some(made_of), ..ValueInfoProto::default() }
+        ValueInfoProto { name: Some(name.into()), r#type: Some(made_of) }
     };
     let mut sum = node("ReduceSum", &["state"], "sum");
     sum.attribute.push(AttributeProto {

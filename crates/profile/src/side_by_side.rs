@@ -197,8 +197,8 @@ mod tests {
         (0..count).map(|core| Processor { cluster: "B".to_owned(), cores: vec![CoreId(1000 + core)] }).collect()
     }
 
-    fn failed(_: &Processor, error: BackendError) -> ProfileError {
-        panic!("{error}")
+    fn failed(processor: &Processor, source: BackendError) -> ProfileError {
+        ProfileError::Accelerator { processor: processor.clone(), source }
     }
 
     #[test]
