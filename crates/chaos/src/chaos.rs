@@ -33,6 +33,9 @@ pub(crate) struct Request {
 struct Total {
     answered: u64,
     succeeded: u64,
+    /// Frames without a fault of their own: of stages that were lost too often, and on a device that another frame had lost.
+    lost: u64,
+    collateral: usize,
     replaced: usize,
     faults: BTreeMap<String, usize>,
 }
@@ -71,11 +74,13 @@ fn report(seeds: u64, next: u64, total: &Total, start: Instant) {
     let faults: usize = total.faults.values().sum();
     let kinds: Vec<String> = total.faults.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     println!(
-        "{seeds} seeds (next: --from {next}), {} frames answered, {} of them with results, {faults} faults ({}), {} schedules \
-         replaced, {seconds:.1} s, {:.0} frames/s",
+        "{seeds} seeds (next: --from {next}), {} frames answered, {} of them with results, {faults} faults ({}), {} frames of stages \
+         that were lost too often, {} on a device that another one had lost, {} schedules replaced, {seconds:.1} s, {:.0} frames/s",
         total.answered,
         total.succeeded,
         kinds.join(", "),
+        total.lost,
+        total.collateral,
         total.replaced,
         total.answered as f64 / seconds,
     );
@@ -116,6 +121,9 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
     }
     total.answered += record.results.len() as u64;
     total.succeeded += record.results.iter().filter(|result| result.outcome.is_ok()).count() as u64;
+    let is_lost = |result: &&FrameResult| matches!(result.outcome, Err(FrameError::Lost { .. }));
+    total.lost += record.results.iter().filter(is_lost).count() as u64;
+    total.collateral += state.collateral.len();
     total.replaced += record.replaced;
     for fault in state.happened.values() {
         *total.faults.entry(format!("{fault:?}")).or_default() += 1;

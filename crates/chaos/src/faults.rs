@@ -118,6 +118,11 @@ impl State {
         Some(fault)
     }
 
+    /// How much has happened.
+    pub(crate) fn so_far(&self) -> usize {
+        self.happened.len() + self.collateral.len() + self.prepares_failed.len()
+    }
+
     /// A time between these.
     pub(crate) fn time(&mut self, least: Duration, most: Duration) -> Duration {
         Duration::from_nanos(self.random.random_range(least.as_nanos() as u64..=most.as_nanos() as u64))

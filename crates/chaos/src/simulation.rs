@@ -39,6 +39,7 @@ struct Stage {
     network: Arc<Network>,
     record: Arc<Mutex<Record>>,
     next: Arc<AtomicU64>,
+    plan: Arc<Plan>,
 }
 
 fn locked(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
@@ -59,7 +60,7 @@ pub(crate) fn play(scenario: &Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Rec
         Ok(engine) => Arc::new(engine),
         Err(error) => return locked(record).did_not_start = Some(error),
     };
-    let stage = Stage { engine, network, record: Arc::clone(record), next: Arc::default() };
+    let stage = Stage { engine, network, record: Arc::clone(record), next: Arc::default(), plan: Arc::clone(plan) };
     match scenario.dropped_after {
         Some(received) => stage.stream_a_part(scenario.frames, received),
         None => stage.stream(scenario),
@@ -156,16 +157,34 @@ impl Stage {
     }
 
     fn planner(&self, later: Vec<(Duration, Schedule)>) -> JoinHandle<()> {
-        let (engine, record) = (Arc::clone(&self.engine), Arc::clone(&self.record));
+        let (engine, record, plan) = (Arc::clone(&self.engine), Arc::clone(&self.record), Arc::clone(&self.plan));
         spawn("planner", move || {
+            let mut last: Option<(Schedule, usize)> = None;
             for (pause, schedule) in later {
                 sleep(pause);
+                check_current(&engine, &plan, &record, last.take());
+                let before = plan.state().so_far();
                 match engine.reschedule(&schedule) {
-                    Ok(()) => locked(&record).replaced += 1,
+                    Ok(()) => {
+                        locked(&record).replaced += 1;
+                        last = Some((schedule, before));
+                    }
                     Err(error) => locked(&record).refused.push(error),
                 }
             }
+            // Whatever befell frames of earlier schedules has been dealt with by then.
+            sleep(Duration::from_secs(1));
+            check_current(&engine, &plan, &record, last);
         })
+    }
+}
+
+/// What was set last is what runs, unless something happened since that may have cost it a stage.
+fn check_current(engine: &Engine, plan: &Plan, record: &Mutex<Record>, last: Option<(Schedule, usize)>) {
+    let Some((schedule, before)) = last else { return };
+    let current = engine.schedule();
+    if plan.state().so_far() == before && current.is_ok_and(|current| current != schedule) {
+        locked(record).violations.push("another schedule runs than the one that was set".to_owned());
     }
 }
 
