@@ -93,7 +93,7 @@ fn cpu_folder(root: &Path, id: CoreId) -> PathBuf {
 fn read_cpu(root: &Path, id: CoreId) -> Cpu {
     let folder = cpu_folder(root, id);
     let list = |path: &str| text(&folder.join(path)).and_then(|list| parse_cpu_list(&list));
-    let hertz = number(&folder.join("cpufreq/cpuinfo_max_freq")).map(|kilohertz: u64| kilohertz * 1000);
+    let hertz = number(&folder.join("cpufreq/cpuinfo_max_freq")).and_then(|kilohertz: u64| kilohertz.checked_mul(1000));
     let capacity = number(&folder.join("cpu_capacity")).filter(|&capacity| capacity > 0);
     let domain = list("cpufreq/related_cpus").filter(|cpus| cpus.len() > 1);
     let mut siblings = list("topology/thread_siblings_list").unwrap_or_default();

@@ -49,6 +49,16 @@ fn when_the_first_hyper_thread_is_not_allowed_its_sibling_stands_in() {
     assert_eq!(board.cores().map(|core| core.id).collect::<Vec<_>>(), [CoreId(1), CoreId(2)]);
 }
 
+/// A number of kilohertz that is no number of hertz: what the system says of the clock is then as good as nothing.
+#[test]
+fn clocks_beyond_all_numbers_are_no_clocks() {
+    let tree = tree("plain-vm");
+    let clock = tree.path().join("devices/system/cpu/cpu0/cpufreq");
+    std::fs::create_dir_all(&clock).unwrap();
+    std::fs::write(clock.join("cpuinfo_max_freq"), "6666666666666666666").unwrap();
+    assert!(detect_at(tree.path(), None).unwrap().cores().any(|core| core.id == CoreId(0)));
+}
+
 #[test]
 fn no_usable_core_is_an_error() {
     assert!(matches!(detect_at(Path::new("/does/not/exist"), None), Err(MachineError::NoCores { .. })));

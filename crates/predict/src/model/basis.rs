@@ -50,7 +50,7 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
     amounts[15] = work.weight_bytes.saturating_sub(cache_bytes) as f64;
     amounts[16] = work.input_bytes as f64;
     amounts[18] = work.output_bytes as f64;
-    amounts[19] = work.bytes().saturating_sub(2 * cache_bytes) as f64;
+    amounts[19] = work.bytes().saturating_sub(cache_bytes.saturating_mul(2)) as f64;
     amounts[20] = further_bytes as f64;
     if !is_blocked(operator) {
         amounts[21] = macs;
@@ -62,11 +62,11 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
     {
         let (n, k, m) = (gemm.n as f64, gemm.k as f64, gemm.m as f64);
         let groups = operator.kind.convolution().map_or(1, |convolution| convolution.groups.max(1) as u64);
-        let filters = gemm.m.div_ceil(groups);
-        for (slot, block) in [(2, 8), (3, 16), (4, 32)] {
-            amounts[slot] = n * k * (filters.next_multiple_of(block) * groups) as f64;
+        let filters = gemm.m.div_ceil(groups) as f64;
+        for (slot, block) in [(2, 8.0), (3, 16.0), (4, 32.0)] {
+            amounts[slot] = n * k * (in_blocks(filters, block) * groups as f64);
         }
-        amounts[5] = gemm.n.next_multiple_of(8) as f64 * k * m;
+        amounts[5] = in_blocks(n, 8.0) * k * m;
         amounts[6] = n.sqrt() * k * m;
         amounts[11] = n * k * groups as f64;
     }
@@ -74,6 +74,11 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
         describe_convolution(convolution, operator, &mut amounts);
     }
     amounts
+}
+
+/// How many there are with those that fill the last block up.
+fn in_blocks(count: f64, block: f64) -> f64 {
+    (count / block).ceil() * block
 }
 
 fn describe_convolution(convolution: &Convolution, operator: &OperatorRecord, amounts: &mut [f64; COUNT]) {
@@ -87,7 +92,7 @@ fn describe_convolution(convolution: &Convolution, operator: &OperatorRecord, am
     if convolution.input_channels < IMAGE_CHANNELS {
         amounts[10] = macs;
         amounts[12] = amounts[11];
-        amounts[13] = operator.work.gemm.map_or(0.0, |gemm| (gemm.n * gemm.m) as f64);
+        amounts[13] = operator.work.gemm.map_or(0.0, |gemm| gemm.n as f64 * gemm.m as f64);
     }
 }
 
@@ -120,5 +125,30 @@ pub(crate) fn differs_by_type(family: Family) -> bool {
 
 /// The amount that is counted per type in such families: bytes read and written.
 pub(crate) fn amount_by_type(operator: &OperatorRecord) -> f64 {
-    (operator.work.input_bytes + operator.work.output_bytes) as f64
+    operator.work.input_bytes as f64 + operator.work.output_bytes as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_graph::{GemmShape, OperatorKind, Work};
+
+    use super::*;
+
+    /// Sizes as a file may state them: amounts are then large, and no reason to fail.
+    #[test]
+    fn amounts_of_absurd_sizes_are_numbers() {
+        let most = u64::MAX;
+        let gemm = Some(GemmShape { n: most, k: most, m: most });
+        let work = Work { macs: most, input_bytes: most, weight_bytes: most, output_bytes: most, gemm };
+        let record = OperatorRecord {
+            name: "o".to_owned(),
+            op_type: "MatMul".to_owned(),
+            kind: OperatorKind::Opaque,
+            work,
+            input_channels: Some(most),
+        };
+        let amounts = amounts(&record, most, most);
+        assert!(amounts.iter().all(|amount| amount.is_finite() && *amount >= 0.0), "{amounts:?}");
+        assert!(amount_by_type(&record) > most as f64);
+    }
 }
