@@ -138,7 +138,8 @@ fn circumstances(model: Model, batch: u64) -> Scenario {
             scenario.fallback = Some(schedule(&graph, &mut random));
             scenario.later =
                 (0..random.random_range(0..=2)).map(|_| (pause(&mut random), schedule(&graph, &mut random))).collect();
-            &[Fault::DeviceLost]
+            scenario.options.frame_timeout = random.random_bool(0.5).then_some(FRAME_TIMEOUT);
+            &[Fault::DeviceLost, Fault::Stuck]
         }
         _ => {
             scenario.options.frame_timeout = Some(FRAME_TIMEOUT);
