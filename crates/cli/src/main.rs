@@ -18,6 +18,8 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
+    // Before there are any threads.
+    millstream::share_heaps();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(help_or_error) => return output::usage(&help_or_error),

@@ -155,6 +155,18 @@ fn a_frame_that_never_ends_is_ended() {
     assert!(time < Duration::from_secs(3), "{time:?}");
 }
 
+#[test]
+fn a_time_limit_ends_a_frame_that_never_ends() {
+    let workplace = Workplace::new();
+    workplace.write("loop.onnx", loop_while_large());
+    workplace.write("large.npy", large_frame());
+    workplace.succeed(&["profile", "--no-sweep", "--model", "loop.onnx", "--budget", "200ms"]);
+    workplace.succeed(&["schedule", "--model", "loop.onnx", "--profile", "profile.json"]);
+    workplace.succeed(&["run", "--frames", "4", "--frame-timeout", "2s"]);
+    let message = workplace.fail(&["run", "--frame-timeout", "50ms", "--input", "x=large.npy"]);
+    assert!(message.contains("large") && message.contains("did not end it within"), "{message}");
+}
+
 /// A command, the longest time until it gets a signal, and the documents that it may write.
 struct Trial {
     arguments: Vec<String>,

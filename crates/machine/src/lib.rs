@@ -20,6 +20,7 @@ mod core_watch;
 mod cpu_list;
 mod detect;
 mod error;
+mod memory;
 mod sensors;
 
 pub use affinity::{pin_current_thread, prefer_short_slices, usable_cores};
@@ -28,4 +29,5 @@ pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;
 pub use detect::{detect, detect_at};
 pub use error::MachineError;
+pub use memory::{release_freed_memory, share_heaps};
 pub use sensors::PowerSensors;

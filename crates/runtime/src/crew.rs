@@ -7,6 +7,7 @@ use millstream_graph::{Graph, ValueId};
 use millstream_schedule::Replica;
 
 use crate::dispatch::Dispatch;
+use crate::remains::Remains;
 use crate::sync::AtomicU64;
 use crate::sync::channel::{Sender, bounded};
 use crate::team::{Condition, Prepared, Ready, Team};
@@ -14,8 +15,9 @@ use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
 
 /// A team with the segments of its leader. The other threads end with it.
 pub(crate) struct Crew {
-    team: Arc<Team>,
+    // First, so that they are gone when the team is.
     segments: Prepared,
+    team: Arc<Team>,
 }
 
 impl Crew {
@@ -58,6 +60,8 @@ pub(crate) struct Hiring {
     pub(crate) graph: Arc<Graph>,
     pub(crate) options: EngineOptions,
     pub(crate) busy: Arc<[AtomicU64]>,
+    /// The same for all replicas of a schedule.
+    pub(crate) remains: Arc<Remains>,
 }
 
 impl Hiring {

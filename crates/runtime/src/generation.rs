@@ -10,6 +10,7 @@ use crate::crew::{Hiring, follow, lead};
 use crate::dispatch::{Dispatch, GenerationId};
 use crate::packet::Packet;
 use crate::post::Post;
+use crate::remains::Remains;
 use crate::route::Route;
 use crate::sync::channel::{Receiver, Sender, bounded};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -47,6 +48,7 @@ struct Line<'a> {
     tokens: (Sender<()>, Receiver<()>),
     keeps_frames: &'a Arc<AtomicBool>,
     ready: &'a Sender<Ready>,
+    remains: &'a Arc<Remains>,
 }
 
 impl Generation {
@@ -67,6 +69,7 @@ impl Generation {
         let (ready, are_ready) = bounded::<Ready>(workers);
         let id = start.dispatch.next_id();
         let keeps_frames = Arc::new(AtomicBool::new(false));
+        let remains = Arc::new(Remains);
         let mut started = Self {
             id,
             schedule: schedule.clone(),
@@ -90,6 +93,7 @@ impl Generation {
                 tokens,
                 keeps_frames: &keeps_frames,
                 ready: &ready,
+                remains: &remains,
             };
             started.posts.push(line.start(start, stage)?);
             let Some((_, next)) = next else { break };
@@ -149,6 +153,7 @@ impl Line<'_> {
             graph: Arc::clone(graph),
             options: *options,
             busy: Arc::clone(&busy),
+            remains: Arc::clone(self.remains),
         };
         let team = hiring.team()?;
         let post = Arc::new(Post::new(Arc::clone(&team), busy, options, self.tokens.1.clone()));

@@ -62,6 +62,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! What a replaced schedule held goes back to the system; programs that replace schedules again and again should call
+//! [`share_heaps`](millstream_machine::share_heaps) first.
+//!
 //! Invariants: every frame is answered once, in order, with its outputs or an error; idle workers sleep; dropping an engine takes less than
 //! a second, cancels the frames in flight and joins every thread that is not stuck. This crate knows no model format and no kernel.
 
@@ -77,6 +80,7 @@ mod packet;
 mod post;
 mod program;
 mod recovery;
+mod remains;
 mod restarts;
 mod results;
 mod route;

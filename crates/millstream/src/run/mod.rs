@@ -2,6 +2,7 @@
 
 mod camera;
 mod frame_log;
+mod limited;
 mod operators;
 mod options;
 mod reference;

@@ -1,6 +1,7 @@
 //! What sequential inference gives for some frames, to compare with.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor, WholeNetwork};
 use millstream_board::{Board, Processor};
@@ -8,6 +9,7 @@ use millstream_frames::{Difference, Frame, Tolerance, compare, largest_differenc
 use millstream_onnx::Model;
 
 use crate::backends::{first_core, unoptimised};
+use crate::run::limited::run_within;
 use crate::{Error, Network};
 
 /// Some frames, and the network's outputs for them, made on one core without any schedule.
@@ -22,14 +24,19 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Runs the network as a whole on its frames.
-    pub(crate) fn new(network: &Network, backend: &dyn Backend, board: &Board) -> Result<Self, Error> {
+    /// Runs the network as a whole on its frames, each for as long as `limit` at most.
+    pub(crate) fn new(
+        network: &Network,
+        backend: &dyn Backend,
+        board: &Board,
+        limit: Option<Duration>,
+    ) -> Result<Self, Error> {
         let graph = network.graph();
         let frames = network.frames(backend, board)?.to_vec();
         let mut whole = network.prepare_whole(backend, board)?;
         let mut expected = Vec::with_capacity(frames.len());
         for frame in &frames {
-            let results = whole.run(&frame.tensors);
+            let results = run_within(&mut whole, &frame.tensors, limit);
             expected.push(results.map_err(|source| Error::Refused { label: frame.label.clone(), source })?);
         }
         let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();

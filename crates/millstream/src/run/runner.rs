@@ -23,6 +23,8 @@ use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engi
 /// Frames that an engine takes, unless told otherwise, for each of its workers; more than these in flight are as many.
 const OUTSTANDING_PER_PROCESSOR: usize = 16;
 const MOST_IN_FLIGHT: usize = 1 << 16;
+/// How much slower than a stage's processors the first core may be, for the time limit of frames.
+const CORE_SLOWER: u32 = 10;
 /// Between two looks at the power sensors.
 const POWER_WINDOW: Duration = Duration::from_millis(200);
 
@@ -76,7 +78,10 @@ impl<'a> Runner<'a> {
         }
 
         // What is only there to check results does not count, and comes later: its sessions may be the engine's.
-        let reference = Arc::new(Reference::new(network, &*backend, board)?);
+        // The first core may be much slower than the stages' processors.
+        let stages = u32::try_from(schedule.stages.len()).unwrap_or(u32::MAX);
+        let limit = options.frame_timeout.map(|limit| limit.saturating_mul(stages).saturating_mul(CORE_SLOWER));
+        let reference = Arc::new(Reference::new(network, &*backend, board, limit)?);
         let golden = golden(options, network, &*backend, board)?;
         let begin = Instant::now();
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;

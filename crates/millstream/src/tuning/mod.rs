@@ -137,7 +137,7 @@ pub fn tune(
         (TuneOn::ThisMachine, None) => return Err(Error::Defect("nothing was opened to run on".to_owned())),
         (TuneOn::ThisMachine, Some(backends)) => {
             let engine = engine::new(network, &start, &backends.backend(), EngineOptions::default())?;
-            let reference = Reference::new(network, &*backends.all, board)?;
+            let reference = Reference::new(network, &*backends.all, board, None)?;
             streaming::while_frames_flow(&engine, &reference, control, |is_over| {
                 search.run(&mut LiveOracle { engine: &engine, policy: POLICY, is_over })
             })?

@@ -63,6 +63,8 @@ fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
 }
 
 fn soak(length: Duration, seed: u64, table: &Path) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
+    // As the command does.
+    millstream_machine::share_heaps();
     // Panics are part of the plan.
     std::panic::set_hook(Box::new(|_| {}));
     let model: Arc<Model> = Arc::new(millstream_zoo::build(NETWORK)?);

@@ -13,6 +13,7 @@ use millstream_graph::ValueId;
 use crate::crew::Hiring;
 use crate::joining::Joining;
 use crate::program::{Program, Step};
+use crate::remains::Remains;
 use crate::sleeper::Sleeper;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{pin_current_thread, prefer_short_slices};
@@ -47,6 +48,7 @@ pub(crate) struct Team {
     cancellers: Mutex<Vec<Arc<dyn Canceller>>>,
     /// How long each processor has worked.
     busy: Arc<[AtomicU64]>,
+    _remains: Arc<Remains>,
     /// What the processors did, if anybody wants to know.
     steps: Option<Mutex<Vec<StepSpan>>>,
     takes_over: bool,
@@ -70,7 +72,7 @@ struct Member {
 
 impl Team {
     pub(crate) fn new(hiring: &Hiring) -> Self {
-        let Hiring { place: (stage, replica_index), replica, backends, graph, options, busy } = hiring;
+        let Hiring { place: (stage, replica_index), replica, backends, graph, options, busy, remains } = hiring;
         let program = Program::new(replica, graph);
         let member = |(processor, backend): (Processor, &Arc<dyn Backend>)| Member {
             processor,
@@ -94,6 +96,7 @@ impl Team {
             failure: Mutex::default(),
             cancellers: Mutex::default(),
             busy: Arc::clone(busy),
+            _remains: Arc::clone(remains),
             steps: options.keeps_steps.then(Mutex::default),
             takes_over: options.takes_over,
         }

@@ -34,6 +34,8 @@ pub(crate) mod facade {
         pub(crate) use crossbeam_channel::RecvTimeoutError;
     }
 
+    pub(crate) use super::thread::release_freed_memory;
+
     pub(crate) mod thread {
         pub(crate) use super::super::thread::{
             Builder, JoinHandle, Thread, current, park, park_timeout, pin_current_thread, prefer_short_slices,

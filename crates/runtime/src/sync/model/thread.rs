@@ -151,6 +151,9 @@ pub(crate) fn pin_current_thread(_: millstream_board::CoreId) -> bool {
     true
 }
 
+/// Nothing large is freed.
+pub(crate) fn release_freed_memory() {}
+
 /// There are no time slices.
 pub(crate) fn prefer_short_slices() -> bool {
     true

@@ -1,0 +1,31 @@
+/// Gives memory that this process has freed back to the system. Allocators keep what was freed for later, in pieces that other sizes do
+/// not fit; a process that lets go of something large, again and again, seems to grow. Takes up to some milliseconds. Does nothing where
+/// the system's allocator is not glibc's.
+pub fn release_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    trim();
+}
+
+/// Has all threads of this process allocate from two heaps. glibc makes up to eight for each core otherwise, and what one thread frees
+/// helps no other: a program that starts threads for every schedule holds several times what it uses. For programs to call before they
+/// start threads; does nothing where the system's allocator is not glibc's, or where `MALLOC_ARENA_MAX` says another number.
+pub fn share_heaps() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
+        limit_heaps(2);
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "no library wraps this function")]
+fn trim() {
+    // SAFETY: the function may be called at any time from any thread; it changes nothing but memory that is free.
+    unsafe { libc::malloc_trim(0) };
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "no library wraps this function")]
+fn limit_heaps(count: libc::c_int) {
+    // SAFETY: the function may be called at any time from any thread; it only decides where later allocations are made.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, count) };
+}

@@ -1,0 +1,12 @@
+//! What is left of a schedule.
+
+use crate::sync::release_freed_memory;
+
+/// Shared by all threads of a schedule. When the last of them has let go of its segments, what these had is given back to the system.
+pub(crate) struct Remains;
+
+impl Drop for Remains {
+    fn drop(&mut self) {
+        release_freed_memory();
+    }
+}
