@@ -4,7 +4,7 @@
 //! 128 and the signal's number, as shells have it.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -39,16 +39,17 @@ pub(crate) fn install() -> Result<()> {
         let Some(first) = signals.forever().next() else { return };
         SIGNAL.store(first, Ordering::SeqCst);
         if FINISHES.load(Ordering::SeqCst) {
-            let looks = GRACE.as_millis() / LOOK.as_millis();
-            let is_repeated = (0..looks).any(|_| {
+            let begin = Instant::now();
+            let mut is_repeated = false;
+            while !is_repeated && begin.elapsed() < GRACE {
                 std::thread::sleep(LOOK);
-                signals.pending().next().is_some()
-            });
+                is_repeated = signals.pending().next().is_some();
+            }
             if !is_repeated {
                 say_that_it_is_stuck();
             }
         }
-        end(first);
+        leave(128 + first);
     };
     let thread = std::thread::Builder::new().name("signals".to_owned()).stack_size(STACK_BYTES);
     thread.spawn(wait).context("cannot start the thread that waits for signals")?;
@@ -62,9 +63,14 @@ pub(crate) fn install() -> Result<()> {
 
 /// Ends the program now. Other threads may be anywhere, so nothing is run that a normal end runs, such as what C++ libraries clear away.
 #[cfg(unix)]
-fn end(signal: i32) -> ! {
+pub(crate) fn leave(code: i32) -> ! {
     millstream::files::abandon_unfinished(LAST_WAIT);
-    signal_hook::low_level::exit(128 + signal)
+    signal_hook::low_level::exit(code)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn leave(code: i32) -> ! {
+    std::process::exit(code)
 }
 
 /// On a thread of its own: whoever should read it may be stuck as well.
@@ -105,6 +111,6 @@ pub(crate) fn requested() -> bool {
 pub(crate) fn end_if_requested() {
     #[cfg(unix)]
     if requested() {
-        end(SIGNAL.load(Ordering::SeqCst));
+        leave(128 + SIGNAL.load(Ordering::SeqCst));
     }
 }

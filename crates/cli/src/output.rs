@@ -11,6 +11,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
 use crate::hint::hint;
+use crate::interrupt;
 
 /// Set once the reader of standard output has gone away.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
@@ -27,7 +28,7 @@ pub(crate) fn line(text: impl std::fmt::Display) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => IS_UNREAD.store(true, Ordering::Relaxed),
         Err(error) => {
             remark(format!("error: cannot write to standard output: {error}"));
-            std::process::exit(1);
+            interrupt::leave(1);
         }
     }
 }

@@ -39,6 +39,7 @@ mod fold;
 mod infer;
 mod model;
 mod moves;
+mod nested;
 mod part;
 #[doc(hidden)]
 pub mod proto;

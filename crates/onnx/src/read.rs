@@ -13,7 +13,9 @@ use crate::infer::Knowledge;
 use crate::model::Header;
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::{separate_dequantizations, unused};
-use crate::{Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, dimensions, types, weight};
+use crate::{
+    Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, dimensions, nested, types, weight,
+};
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {
     let opset = default_opset(&proto)?;
@@ -27,6 +29,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     catalogue::check(&graph.node, &proto.functions)?;
     separate_dequantizations(&mut graph);
     let weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
+    nested::refuse_external(&graph, &proto.functions)?;
     // An initializer may be listed as an input as well, which makes it a default; it is a constant here.
     let inputs: Vec<&ValueInfoProto> =
         graph.input.iter().filter(|input| !weights.contains_key(value_name(input))).collect();

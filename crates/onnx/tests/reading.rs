@@ -7,7 +7,9 @@ use std::fs;
 
 use bytes::Bytes;
 use millstream_graph::{DataType, OperatorKind, Shape};
-use millstream_onnx::proto::{EXTERNAL, StringStringEntryProto, TensorProto};
+use millstream_onnx::proto::{
+    AttributeProto, EXTERNAL, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto,
+};
 use millstream_onnx::{Attributes, Model, ModelBuilder, OnnxError, ReadOptions, Weight, WeightStorage};
 use proptest::prelude::*;
 use prost::Message;
@@ -154,6 +156,53 @@ fn links_and_pipes_do_not_lead_out_of_the_models_folder() {
     assert!(read("device", false).is_err());
     assert!(read("device", true).unwrap_err().contains("is no ordinary file"));
     assert!(read("../blobs/weights", true).is_err());
+}
+
+/// A runtime that gets a segment as bytes would look for them in whatever folder the program was started in.
+#[test]
+fn tensors_inside_operators_and_functions_are_not_in_other_files() {
+    let outside =
+        || TensorProto { external_data: vec![entry("location", "secret")], data_location: Some(EXTERNAL), ..filter() };
+    let with = |attribute: AttributeProto| NodeProto { attribute: vec![attribute], ..NodeProto::default() };
+    let body = GraphProto { initializer: vec![outside()], ..GraphProto::default() };
+    let constant = with(AttributeProto { t: Some(outside()), ..AttributeProto::default() });
+    let deep = with(AttributeProto { g: Some(body.clone()), ..AttributeProto::default() });
+    // The values of a sparse tensor, and the nodes of a function, are fields 1 and 7.
+    let field = |tag: u8, message: Vec<u8>| [vec![tag << 3 | 2], varint(message.len()), message].concat();
+    let sparse = field(1, outside().encode_to_vec());
+    let attributes = [
+        AttributeProto { g: Some(body), ..AttributeProto::default() },
+        AttributeProto {
+            graphs: vec![GraphProto { node: vec![deep], ..GraphProto::default() }],
+            ..AttributeProto::default()
+        },
+        AttributeProto { t: Some(outside()), ..AttributeProto::default() },
+        AttributeProto { tensors: vec![filter(), outside()], ..AttributeProto::default() },
+        AttributeProto { sparse_tensor: Some(sparse.into()), ..AttributeProto::default() },
+    ];
+    let refused = |model: ModelProto| {
+        let error = Model::from_bytes(model.encode_to_vec().into(), &ReadOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("in another file"), "{error}");
+    };
+    for attribute in attributes {
+        let mut model = convolution(filter()).into_proto();
+        model.graph.as_mut().unwrap().node[0].attribute.push(attribute);
+        refused(model);
+    }
+    let mut model = convolution(filter()).into_proto();
+    assert!(Model::from_bytes(model.encode_to_vec().into(), &ReadOptions::default()).is_ok());
+    model.functions.push(field(7, constant.encode_to_vec()).into());
+    refused(model);
+}
+
+fn varint(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 128 {
+        bytes.push(number as u8 | 128);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Engine {
             engine.dispatch.set_fallback(engine.prepare(fallback)?);
         }
         engine.dispatch.set_current(engine.prepare(schedule)?);
-        if let Some(limit) = options.frame_timeout {
+        if let Some(limit) = options.time_limit() {
             let dispatch = Arc::clone(&engine.dispatch);
             engine.dispatch.spawn("frame watch", move || watch(&dispatch, limit))?;
         }

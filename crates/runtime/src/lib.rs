@@ -66,7 +66,8 @@
 //! [`share_heaps`](millstream_machine::share_heaps) first.
 //!
 //! Invariants: every frame is answered once, in order, with its outputs or an error; idle workers sleep; dropping an engine takes less than
-//! a second, cancels the frames in flight and joins every thread that is not stuck. This crate knows no model format and no kernel.
+//! a second, cancels the frames in flight and joins every thread that a backend
+//! lets go: one that is stuck, or still preparing a segment, is left behind. This crate knows no model format and no kernel.
 
 mod crew;
 mod dispatch;

@@ -17,21 +17,28 @@ pub struct EngineOptions {
     /// Whether a processor that would wait for another one of its stage takes over what that one has not begun, as when other
     /// programs keep it from its core. Costs the memory and the time to prepare every segment on all processors of its stage.
     pub takes_over: bool,
-    /// How long a stage may work on one frame. After that the frame is cancelled and fails with
-    /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that does not even end then is given up and started anew. `None`
+    /// How long a stage may work on one frame, without the waiting between stages. After that the frame is cancelled and fails with
+    /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that has not ended half a second later is given up and started anew. `None`
     /// is without a limit.
     pub frame_timeout: Option<Duration>,
-    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again, with pauses that grow. `None` is
-    /// 5 times.
+    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again: at once, after 20 ms, and after
+    /// twice as long each time. Frames of its stage wait meanwhile if there is no other replica. One that is lost, or can't be prepared, more
+    /// often takes no more frames until another schedule is set. `None` is 5 times.
     pub restarts: Option<usize>,
 }
 
 const RESTARTS: usize = 5;
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24 * 365);
 const OUTSTANDING_PER_WORKER: usize = 16;
 /// More frames at once than this are as many: queues are made for them.
 const MOST_IN_FLIGHT: usize = 1 << 16;
 
 impl EngineOptions {
+    /// No clock reaches further.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.frame_timeout.map(|limit| limit.min(LONGEST_TIMEOUT))
+    }
+
     pub(crate) fn restart_limit(&self) -> usize {
         self.restarts.unwrap_or(RESTARTS)
     }

@@ -63,7 +63,7 @@ impl Post {
             restarts: Mutex::new(Restarts::new(options.restart_limit())),
             team: Mutex::new(team),
             running: Mutex::default(),
-            limit: options.frame_timeout,
+            limit: options.time_limit(),
             admitted,
         }
     }

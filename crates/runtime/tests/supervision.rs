@@ -22,6 +22,8 @@ const HANGS: f32 = 2000.0;
 /// Runs until the test lets it go, whoever cancels it.
 const STICKS: f32 = 3000.0;
 const LOSES_DEVICE: f32 = 4000.0;
+/// Panics when it is cancelled.
+const PANICS_LATE: f32 = 9000.0;
 /// Panics, and again when the segment is dropped.
 const PANICS_TWICE: f32 = 5000.0;
 /// Runs until the test lets it end, apart from what sticks.
@@ -109,6 +111,10 @@ impl PreparedSegment for Adder {
             wait_for(|| self.cancelled.0.load(Ordering::SeqCst));
             return Err(BackendError::failed("cancelled"));
         }
+        if is(PANICS_LATE) {
+            wait_for(|| self.cancelled.0.load(Ordering::SeqCst));
+            panic!("the operator blew up when it was cancelled");
+        }
         if is(STICKS) {
             self.control.stuck.fetch_add(1, Ordering::SeqCst);
             wait_for(|| self.control.lets_go.load(Ordering::SeqCst));
@@ -149,7 +155,7 @@ const SHORT: EngineOptions = EngineOptions {
     frames_outstanding: None,
     keeps_steps: false,
     takes_over: false,
-    frame_timeout: Some(Duration::from_millis(50)),
+    frame_timeout: Some(Duration::from_secs(1)),
     restarts: None,
 };
 
@@ -228,7 +234,7 @@ fn a_frame_that_takes_too_long_is_cancelled_and_its_replica_goes_on() {
         check(&results, replicas.len(), &[4, 20]);
         let error = results[4].outcome.as_ref().unwrap_err();
         assert!(matches!(error, FrameError::TimedOut { stage: 1, .. }), "{error}");
-        assert!(error.to_string().contains("50ms"), "{error}");
+        assert!(error.to_string().contains("1s"), "{error}");
         assert!(engine.metrics().iter().flat_map(|stage| &stage.replicas).all(|replica| replica.restarts == 0));
     }
 }
@@ -394,10 +400,42 @@ fn an_engine_can_be_dropped_whatever_its_backend_does() {
             for index in 0..4 {
                 engine.submit(frame(if index == 0 { input } else { index as f32 })).unwrap();
             }
-            drop(engine);
+            let (sender, dropped) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                drop(engine);
+                let _ = sender.send(());
+            });
+            let is_dropped = dropped.recv_timeout(Duration::from_secs(20)).is_ok();
             control.lets_go.store(true, Ordering::SeqCst);
+            assert!(is_dropped, "whoever drops an engine waits for what is stuck");
         }
     }
+}
+
+#[test]
+fn a_time_limit_may_be_as_long_as_one_likes() {
+    let options = EngineOptions { frame_timeout: Some(Duration::MAX), ..EngineOptions::default() };
+    let (_, engine) = start(&[1, 2], &Arc::default(), &options);
+    check(&engine.run(frames(20, &[])).collect::<Vec<_>>(), 2, &[]);
+}
+
+/// The first failure is the frame's answer, but a panic beside it still is one.
+#[test]
+fn a_panic_after_another_failure_of_the_frame_costs_the_team() {
+    let graph = chain(2);
+    let order = graph.order();
+    let control: Arc<Control> = Arc::default();
+    let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
+    let replica = Replica::single(Processor::new("B", [0]), order.to_vec());
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
+    let engine = Engine::new(&graph, &schedule, &[backend], &SHORT).unwrap();
+    // It is cancelled first, and panics when it is let go.
+    engine.submit(frame(PANICS_LATE)).unwrap();
+    engine.submit(frame(1.0)).unwrap();
+    let failed = engine.recv().unwrap();
+    assert!(matches!(failed.outcome, Err(FrameError::TimedOut { .. })), "{:?}", failed.outcome);
+    assert_eq!(value(&engine.recv().unwrap()), Some(3.0));
+    assert_eq!(control.prepared.load(Ordering::SeqCst), 2, "the segment that panicked is not used again");
 }
 
 /// A replica that waits to be prepared again must not hold up the end.

@@ -66,7 +66,7 @@ pub(crate) struct RunCommand {
     /// [default: workers + hand-overs]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
-    /// Cancel a frame that a stage works on for longer than this, such as 2s; it then is an error
+    /// Cancel a frame that a stage works on for longer than this, such as 2s, and end with an error
     #[arg(long, value_name = "TIME", help_heading = "Length and rate")]
     pub(crate) frame_timeout: Option<Budget>,
     /// Write the results of every frame into this folder, as NAME.npz

@@ -19,8 +19,8 @@ use crate::unreliable::Faults;
 /// What happens between two measurements.
 const EVENTS_PER_ROUND: usize = 12;
 const BETWEEN_EVENTS: Duration = Duration::from_millis(400);
-/// Until frames of the schedule before have left, and what they held.
-const REST: Duration = Duration::from_millis(1500);
+/// Until frames of the schedule before have left, hung ones as well, and what they held.
+const REST: Duration = Duration::from_millis(3500);
 const CORES: [u32; 2] = [0, 1];
 
 pub(crate) struct Director<'a> {

@@ -155,6 +155,8 @@ fn report(answers: &Answers, director: &Director<'_>, growth: &Growth) -> ExitCo
         "answered with an error: {panicked} panicked, {timed_out} timed out, {device_lost} lost their device, {stage_lost} had no stage, {other} otherwise"
     );
     println!("{growth}");
-    let is_sound = *wrong == 0 && *out_of_order == 0 && *other == 0 && *right > 0;
+    let is_explained =
+        *panicked <= director.panics && *timed_out <= director.hangs && (director.losses > 0 || *device_lost == 0);
+    let is_sound = *wrong == 0 && *out_of_order == 0 && *other == 0 && *right > 0 && is_explained;
     if is_sound && growth.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -123,9 +123,15 @@ impl Team {
         self.cancel();
     }
 
-    /// Has the frame at hand fail; the first failure counts.
+    /// Has the frame at hand fail. The first failure is the answer, and any loss is one.
     fn fail(&self, failure: (FrameError, Condition)) {
-        lock(&self.failure).get_or_insert(failure);
+        let (error, condition) = failure;
+        let mut known = lock(&self.failure);
+        let (_, worst) = known.get_or_insert((error, condition));
+        if condition == Condition::Lost {
+            *worst = Condition::Lost;
+        }
+        drop(known);
         self.has_failed.store(true, Ordering::SeqCst);
     }
 
