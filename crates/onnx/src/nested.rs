@@ -27,7 +27,7 @@ struct SparseTensor {
 /// the files wherever the program happens to be.
 pub(crate) fn refuse_external(graph: &GraphProto, functions: &[Bytes]) -> Result<(), OnnxError> {
     for function in functions {
-        let body = FunctionBody::decode(function.clone()).map_err(malformed)?;
+        let body = FunctionBody::decode(function.clone()).map_err(|error| malformed(&error))?;
         check_nodes(&body.node)?;
         body.attribute.iter().try_for_each(check_attribute)?;
     }
@@ -52,7 +52,7 @@ fn check_graph(graph: &GraphProto) -> Result<(), OnnxError> {
 }
 
 fn check_sparse(bytes: &Bytes) -> Result<(), OnnxError> {
-    let tensor = SparseTensor::decode(bytes.clone()).map_err(malformed)?;
+    let tensor = SparseTensor::decode(bytes.clone()).map_err(|error| malformed(&error))?;
     tensor.values.iter().chain(&tensor.indices).try_for_each(check_tensor)
 }
 
@@ -65,6 +65,6 @@ fn check_tensor(tensor: &TensorProto) -> Result<(), OnnxError> {
     Err(OnnxError::Unsupported { what, remedy: ": store it in the model".to_owned() })
 }
 
-fn malformed(error: prost::DecodeError) -> OnnxError {
+fn malformed(error: &prost::DecodeError) -> OnnxError {
     OnnxError::Malformed { detail: error.to_string() }
 }
