@@ -67,7 +67,7 @@ Work on Millstream:
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
-              [--hours 0.5] [--minutes 1] [--seed 1]
+              [--hours 0.5] [--minutes 0.5] [--seed 1]
   signals     send signals to commands at random moments and print a table of how they ended [--times 200]
   sanitize    run tests under AddressSanitizer (address), ThreadSanitizer (thread) or Miri (miri), on a nightly toolchain
               [arguments of cargo test]

@@ -4,7 +4,7 @@ use crate::command::{Failure, cargo, root, run};
 use crate::native;
 
 /// Minutes, unless the caller says otherwise.
-const MINUTES: f64 = 1.0;
+const MINUTES: f64 = 0.5;
 
 /// Runs the soak test: `--hours N` or `--minutes N`, `--seed N`.
 pub(crate) fn soak(arguments: &[String]) -> Result<(), Failure> {
@@ -49,7 +49,7 @@ fn request(arguments: &[String]) -> Result<Request, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Request, request};
+    use super::{MINUTES, Request, request};
 
     fn asked(arguments: &[&str]) -> Option<Request> {
         request(&arguments.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).ok()
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_length_and_a_seed_can_be_given() {
-        assert_eq!(asked(&[]), Some(Request { minutes: 1.0, seed: 1 }));
+        assert_eq!(asked(&[]), Some(Request { minutes: MINUTES, seed: 1 }));
         assert_eq!(asked(&["--hours", "0.5", "--seed", "7"]), Some(Request { minutes: 30.0, seed: 7 }));
         for wrong in [&["--hours"][..], &["--minutes", "0"], &["--minutes", "NaN"], &["--seed", "-1"], &["--days", "1"]]
         {
