@@ -41,26 +41,26 @@ impl Growth {
         (settled.len() >= 3).then(|| 1.5 * (median(last) / median(first) - 1.0))
     }
 
-    /// The most threads, or descriptors, that were there at rest, at first and at last.
-    fn most(&self, count: fn(&Footprint) -> u64) -> (u64, u64) {
-        let most = |part: Part<'_>| part.iter().map(|(_, footprint)| count(footprint)).max().unwrap_or(0);
+    /// The fewest threads, or descriptors, that were there at rest, at first and at last.
+    fn fewest(&self, count: fn(&Footprint) -> u64) -> (u64, u64) {
+        let fewest = |part: Part<'_>| part.iter().map(|(_, footprint)| count(footprint)).min().unwrap_or(0);
         let (first, last) = Self::ends(&self.0);
-        (most(first), most(last))
+        (fewest(first), fewest(last))
     }
 
     /// Whether nothing grew.
     pub(crate) fn is_none(&self) -> bool {
         let is_steady = |(first, last): (u64, u64)| last <= first;
         self.memory().is_none_or(|grown| grown < MOST)
-            && is_steady(self.most(|footprint| footprint.threads))
-            && is_steady(self.most(|footprint| footprint.descriptors))
+            && is_steady(self.fewest(|footprint| footprint.threads))
+            && is_steady(self.fewest(|footprint| footprint.descriptors))
     }
 }
 
 impl fmt::Display for Growth {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (threads, threads_now) = self.most(|footprint| footprint.threads);
-        let (descriptors, descriptors_now) = self.most(|footprint| footprint.descriptors);
+        let (threads, threads_now) = self.fewest(|footprint| footprint.threads);
+        let (descriptors, descriptors_now) = self.fewest(|footprint| footprint.descriptors);
         match self.memory() {
             Some(grown) => write!(
                 formatter,
