@@ -56,28 +56,11 @@ pub fn operator_times(
     let mut events: Vec<Event> =
         serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
     events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
-    let mut frames: Vec<Vec<&Event>> = Vec::new();
-    let mut frame_end = 0;
-    let mut node_end = 0;
-    for event in &events {
-        if event.name == "model_run" {
-            frames.push(Vec::new());
-            (frame_end, node_end) = (event.end(), 0);
-        } else if event.cat == "Node" && event.name.ends_with(KERNEL_SUFFIX) && event.ts <= frame_end {
-            // Nodes within nodes (the bodies of loops and branches) are part of the outer one's time.
-            if event.end() > node_end || event.ts >= node_end {
-                node_end = event.end();
-                if let Some(frame) = frames.last_mut() {
-                    frame.push(event);
-                }
-            }
-        }
-    }
     let names = Names::new(graph, segment);
     let mut nodes: BTreeMap<OperatorId, Node> = BTreeMap::new();
     let mut order: Vec<OperatorId> = Vec::new();
     let mut seconds: HashMap<OperatorId, Vec<f64>> = HashMap::new();
-    for frame in frames.into_iter().skip(warm_up) {
+    for frame in frames(&events).into_iter().skip(warm_up) {
         let mut times: BTreeMap<OperatorId, f64> = BTreeMap::new();
         let known: Vec<Option<OperatorId>> = frame.iter().map(|event| names.find(&event.name)).collect();
         for (index, event) in frame.iter().enumerate() {
@@ -101,13 +84,34 @@ pub fn operator_times(
         }
     }
     let groups = cover(graph, segment, &order, &nodes);
-    let times = |operator: OperatorId| seconds.remove(&operator).unwrap_or_default();
-    let mut times = times;
+    let mut times = |operator: OperatorId| seconds.remove(&operator).unwrap_or_default();
     Ok(order
         .iter()
         .zip(groups)
         .map(|(&operator, operators)| OperatorTimes { operators, seconds: times(operator) })
         .collect())
+}
+
+/// The kernels of each frame, of events by their starts, with those that began first and ended last before those within them.
+fn frames(events: &[Event]) -> Vec<Vec<&Event>> {
+    let mut frames: Vec<Vec<&Event>> = Vec::new();
+    let mut frame_end = 0;
+    let mut node_end = 0;
+    for event in events {
+        if event.name == "model_run" {
+            frames.push(Vec::new());
+            (frame_end, node_end) = (event.end(), 0);
+        } else if event.cat == "Node" && event.name.ends_with(KERNEL_SUFFIX) && event.ts <= frame_end {
+            // Nodes within nodes (the bodies of loops and branches) are part of the outer one's time.
+            if event.end() > node_end || event.ts >= node_end {
+                node_end = event.end();
+                if let Some(frame) = frames.last_mut() {
+                    frame.push(event);
+                }
+            }
+        }
+    }
+    frames
 }
 
 /// Finds operators by what ONNX Runtime calls its nodes.

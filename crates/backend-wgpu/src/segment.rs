@@ -49,6 +49,40 @@ pub(crate) struct GpuSegment {
     relabelled: Vec<OperatorId>,
 }
 
+/// The buffers of a kernel, in the order in which its shader has them.
+fn bindings<'a>(gpu: &Opened, pipeline: &ComputePipeline, buffers: impl Iterator<Item = &'a Arc<Buffer>>) -> BindGroup {
+    let entries: Vec<wgpu::BindGroupEntry<'_>> = buffers
+        .zip(0..)
+        .map(|(buffer, binding)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .collect();
+    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &entries,
+    })
+}
+
+/// What is copied back to the host.
+fn outputs(
+    backend: &WgpuBackend,
+    segment: &Segment,
+    values: &HashMap<ValueId, Arc<Buffer>>,
+) -> Result<Vec<Output>, BackendError> {
+    let output = |&id: &ValueId| {
+        let device = values.get(&id).cloned().ok_or_else(|| BackendError::failed("a value that nobody makes"))?;
+        let shape = backend.model.graph().value(id).shape.as_ref();
+        let mut dimensions = shape.map(|shape| shape.dimensions().to_vec()).unwrap_or_default();
+        if let (Some(channels), Some(size)) = (&segment.channels, dimensions.get_mut(1)) {
+            *size = channels.len();
+        }
+        let shape = Shape::from(dimensions);
+        let bytes = shape.elements() * 4;
+        let staging = backend.gpu.0.buffer(bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
+        Ok(Output { device, staging, bytes, shape })
+    };
+    segment.boundary.outputs.iter().map(output).collect()
+}
+
 impl GpuSegment {
     pub(crate) fn new(
         backend: &WgpuBackend,
@@ -100,32 +134,10 @@ impl GpuSegment {
                 }
             };
             let pipeline = backend.pipeline(&shader)?;
-            let entries: Vec<wgpu::BindGroupEntry<'_>> = reads
-                .iter()
-                .chain([&output])
-                .zip(0..)
-                .map(|(buffer, binding)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
-                .collect();
-            let bindings = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &pipeline.get_bind_group_layout(0),
-                entries: &entries,
-            });
+            let bindings = bindings(gpu, &pipeline, reads.iter().chain([&output]));
             kernels.push(Kernel { pipeline, bindings, workgroups: shader.workgroups(), operators: dispatch.operators });
         }
-        let mut outputs = Vec::new();
-        for &id in &segment.boundary.outputs {
-            let device = values.get(&id).cloned().ok_or_else(|| BackendError::failed("a value that nobody makes"))?;
-            let mut dimensions =
-                graph.value(id).shape.as_ref().map(|shape| shape.dimensions().to_vec()).unwrap_or_default();
-            if let (Some(channels), Some(size)) = (&segment.channels, dimensions.get_mut(1)) {
-                *size = channels.len();
-            }
-            let shape = Shape::from(dimensions);
-            let bytes = shape.elements() * 4;
-            let staging = gpu.buffer(bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
-            outputs.push(Output { device, staging, bytes, shape });
-        }
+        let outputs = outputs(backend, segment, &values)?;
         let nanoseconds = gpu.tick_nanoseconds.filter(|_| has_ticks);
         let ticks = nanoseconds.map(|nanoseconds| ticks(gpu, kernels.len(), nanoseconds)).transpose()?;
         gpu.check()?;

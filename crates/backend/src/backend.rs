@@ -73,7 +73,8 @@ pub trait Backend: Send + Sync {
 
 /// Ends a frame that takes too long, from another thread than the one that runs it.
 pub trait Canceller: Send + Sync {
-    /// Has the `run` that is under way end soon, with [`BackendError::Cancelled`]. A run that is almost done may still succeed. Does nothing where none is: the next one is not affected.
+    /// Has the `run` that is under way end soon, with [`BackendError::Cancelled`]. A run that is almost done may still succeed. Does nothing
+    /// where none is: the next one is not affected.
     fn cancel(&self);
 }
 

@@ -3,27 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 #[cfg(millstream_shuttle)]
-mod arguments;
-#[cfg(millstream_shuttle)]
-mod backend;
-#[cfg(millstream_shuttle)]
-mod callers;
-#[cfg(millstream_shuttle)]
-mod chaos;
-#[cfg(millstream_shuttle)]
-mod faults;
-#[cfg(millstream_shuttle)]
-mod interleavings;
-#[cfg(millstream_shuttle)]
-mod network;
-#[cfg(millstream_shuttle)]
-mod scenario;
-#[cfg(millstream_shuttle)]
-mod schedules;
-#[cfg(millstream_shuttle)]
-mod simulation;
-#[cfg(millstream_shuttle)]
-mod verdict;
+mod simulated;
 
 use std::process::ExitCode;
 
@@ -32,7 +12,7 @@ fn main() -> ExitCode {
     // Assertions that fail are told with their seeds.
     std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments::run(&arguments) {
+    match simulated::arguments::run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");

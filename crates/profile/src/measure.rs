@@ -96,17 +96,11 @@ pub fn measure(
             let processors: Vec<Processor> = processors.iter().filter(supports).cloned().collect();
             if !processors.is_empty() && !is_known(&processors, range) {
                 let inputs = segment.inputs_from(&values);
-                let mut run = || {
+                let run = || {
                     let go_on = &mut || progress(Progress { done, total });
                     together(workload, board, &processors, &segment, range, &inputs, effort, go_on)
                 };
-                let Some(mut measured) = run()? else { return Ok(samples) };
-                if measured.values().any(|(_, conditions)| is_disturbed(conditions)) {
-                    let Some(again) = run()? else { return Ok(samples) };
-                    if worst(&again) < worst(&measured) {
-                        measured = again;
-                    }
-                }
+                let Some(measured) = least_disturbed(run)? else { return Ok(samples) };
                 for (processor, (times, conditions)) in measured {
                     if let Some(time) = times.statistics() {
                         samples.push(SegmentSample {
@@ -128,6 +122,18 @@ pub fn measure(
         }
     }
     Ok(samples)
+}
+
+/// A measurement, or the better one of two if it was disturbed. `None` if measuring is to end.
+fn least_disturbed(
+    mut run: impl FnMut() -> Result<Option<SideBySide>, ProfileError>,
+) -> Result<Option<SideBySide>, ProfileError> {
+    let Some(measured) = run()? else { return Ok(None) };
+    if !measured.values().any(|(_, conditions)| is_disturbed(conditions)) {
+        return Ok(Some(measured));
+    }
+    let again = run()?;
+    Ok(again.map(|again| if worst(&again) < worst(&measured) { again } else { measured }))
 }
 
 fn worst(measured: &SideBySide) -> f64 {

@@ -51,7 +51,6 @@ impl Drop for Crew {
 }
 
 /// What it takes to make up a replica's team, as often as it is needed.
-#[derive(Clone)]
 pub(crate) struct Hiring {
     /// Stage and replica, counted from 0.
     pub(crate) place: (usize, usize),

@@ -9,7 +9,7 @@ use crate::post::Post;
 use crate::stop::Stop;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{Builder, JoinHandle, park_timeout};
-use crate::sync::{Mutex, Ordering, lock, now};
+use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 
 /// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator that nothing can
 /// end, is left behind.
@@ -29,7 +29,9 @@ pub(crate) struct GenerationId(pub(crate) u64);
 pub(crate) struct Dispatch {
     places: Mutex<Places>,
     posts: Mutex<Vec<Weak<Post>>>,
-    threads: Mutex<Threads>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Schedules that were started.
+    generations: AtomicU64,
     warnings: Mutex<Vec<String>>,
     pub(crate) exit: Sender<Packet>,
     pub(crate) stop: Stop,
@@ -43,18 +45,13 @@ struct Places {
     fallback: Option<Arc<Generation>>,
 }
 
-#[derive(Default)]
-struct Threads {
-    all: Vec<JoinHandle<()>>,
-    generations: u64,
-}
-
 impl Dispatch {
     pub(crate) fn new(exit: Sender<Packet>) -> Arc<Self> {
         Arc::new(Self {
             places: Mutex::default(),
             posts: Mutex::default(),
             threads: Mutex::default(),
+            generations: AtomicU64::new(0),
             warnings: Mutex::default(),
             exit,
             stop: Stop::default(),
@@ -62,9 +59,7 @@ impl Dispatch {
     }
 
     pub(crate) fn next_id(&self) -> GenerationId {
-        let mut threads = lock(&self.threads);
-        threads.generations += 1;
-        GenerationId(threads.generations - 1)
+        GenerationId(self.generations.fetch_add(1, Ordering::SeqCst))
     }
 
     /// The schedule that new frames go to.
@@ -116,8 +111,8 @@ impl Dispatch {
     pub(crate) fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         let thread = Builder::new().name(name.to_owned()).spawn(work)?;
         let mut threads = lock(&self.threads);
-        threads.all.retain(|thread| !thread.is_finished());
-        threads.all.push(thread);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
         Ok(())
     }
 
@@ -157,7 +152,7 @@ impl Dispatch {
             park_timeout(pause);
             pause = (2 * pause).min(CANCEL_INTERVAL);
         }
-        for thread in lock(&self.threads).all.drain(..).filter(JoinHandle::is_finished) {
+        for thread in lock(&self.threads).drain(..).filter(JoinHandle::is_finished) {
             // Threads catch panics of backends; nothing else in them panics.
             let _ = thread.join();
         }
@@ -165,7 +160,7 @@ impl Dispatch {
 
     /// Whether all threads have ended, or there is no use in waiting for them.
     fn are_done(&self, start: Instant) -> bool {
-        let are_finished = lock(&self.threads).all.iter().all(JoinHandle::is_finished);
+        let are_finished = lock(&self.threads).iter().all(JoinHandle::is_finished);
         are_finished || now().duration_since(start) >= PATIENCE
     }
 }

@@ -29,11 +29,13 @@ pub struct EngineOptions {
 
 const RESTARTS: usize = 5;
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24 * 365);
-const OUTSTANDING_PER_WORKER: usize = 16;
-/// More frames at once than this are as many: queues are made for them.
-const MOST_IN_FLIGHT: usize = 1 << 16;
 
 impl EngineOptions {
+    /// More frames in flight than this are as many: queues are made for them.
+    pub const MOST_IN_FLIGHT: usize = 1 << 16;
+    /// The default of [`EngineOptions::frames_outstanding`] for each replica.
+    pub const OUTSTANDING_PER_WORKER: usize = 16;
+
     /// No clock reaches further.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         self.frame_timeout.map(|limit| limit.min(LONGEST_TIMEOUT))
@@ -46,12 +48,12 @@ impl EngineOptions {
     pub(crate) fn in_flight(&self, schedule: &Schedule) -> usize {
         self.frames_in_flight
             .unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1))
-            .clamp(1, MOST_IN_FLIGHT)
+            .clamp(1, Self::MOST_IN_FLIGHT)
     }
 
     pub(crate) fn outstanding(&self, schedule: &Schedule) -> usize {
-        let outstanding = self.frames_outstanding.unwrap_or(replicas(schedule) * OUTSTANDING_PER_WORKER);
-        outstanding.clamp(2 * self.in_flight(schedule), 4 * MOST_IN_FLIGHT)
+        let outstanding = self.frames_outstanding.unwrap_or(replicas(schedule) * Self::OUTSTANDING_PER_WORKER);
+        outstanding.clamp(2 * self.in_flight(schedule), 4 * Self::MOST_IN_FLIGHT)
     }
 }
 

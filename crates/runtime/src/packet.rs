@@ -50,7 +50,7 @@ impl Packet {
     pub(crate) fn stand_in(&self) -> Self {
         Self {
             sequence: self.sequence,
-            values: vec![None; self.values.len()],
+            values: Vec::new(),
             failure: None,
             submitted: self.submitted,
             queued: self.queued,

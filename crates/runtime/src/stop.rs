@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use crate::sync::{Mutex, lock};
+use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 
 /// Set once, when an engine is dropped. Threads can wait for it.
 pub(crate) struct Stop {
+    /// Looked at for every frame.
+    is_set: AtomicBool,
     /// Open until it is set.
     sender: Mutex<Option<Sender<()>>>,
     receiver: Receiver<()>,
@@ -15,17 +17,18 @@ pub(crate) struct Stop {
 impl Default for Stop {
     fn default() -> Self {
         let (sender, receiver) = bounded(1);
-        Self { sender: Mutex::new(Some(sender)), receiver }
+        Self { is_set: AtomicBool::new(false), sender: Mutex::new(Some(sender)), receiver }
     }
 }
 
 impl Stop {
     pub(crate) fn set(&self) {
+        self.is_set.store(true, Ordering::SeqCst);
         *lock(&self.sender) = None;
     }
 
     pub(crate) fn is_set(&self) -> bool {
-        lock(&self.sender).is_none()
+        self.is_set.load(Ordering::SeqCst)
     }
 
     /// Sleeps so long, or until it is set; tells whether it is.

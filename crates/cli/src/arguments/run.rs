@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use millstream::{Camera, Inputs, RunLength, RunOptions, WarmUp};
+use millstream::{Camera, EngineOptions, Inputs, RunLength, RunOptions, WarmUp};
 
 use super::values::parse_rate;
 use super::{InputArguments, ScheduledArguments};
@@ -129,7 +129,7 @@ impl RunCommand {
 }
 
 /// Queues are made for as many frames at once.
-const MOST_IN_FLIGHT: i64 = 65_536;
+const MOST_IN_FLIGHT: i64 = EngineOptions::MOST_IN_FLIGHT as i64;
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let tolerance: Option<f64> = text.parse().ok().filter(|tolerance| (0.0..=1e6).contains(tolerance));

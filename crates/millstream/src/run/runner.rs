@@ -20,9 +20,6 @@ use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, ca
 use crate::tuning::adapt;
 use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
 
-/// Frames that an engine takes, unless told otherwise, for each of its workers; more than these in flight are as many.
-const OUTSTANDING_PER_PROCESSOR: usize = 16;
-const MOST_IN_FLIGHT: usize = 1 << 16;
 /// How much slower than a stage's processors the first core may be, for the time limit of frames.
 const CORE_SLOWER: u32 = 10;
 /// Between two looks at the power sensors.
@@ -202,9 +199,9 @@ impl<'a> Runner<'a> {
 
 /// At least as many frames as the engine takes, whatever schedule is at work.
 fn most_in_engine(options: &RunOptions, board: &Board) -> usize {
-    let in_flight = options.frames_in_flight.unwrap_or_default().min(MOST_IN_FLIGHT);
+    let in_flight = options.frames_in_flight.unwrap_or_default().min(EngineOptions::MOST_IN_FLIGHT);
     let processors: usize = board.clusters().iter().map(|cluster| cluster.cores.len().max(1)).sum();
-    2 * in_flight + OUTSTANDING_PER_PROCESSOR * processors
+    2 * in_flight + EngineOptions::OUTSTANDING_PER_WORKER * processors
 }
 
 /// The results that the user expects.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use millstream_backend::{BackendError, Tensor};
 use millstream_runtime::{FrameError, FrameResult};
 
-use crate::faults::{Fault, LONGEST_STUCK, State};
-use crate::network::Network;
-use crate::scenario::RESTARTS;
-use crate::simulation::{Record, longest_gap};
+use super::faults::{Fault, LONGEST_STUCK, State};
+use super::network::Network;
+use super::scenario::RESTARTS;
+use super::simulation::{Record, longest_gap};
 
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);
 /// Until a frame that is stuck is given up: its time limit, and the time that it has to end once it is cancelled.

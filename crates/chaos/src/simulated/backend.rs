@@ -10,8 +10,8 @@ use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_runtime::model::sleep;
 
-use crate::faults::{Fault, Plan, PrepareFault, device_lost, out_of_memory};
-use crate::network::{CHANNELS, Network, number};
+use super::faults::{Fault, Plan, PrepareFault, device_lost, out_of_memory};
+use super::network::{CHANNELS, Network, number};
 
 const LOOK: Duration = Duration::from_micros(500);
 /// What a segment panics with that is dropped, which ends a thread that has nothing else to do.
@@ -85,45 +85,32 @@ impl Backend for Faulty {
     }
 }
 
-impl PreparedSegment for Prepared {
-    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
-        self.cancelled.0.store(false, Ordering::SeqCst);
-        let number = number(inputs).ok_or_else(|| BackendError::failed("no number"))?;
+impl Prepared {
+    /// What a run does wrong, and how long it works. Notes what must not happen, and fails where the device was lost meanwhile.
+    fn planned(&mut self, number: u64) -> Result<(Option<Fault>, Option<Duration>), BackendError> {
         let operators: Vec<usize> = self.segment.operators.iter().map(|operator| operator.index()).collect();
-        let (fault, work) = {
-            let mut state = self.plan.state();
-            if self.is_lost {
-                state.violations.push(format!("frame {number} was given to a segment that was lost"));
-            }
-            if self.is_on_device && self.losses_before < state.losses_of_device {
-                state.collateral.push(number);
-                self.is_lost = true;
-                return Err(device_lost());
-            }
-            (state.take(number, &operators), state.work())
-        };
-        let made = || self.network.run(&self.segment, inputs).ok_or_else(|| BackendError::failed("inputs are missing"));
-        let Some(fault) = fault else {
-            work.into_iter().for_each(sleep);
-            return made();
-        };
+        let mut state = self.plan.state();
+        if self.is_lost {
+            state.violations.push(format!("frame {number} was given to a segment that was lost"));
+        }
+        if self.is_on_device && self.losses_before < state.losses_of_device {
+            state.collateral.push(number);
+            self.is_lost = true;
+            return Err(device_lost());
+        }
+        Ok((state.take(number, &operators), state.work()))
+    }
+
+    fn made(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        self.network.run(&self.segment, inputs).ok_or_else(|| BackendError::failed("inputs are missing"))
+    }
+
+    /// Does what goes wrong, and makes what still is made.
+    fn fail(&mut self, fault: Fault, work: Option<Duration>, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
         match fault {
             Fault::Error => return Err(BackendError::failed("injected")),
             Fault::OutOfMemory => return Err(out_of_memory()),
-            Fault::TooFewValues => {
-                return made().map(|mut made| {
-                    made.pop();
-                    made
-                });
-            }
-            Fault::TooManyValues => {
-                return made().map(|mut made| {
-                    let channels = self.segment.channels.as_ref().map_or(CHANNELS, ExactSizeIterator::len);
-                    let rows = made[0].shape().dimensions()[0];
-                    made.push(self.network.tensor(vec![0.0; rows * channels], channels));
-                    made
-                });
-            }
+            Fault::TooFewValues | Fault::TooManyValues => return self.miscounted(fault, inputs),
             Fault::Slow => sleep(100 * work.unwrap_or(Duration::from_micros(50))),
             Fault::Hang => {
                 while !self.cancelled.0.load(Ordering::SeqCst) {
@@ -135,12 +122,9 @@ impl PreparedSegment for Prepared {
                 let time = self.plan.state().stuck();
                 sleep(time);
             }
-            Fault::Panic => {
+            Fault::Panic | Fault::PanicAndAgainWhenDropped => {
                 self.is_lost = true;
-                panic("the operator blew up");
-            }
-            Fault::PanicAndAgainWhenDropped => {
-                (self.is_lost, self.panics_when_dropped) = (true, true);
+                self.panics_when_dropped = fault == Fault::PanicAndAgainWhenDropped;
                 panic("the operator blew up");
             }
             Fault::DeviceLost => {
@@ -151,7 +135,33 @@ impl PreparedSegment for Prepared {
                 return Err(device_lost());
             }
         }
-        made()
+        self.made(inputs)
+    }
+
+    /// One value less than there should be, or one more.
+    fn miscounted(&self, fault: Fault, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        let mut made = self.made(inputs)?;
+        if fault == Fault::TooFewValues {
+            made.pop();
+            return Ok(made);
+        }
+        let channels = self.segment.channels.as_ref().map_or(CHANNELS, ExactSizeIterator::len);
+        let rows = made[0].shape().dimensions()[0];
+        made.push(self.network.tensor(vec![0.0; rows * channels], channels));
+        Ok(made)
+    }
+}
+
+impl PreparedSegment for Prepared {
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        self.cancelled.0.store(false, Ordering::SeqCst);
+        let number = number(inputs).ok_or_else(|| BackendError::failed("no number"))?;
+        let (fault, work) = self.planned(number)?;
+        if let Some(fault) = fault {
+            return self.fail(fault, work, inputs);
+        }
+        work.into_iter().for_each(sleep);
+        self.made(inputs)
     }
 
     fn canceller(&self) -> Option<Arc<dyn Canceller>> {

@@ -9,10 +9,10 @@ use millstream_schedule::{Schedule, Stage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::faults::{FAULTS, Fault, PREPARE_FAULTS, PrepareFault};
-use crate::network::Network;
-use crate::schedules::{DEVICE, schedule};
-use crate::verdict::Expectation;
+use super::faults::{FAULTS, Fault, PREPARE_FAULTS, PrepareFault};
+use super::network::Network;
+use super::schedules::{DEVICE, schedule};
+use super::verdict::Expectation;
 
 pub(crate) const FRAME_TIMEOUT: Duration = Duration::from_millis(50);
 /// Faults per frame, on average.

@@ -11,12 +11,12 @@ use millstream_runtime::{FrameError, FrameResult};
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
-use crate::backend::DROPPING;
-use crate::faults::{Plan, State};
-use crate::network::Network;
-use crate::scenario::Scenario;
-use crate::simulation::{Record, play};
-use crate::verdict::{Expectation, judge};
+use super::backend::DROPPING;
+use super::faults::{Plan, State};
+use super::network::Network;
+use super::scenario::Scenario;
+use super::simulation::{Record, play};
+use super::verdict::{Expectation, judge};
 
 const STACK: usize = 256 << 10;
 /// More steps than this are a story without an end.

@@ -14,13 +14,13 @@ use rand_chacha::ChaCha8Rng;
 use shuttle::Runner;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 
-use crate::callers::several_callers;
-use crate::chaos::{config, verdict};
-use crate::faults::{Fault, Plan};
-use crate::network::Network;
-use crate::scenario::{FRAME_TIMEOUT, RESTARTS, Scenario};
-use crate::schedules::{one_team, schedule, with_device};
-use crate::simulation::{Record, play};
+use super::callers::several_callers;
+use super::chaos::{config, verdict};
+use super::faults::{Fault, Plan};
+use super::network::Network;
+use super::scenario::{FRAME_TIMEOUT, RESTARTS, Scenario};
+use super::schedules::{one_team, schedule, with_device};
+use super::simulation::{Record, play};
 
 /// Orders of one set of circumstances.
 const BATCH: u64 = 100;

@@ -11,11 +11,11 @@ use millstream_runtime::model::{JoinHandle, fail_spawn, living, now, sleep, spaw
 use millstream_runtime::{Engine, FrameResult, RuntimeError};
 use millstream_schedule::Schedule;
 
-use crate::backend::Faulty;
-use crate::faults::{LONGEST_STUCK, Plan};
-use crate::network::Network;
-use crate::scenario::Scenario;
-use crate::schedules::threads;
+use super::backend::Faulty;
+use super::faults::{LONGEST_STUCK, Plan};
+use super::network::Network;
+use super::scenario::Scenario;
+use super::schedules::threads;
 
 /// What happened.
 #[derive(Default)]

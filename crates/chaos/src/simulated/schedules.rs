@@ -6,7 +6,7 @@ use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::network::CHANNELS;
+use super::network::CHANNELS;
 
 /// The label of the accelerator. Everything on it is lost at once.
 pub(crate) const DEVICE: &str = "G";

@@ -1,7 +1,7 @@
 //! What the caller asks for.
 
-use crate::chaos::{Request, chaos};
-use crate::interleavings::{MODELS, interleavings};
+use super::chaos::{Request, chaos};
+use super::interleavings::{MODELS, interleavings};
 
 /// Runs `stories` with `--from`, `--seeds` and `--frames`, or `interleavings` with `--model`, `--from` and `--schedules`.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {

@@ -1,0 +1,13 @@
+//! Everything that needs an engine whose threads and time are simulated.
+
+pub(crate) mod arguments;
+mod backend;
+mod callers;
+mod chaos;
+mod faults;
+mod interleavings;
+mod network;
+mod scenario;
+mod schedules;
+mod simulation;
+mod verdict;
