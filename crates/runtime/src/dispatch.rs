@@ -67,6 +67,10 @@ impl Dispatch {
         lock(&self.places).current.clone()
     }
 
+    pub(crate) fn is_current(&self, id: GenerationId) -> bool {
+        lock(&self.places).current.as_ref().is_some_and(|current| current.id == id)
+    }
+
     /// Has new frames go to `generation`, whatever became of the one before.
     pub(crate) fn set_current(&self, generation: Generation) {
         let mut places = lock(&self.places);
@@ -86,8 +90,7 @@ impl Dispatch {
     /// fallback. Tells whether its frames can go on elsewhere.
     pub(crate) fn give_way(&self, id: GenerationId) -> bool {
         let mut places = lock(&self.places);
-        let is_current = places.current.as_ref().is_some_and(|current| current.id == id);
-        if !is_current {
+        if places.current.as_ref().is_none_or(|current| current.id != id) {
             return places.current.is_some();
         }
         let Some(fallback) = places.fallback.take() else { return false };

@@ -10,7 +10,7 @@ use crate::generation::{Generation, Start};
 use crate::metrics::StageMetrics;
 use crate::packet::{FrameResult, Packet};
 use crate::results::Results;
-use crate::sync::channel::{Receiver, Sender, bounded};
+use crate::sync::channel::{Receiver, Sender, TrySendError, bounded};
 use crate::sync::{Mutex, lock, now, try_lock};
 use crate::watch::watch;
 use crate::{EngineOptions, FrameError, RuntimeError};
@@ -140,13 +140,15 @@ impl Engine {
 
     /// Hands a frame to a schedule, as the next one.
     fn enter(&self, generation: &Generation, frame: Vec<Tensor>, next: &mut u64) -> Result<u64, RuntimeError> {
-        let failure = self.misfit(&frame);
-        let mut packet = generation.packet(frame);
-        packet.failure = failure;
-        packet.sequence = *next;
+        let packet = self.packet(generation, frame, *next);
         generation.entrance.send(packet).map_err(|_| RuntimeError::Stopped)?;
         *next += 1;
         Ok(*next - 1)
+    }
+
+    fn packet(&self, generation: &Generation, frame: Vec<Tensor>, sequence: u64) -> Packet {
+        let failure = self.misfit(&frame);
+        Packet { failure, sequence, ..generation.packet(frame) }
     }
 
     /// As [`Engine::submit`], but gives the frame back where that would wait.
@@ -160,12 +162,20 @@ impl Engine {
         if generation.entrance.is_full() || self.outstanding.0.try_send(()).is_err() {
             return Ok(Err(frame));
         }
-        // Apart from frames that a lost device sends here, only the holder of the lock does, so there still is room.
-        let entered = self.enter(&generation, frame, &mut next);
-        if entered.is_err() {
-            let _ = self.outstanding.1.try_recv();
+        let packet = self.packet(&generation, frame.clone(), *next);
+        let refused = match generation.entrance.try_send(packet) {
+            Ok(()) => {
+                *next += 1;
+                return Ok(Ok(*next - 1));
+            }
+            Err(refused) => refused,
+        };
+        let _ = self.outstanding.1.try_recv();
+        match refused {
+            // Frames of a schedule that was lost have come between.
+            TrySendError::Full(_) => Ok(Err(frame)),
+            TrySendError::Disconnected(_) => Err(RuntimeError::Stopped),
         }
-        entered.map(Ok)
     }
 
     fn misfit(&self, frame: &[Tensor]) -> Option<FrameError> {

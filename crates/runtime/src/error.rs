@@ -102,9 +102,11 @@ pub enum FrameError {
         /// How long a stage may take.
         limit: Duration,
     },
-    /// All replicas of a stage panicked, lost their device or got stuck, too often to start them again.
+    /// All replicas of a stage panicked, lost their device or got stuck, so often that frames no longer wait until one works again
+    /// ([`EngineOptions::restarts`](crate::EngineOptions::restarts)).
     #[error(
-        "stage {stage} was lost on earlier frames too often to start it again; set another schedule or start a new engine"
+        "stage {stage} has no replica that works: they were lost too often, or can't be started again. That goes on being tried; another \
+         schedule that does without their processors takes frames at once"
     )]
     Lost {
         /// Stage, counted from 1.

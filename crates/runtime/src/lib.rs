@@ -86,6 +86,7 @@ mod restarts;
 mod results;
 mod route;
 mod sleeper;
+mod starting_again;
 mod stop;
 mod sync;
 mod team;

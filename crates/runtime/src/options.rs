@@ -21,9 +21,11 @@ pub struct EngineOptions {
     /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that has not ended half a second later is given up and started anew. `None`
     /// is without a limit.
     pub frame_timeout: Option<Duration>,
-    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again: at once, after 20 ms, and after
-    /// twice as long each time. Frames of its stage wait meanwhile if there is no other replica. One that is lost, or can't be prepared, more
-    /// often takes no more frames until another schedule is set. `None` is 5 times.
+    /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again while frames of its stage wait for
+    /// it, if there is no other replica: at once, after 20 ms, and after twice as long each time. One that is lost more often takes no frames
+    /// until the first of these losses is a minute ago. One that can't be prepared, so many times in a row, is tried again all the same, after
+    /// at most five seconds each time. Frames of a stage without any replica fail meanwhile, or run through the fallback. `None` is 5 times;
+    /// with 0, a replica that was lost takes no more frames.
     pub restarts: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What a replica does that can't go on: it is prepared again, and its frames wait, go elsewhere or fail.
+//! What a replica does that can't go on: others prepare it again, and its frames wait, go elsewhere or fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,29 +9,20 @@ use crate::sync::{Ordering, lock, now};
 use crate::worker::{Left, Worker};
 
 impl Worker {
-    /// Leads a replica until no more frames can come, through as many crews as it takes.
+    /// Leads a replica until no more frames can come, or it is lost; whoever works for it then has a thread of its own.
     pub(crate) fn serve(self: Arc<Self>, mut crew: Crew) {
-        loop {
-            let failed = match self.work(&mut crew) {
-                Left::Over | Left::GivenUp => return,
-                Left::Lost(failed) => *failed,
-            };
-            match self.recover(failed, Some(crew)) {
-                Some(new) => crew = new,
-                None => return,
-            }
+        if let Left::Lost(failed) = self.work(&mut crew) {
+            self.recover(*failed, Some(crew));
         }
     }
 
-    /// Starts another leader in place of one that is stuck with a frame, who passes the answer on in its place. Tells whether that
-    /// succeeded.
+    /// Has the replica prepared again in place of one that is stuck with a frame, whose `answer` is passed on instead. Tells whether that could
+    /// begin.
     pub(crate) fn replace(self: &Arc<Self>, answer: Packet) -> bool {
         let worker = Arc::clone(self);
         let recover = move || {
             worker.post.recorder.record_failure();
-            if let Some(crew) = worker.recover(answer, None) {
-                worker.serve(crew);
-            }
+            worker.recover(answer, None);
         };
         match self.dispatch.spawn(&self.name(), recover) {
             Ok(()) => true,
@@ -43,68 +34,54 @@ impl Worker {
         }
     }
 
-    /// Passes on the frame that a replica was lost with, lets go of those who worked on it, and prepares the replica again, after a pause.
-    /// `None` once there is no use in that, and its frames are answered.
-    fn recover(self: &Arc<Self>, failed: Packet, lost: Option<Crew>) -> Option<Crew> {
+    /// Passes on the frame that a replica was lost with, lets go of those who worked on it, and has the replica prepared again where there is
+    /// use in it.
+    fn recover(self: &Arc<Self>, failed: Packet, lost: Option<Crew>) {
         let is_alone = self.replicas.working.fetch_sub(1, Ordering::SeqCst) == 1;
         // Before the frame: whoever receives it may count on what comes next.
         let goes_elsewhere =
             is_alone && self.keeps_frames.load(Ordering::SeqCst) && self.dispatch.give_way(self.generation);
         if !self.pass_on(failed) {
-            return None;
+            return;
         }
-        // What a backend lost may panic again when it is let go of.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(lost)));
+        if let Some(lost) = lost {
+            let_go(lost);
+        }
         if goes_elsewhere {
             self.drain();
-            return None;
+        } else {
+            let pause = lock(&self.post.restarts).after_loss(now());
+            self.start_again(pause);
         }
-        loop {
-            let Some(pause) = lock(&self.post.restarts).next(now()) else {
-                self.dispatch.warn(format!("{} was lost too often: it takes no more frames", self.name()));
-                break;
-            };
-            if self.dispatch.stop.wait(pause) {
-                return None;
-            }
-            match self.hiring.again(&self.dispatch, &self.name()) {
-                Ok(crew) => {
-                    self.post.set_team(crew.team());
-                    self.post.recorder.record_restart();
-                    self.replicas.working.fetch_add(1, Ordering::SeqCst);
-                    return Some(crew);
-                }
-                Err(error) => self.dispatch.warn(format!("{} can't be started again: {error}", self.name())),
-            }
-        }
-        if self.resign() {
-            self.drain();
-        }
-        None
     }
 
-    /// Gives the replica up for good; tells whether it was the stage's last.
-    fn resign(&self) -> bool {
-        self.replicas.hopeful.fetch_sub(1, Ordering::SeqCst) == 1
-    }
-
-    /// Answers the frames of a stage that has no replica, until no more can come: they start again where there is another schedule, and
-    /// fail otherwise.
-    fn drain(&self) {
-        while let Some((mut packet, _)) = self.next(now()) {
-            if packet.failure.is_none() {
-                match self.dispatch.take_over(packet, self.generation) {
-                    Ok(()) => {
-                        let _ = self.tokens.1.try_recv();
-                        continue;
-                    }
-                    Err(back) => packet = back,
-                }
-                packet.failure = Some(self.lost());
-            }
-            if !self.pass_on(packet) {
+    /// Answers the frames of a stage that has no replica, until no more can come.
+    pub(crate) fn drain(&self) {
+        while let Some((packet, _)) = self.next(now()) {
+            if !self.answer(packet) {
                 return;
             }
         }
     }
+
+    /// Answers a frame that no replica can work on: it starts again where there is another schedule, and fails otherwise. False if nobody
+    /// wants answers.
+    pub(crate) fn answer(&self, mut packet: Packet) -> bool {
+        if packet.failure.is_none() {
+            match self.dispatch.take_over(packet, self.generation) {
+                Ok(()) => {
+                    let _ = self.tokens.1.try_recv();
+                    return true;
+                }
+                Err(back) => packet = back,
+            }
+            packet.failure = Some(self.lost());
+        }
+        self.pass_on(packet)
+    }
+}
+
+/// Drops what a backend made, which may panic again after it was lost.
+pub(crate) fn let_go(crew: Crew) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(crew)));
 }

@@ -5,62 +5,108 @@ use std::time::{Duration, Instant};
 
 /// Losses longer ago than this no longer count.
 const WINDOW: Duration = Duration::from_mins(1);
-/// The pause before the second restart within the window; each further one doubles it. The first has none.
+/// The pause before the second attempt; each further one doubles it. The first has none.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// A replica that can't be prepared is tried again at least this often.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What comes before the next attempt to prepare a replica again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// So short that frames wait for the replica.
+    Short(Duration),
+    /// Frames don't wait for it: it was lost too often, or could not be prepared too often in a row.
+    Long(Duration),
+}
 
 /// The restarts of one replica.
 #[derive(Debug)]
 pub(crate) struct Restarts {
     limit: usize,
-    recent: VecDeque<Instant>,
+    losses: VecDeque<Instant>,
+    /// Attempts since it last worked.
+    failures: usize,
 }
 
 impl Restarts {
-    /// At most `limit` restarts within a minute.
+    /// At most `limit` restarts within a minute, and as many failed attempts in a row, before pauses are long. With a limit of 0 there are
+    /// no restarts.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, recent: VecDeque::new() }
+        Self { limit, losses: VecDeque::new(), failures: 0 }
     }
 
-    /// Counts a restart, and says how long to wait before it; `None` if there were too many.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Duration> {
-        while self.recent.front().is_some_and(|&first| now.saturating_duration_since(first) >= WINDOW) {
-            self.recent.pop_front();
-        }
-        if self.recent.len() >= self.limit {
+    /// Counts a loss, and says what comes before the replica is prepared again; `None` if it never is.
+    pub(crate) fn after_loss(&mut self, now: Instant) -> Option<Pause> {
+        if self.limit == 0 {
             return None;
         }
-        let before = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
-        self.recent.push_back(now);
-        let doubled = |doublings: u32| FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_PAUSE);
-        Some(before.checked_sub(1).map_or(Duration::ZERO, doubled))
+        let is_over = |first: &Instant| now.saturating_duration_since(*first) >= WINDOW;
+        while self.losses.front().is_some_and(is_over) {
+            self.losses.pop_front();
+        }
+        let before = self.losses.len();
+        self.losses.push_back(now);
+        self.failures = 0;
+        Some(match self.losses.front() {
+            Some(&first) if before >= self.limit => {
+                Pause::Long(WINDOW.saturating_sub(now.saturating_duration_since(first)))
+            }
+            _ => Pause::Short(pause_after(before)),
+        })
     }
+
+    /// Counts a replica that could not be prepared, and says what comes before the next attempt.
+    pub(crate) fn after_failure(&mut self) -> Pause {
+        self.failures = self.failures.saturating_add(1);
+        let pause = pause_after(self.failures);
+        if self.failures < self.limit { Pause::Short(pause) } else { Pause::Long(pause) }
+    }
+}
+
+/// The pause after so many attempts.
+fn pause_after(attempts: usize) -> Duration {
+    let Some(doublings) = attempts.checked_sub(1) else { return Duration::ZERO };
+    let factor = 2_u32.saturating_pow(u32::try_from(doublings).unwrap_or(u32::MAX));
+    FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn pauses_double_until_the_limit_and_old_losses_are_forgotten() {
-        let start = Instant::now();
-        let after = |seconds| start + Duration::from_secs(seconds);
-        let mut restarts = Restarts::new(4);
-        let pauses: Vec<Option<u128>> =
-            (0..5).map(|second| restarts.next(after(second)).map(|pause| pause.as_millis())).collect();
-        assert_eq!(pauses, [Some(0), Some(20), Some(40), Some(80), None]);
-        // The first one is a minute ago now.
-        assert_eq!(restarts.next(after(60)), Some(Duration::from_millis(80)));
-        assert_eq!(restarts.next(after(60)), None);
-        assert_eq!(restarts.next(after(200)), Some(Duration::ZERO));
+    const fn short(milliseconds: u64) -> Pause {
+        Pause::Short(Duration::from_millis(milliseconds))
+    }
+
+    const fn long(milliseconds: u64) -> Pause {
+        Pause::Long(Duration::from_millis(milliseconds))
     }
 
     #[test]
-    fn pauses_have_an_end_and_no_restart_is_allowed_with_a_limit_of_none() {
-        let now = Instant::now();
-        let mut restarts = Restarts::new(100);
-        let longest = (0..100).filter_map(|_| restarts.next(now)).max();
-        assert_eq!(longest, Some(LONGEST_PAUSE));
-        assert_eq!(Restarts::new(0).next(now), None);
+    fn losses_beyond_the_limit_wait_until_the_first_is_a_minute_old() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut restarts = Restarts::new(3);
+        let pauses: Vec<Option<Pause>> = (0..4).map(|second| restarts.after_loss(after(second))).collect();
+        assert_eq!(pauses, [Some(short(0)), Some(short(20)), Some(short(40)), Some(long(57_000))]);
+        // Those of seconds 1, 2 and 3 are still there.
+        assert_eq!(restarts.after_loss(after(60)), Some(long(1_000)));
+        assert_eq!(restarts.after_loss(after(200)), Some(short(0)));
+    }
+
+    #[test]
+    fn whatever_can_not_be_prepared_is_tried_on_with_pauses_that_have_an_end() {
+        let mut restarts = Restarts::new(3);
+        let pauses: Vec<Pause> = (0..10).map(|_| restarts.after_failure()).collect();
+        assert_eq!(pauses[..4], [short(20), short(40), long(80), long(160)]);
+        assert_eq!(pauses[9], long(5_000));
+        // It worked in between.
+        assert_eq!(restarts.after_loss(Instant::now()), Some(short(0)));
+        assert_eq!(restarts.after_failure(), short(20));
+    }
+
+    #[test]
+    fn no_restart_is_allowed_with_a_limit_of_none() {
+        assert_eq!(Restarts::new(0).after_loss(Instant::now()), None);
     }
 }

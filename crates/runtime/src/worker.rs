@@ -1,7 +1,7 @@
 //! The thread that leads a replica: it takes frames, works on them with its team, and passes them on.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
@@ -12,7 +12,7 @@ use crate::dispatch::{Dispatch, GenerationId};
 use crate::packet::{Packet, StageSpan};
 use crate::post::{Ended, Post};
 use crate::route::StageRoute;
-use crate::sync::channel::{Receiver, Sender};
+use crate::sync::channel::{Receiver, RecvTimeoutError, Sender};
 use crate::sync::{AtomicBool, AtomicUsize, now};
 use crate::team::Condition;
 
@@ -55,6 +55,15 @@ pub(crate) enum Left {
     GivenUp,
 }
 
+/// What comes to a stage within some time.
+pub(crate) enum Incoming {
+    Frame(Packet),
+    /// Nothing yet.
+    None,
+    /// Nothing, for ever.
+    Over,
+}
+
 impl Worker {
     pub(crate) fn name(&self) -> String {
         format!("stage {}.{}", self.stage + 1, self.replica + 1)
@@ -83,6 +92,20 @@ impl Worker {
     /// more can come.
     pub(crate) fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
         let packet = self.incoming.recv().ok()?;
+        self.admit(packet, free_since)
+    }
+
+    /// As [`Worker::next`], if it comes soon.
+    pub(crate) fn next_within(&self, time: Duration) -> Incoming {
+        match self.incoming.recv_timeout(time) {
+            Ok(packet) => self.admit(packet, now()).map_or(Incoming::Over, |(packet, _)| Incoming::Frame(packet)),
+            Err(RecvTimeoutError::Timeout) => Incoming::None,
+            Err(RecvTimeoutError::Disconnected) => Incoming::Over,
+        }
+    }
+
+    /// Waits until a frame may be in flight.
+    fn admit(&self, packet: Packet, free_since: Instant) -> Option<(Packet, Instant)> {
         let mut available = packet.queued.max(free_since);
         if self.is_first && self.tokens.0.try_send(()).is_err() {
             self.tokens.0.send(()).ok()?;

@@ -207,7 +207,7 @@ fn preparing_again_is_tried_until_it_succeeds() {
 }
 
 #[test]
-fn too_many_losses_are_the_end_of_a_replica_and_of_its_stage() {
+fn frames_do_not_wait_for_a_stage_that_was_lost_too_often() {
     let options = EngineOptions { restarts: Some(2), ..EngineOptions::default() };
     let losses: Vec<usize> = vec![5, 6, 7];
     let faults: Vec<(usize, f32)> = losses.iter().map(|&index| (index, PANICS)).collect();
@@ -223,6 +223,63 @@ fn too_many_losses_are_the_end_of_a_replica_and_of_its_stage() {
     let (_, engine) = start(&[2], &control, &options);
     check(&engine.run(frames(500, &[(5, PANICS)])).collect::<Vec<_>>(), 1, &[5]);
     assert_eq!(engine.metrics()[0].replicas.iter().map(|replica| replica.restarts).sum::<u64>(), 0);
+}
+
+/// A device that is away for longer than frames wait costs the frames of that time, and no others.
+#[test]
+fn a_stage_whose_device_was_away_for_long_works_again() {
+    for replicas in [1, 2] {
+        let options = EngineOptions { restarts: Some(2), ..EngineOptions::default() };
+        let control = Arc::new(Control { fails_after: Some((replicas + 1, 8)), ..Control::default() });
+        let (_, engine) = start(&[replicas, 1], &control, &options);
+        // All replicas of the first stage are lost before the device is there again.
+        let input = |index: usize| if index < replicas { LOSES_DEVICE } else { (index % 500) as f32 };
+        let mut results = Vec::new();
+        while !results.last().is_some_and(|result: &FrameResult| result.outcome.is_ok()) {
+            assert!(results.len() < 100_000, "it does not come back: {:?}", engine.warnings());
+            std::thread::sleep(Duration::from_micros(100));
+            engine.submit(frame(input(results.len()))).unwrap();
+            results.extend(engine.recv());
+        }
+        assert!(results.iter().enumerate().all(|(index, result)| result.sequence == index as u64));
+        let lost = |result: &FrameResult| matches!(result.outcome, Err(FrameError::Lost { stage: 1 }));
+        assert!(results.iter().any(lost), "frames waited for a device that was away");
+        let warnings = engine.warnings();
+        assert!(warnings.iter().any(|warning| warning.contains("until it works again")), "{warnings:?}");
+
+        let later: Vec<Option<f32>> = engine.run(frames(200, &[])).map(|result| value(&result)).collect();
+        assert_eq!(later, (0..200).map(|index| Some(index as f32 + 2.0)).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_replica_without_restarts_is_lost_for_good() {
+    let options = EngineOptions { restarts: Some(0), ..EngineOptions::default() };
+    let control = Arc::default();
+    let (_, engine) = start(&[1], &control, &options);
+    let results: Vec<FrameResult> = engine.run(frames(20, &[(3, PANICS)])).collect();
+    check(&results[..4], 1, &[3]);
+    assert!(results[4..].iter().all(|result| matches!(result.outcome, Err(FrameError::Lost { stage: 1 }))));
+    assert_eq!(control.prepared.load(Ordering::SeqCst), 1);
+}
+
+/// A replica that waits for long belongs to a schedule that nobody needs any more.
+#[test]
+fn a_replica_of_a_replaced_schedule_is_not_started_again() {
+    let graph = chain(1);
+    let control = Arc::new(Control { fails_after: Some((1, 1)), ..Control::default() });
+    let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
+    let options = EngineOptions { restarts: Some(1), ..EngineOptions::default() };
+    let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
+    check(&engine.run(frames(2, &[(1, PANICS)])).collect::<Vec<_>>(), 1, &[1]);
+    wait_for(|| engine.warnings().iter().any(|warning| warning.contains("until it works again")));
+    control.schedules.store(0, Ordering::SeqCst);
+    engine.reschedule(&pipeline(&graph, &[1])).unwrap();
+    let prepared = control.prepared.load(Ordering::SeqCst);
+    let results: Vec<Option<f32>> = engine.run(frames(20, &[])).map(|result| value(&result)).collect();
+    assert!(results.iter().all(Option::is_some));
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(control.prepared.load(Ordering::SeqCst), prepared);
 }
 
 #[test]

@@ -70,6 +70,10 @@ impl Backend for Faulty {
             Some(PrepareFault::Panic) => panic("preparing blew up"),
             Some(PrepareFault::DeviceLost) => return Err(device_lost()),
             Some(PrepareFault::Slow) => sleep(50 * time),
+            Some(PrepareFault::Stuck) => {
+                let time = self.plan.state().stuck_preparation();
+                sleep(time);
+            }
             None => {}
         }
         Ok(Box::new(Prepared {

@@ -11,6 +11,9 @@ use rand_chacha::ChaCha8Rng;
 /// How long a segment can be stuck.
 pub(crate) const LONGEST_STUCK: Duration = Duration::from_secs(5);
 
+/// How long it can take to prepare a segment.
+pub(crate) const LONGEST_PREPARATION: Duration = Duration::from_secs(200);
+
 /// What happens to a frame in one operator, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Fault {
@@ -59,10 +62,18 @@ pub(crate) enum PrepareFault {
     Panic,
     DeviceLost,
     Slow,
+    /// For minutes.
+    Stuck,
 }
 
-pub(crate) const PREPARE_FAULTS: [PrepareFault; 5] =
-    [PrepareFault::Error, PrepareFault::OutOfMemory, PrepareFault::Panic, PrepareFault::DeviceLost, PrepareFault::Slow];
+pub(crate) const PREPARE_FAULTS: [PrepareFault; 6] = [
+    PrepareFault::Error,
+    PrepareFault::OutOfMemory,
+    PrepareFault::Panic,
+    PrepareFault::DeviceLost,
+    PrepareFault::Slow,
+    PrepareFault::Stuck,
+];
 
 /// What is to happen and what happened. Nothing that this locks is a step of the simulation.
 pub(crate) struct Plan(Mutex<State>);
@@ -135,6 +146,16 @@ impl State {
             self.time(milliseconds(550), milliseconds(600))
         } else {
             self.time(milliseconds(600), LONGEST_STUCK)
+        }
+    }
+
+    /// How long a preparation is stuck: also until just before and after it is given up.
+    pub(crate) fn stuck_preparation(&mut self) -> Duration {
+        let milliseconds = Duration::from_millis;
+        if self.random.random_bool(0.5) {
+            self.time(milliseconds(59_900), milliseconds(60_200))
+        } else {
+            self.time(milliseconds(10_000), LONGEST_PREPARATION)
         }
     }
 

@@ -12,7 +12,7 @@ use millstream_runtime::{Engine, FrameResult, RuntimeError};
 use millstream_schedule::Schedule;
 
 use super::backend::Faulty;
-use super::faults::{LONGEST_STUCK, Plan};
+use super::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan, PrepareFault};
 use super::network::Network;
 use super::scenario::Scenario;
 use super::schedules::threads;
@@ -90,7 +90,8 @@ impl Stage {
             locked(&self.record).violations.push("a frame was answered twice".to_owned());
         }
         // Whoever was stuck has come to an end by then, and whoever was lost is there again.
-        sleep(LONGEST_STUCK + Duration::from_secs(1));
+        let is_stuck = self.plan.state().prepares_failed.contains(&PrepareFault::Stuck);
+        sleep(if is_stuck { 4 * LONGEST_PREPARATION } else { LONGEST_STUCK } + Duration::from_secs(1));
         let own = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
         let others =
             scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());
@@ -190,6 +191,12 @@ fn check_current(engine: &Engine, plan: &Plan, record: &Mutex<Record>, last: Opt
 
 fn threads_of(schedule: &Schedule) -> usize {
     threads(schedule)
+}
+
+/// The longest time without a result.
+pub(crate) fn longest_silence(results: &[FrameResult]) -> Duration {
+    let silence = |pair: &[FrameResult]| pair[1].received.duration_since(pair[0].received);
+    results.windows(2).map(silence).max().unwrap_or_default()
 }
 
 /// The longest time from a result to the next one that is a success.

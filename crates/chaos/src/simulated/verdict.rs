@@ -8,11 +8,13 @@ use millstream_runtime::{FrameError, FrameResult};
 use super::faults::{Fault, LONGEST_STUCK, State};
 use super::network::Network;
 use super::scenario::RESTARTS;
-use super::simulation::{Record, longest_gap};
+use super::simulation::{Record, longest_gap, longest_silence};
 
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);
 /// Until a frame that is stuck is given up: its time limit, and the time that it has to end once it is cancelled.
 const LONGEST_TIMEOUT: Duration = Duration::from_millis(600);
+/// For a replica that is prepared again, where frames have a time limit; and then some, for what else went wrong.
+const LONGEST_WAIT: Duration = Duration::from_secs(65);
 const LONGEST_DROP: Duration = Duration::from_secs(1);
 
 /// What a story has to tell besides that all was well.
@@ -65,6 +67,11 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
     let held_up = if expectation.has_timeout { LONGEST_TIMEOUT } else { LONGEST_STUCK };
     if !may_be_lost && gap > LONGEST_RECOVERY + held_up * u32::try_from(stuck).unwrap_or(0) {
         wrong.push(format!("recovery took {gap:?}"));
+    }
+    // Frames wait once for a preparation that is stuck: while it goes on they are answered.
+    let silence = longest_silence(&record.results);
+    if expectation.has_timeout && silence > LONGEST_WAIT {
+        wrong.push(format!("nothing was answered for {silence:?}"));
     }
     if record.time_to_drop >= LONGEST_DROP {
         wrong.push(format!("dropping took {:?}", record.time_to_drop));
