@@ -1,6 +1,6 @@
 //! Results in files.
 
-use std::io::{Seek, Write};
+use std::io::{Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use half::f16;
@@ -22,7 +22,8 @@ pub fn write_results(folder: &Path, label: &str, results: &[(String, Tensor)]) -
     let path = folder.join(format!("{label}.npz"));
     std::fs::create_dir_all(folder).map_err(FramesError::writing(folder))?;
     let mut file = WholeFile::create(&path).map_err(FramesError::writing(&path))?;
-    let mut archive = ZipWriter::new(&mut file);
+    // In memory, since the archive's writer panics when it is dropped after a write that failed.
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, tensor) in results {
         if tensor.data_type() == DataType::String {
             return Err(FramesError::misfit(format!(
@@ -31,7 +32,8 @@ pub fn write_results(folder: &Path, label: &str, results: &[(String, Tensor)]) -
         }
         write_array(&mut archive, name, tensor).map_err(FramesError::writing(&path))?;
     }
-    archive.finish().map_err(|error| FramesError::writing(&path)(error.into()))?;
+    let archive = archive.finish().map_err(|error| FramesError::writing(&path)(error.into()))?;
+    file.write_all(archive.get_ref()).map_err(FramesError::writing(&path))?;
     file.finish().map_err(FramesError::writing(&path))?;
     Ok(path)
 }

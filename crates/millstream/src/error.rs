@@ -190,6 +190,16 @@ pub enum Error {
         /// How many elements differ, and the worst of them.
         detail: String,
     },
+    /// Frames of a run have no results.
+    #[error("{failed} of {frames} frames failed:\n{detail}")]
+    FailedFrames {
+        /// Frames that failed.
+        failed: u64,
+        /// All frames.
+        frames: u64,
+        /// The first of them, a line each.
+        detail: String,
+    },
     /// Results are not those that were expected.
     #[error("the results of {wrong} of {frames} frames are not those of {}:\n{detail}", expected.display())]
     Unexpected {

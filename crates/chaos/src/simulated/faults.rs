@@ -129,6 +129,11 @@ impl State {
         Some(fault)
     }
 
+    /// Whether a preparation was stuck, or may still be.
+    pub(crate) fn has_stuck_preparations(&self) -> bool {
+        self.prepares.values().chain(&self.prepares_failed).any(|fault| *fault == PrepareFault::Stuck)
+    }
+
     /// How much has happened.
     pub(crate) fn so_far(&self) -> usize {
         self.happened.len() + self.collateral.len() + self.prepares_failed.len()

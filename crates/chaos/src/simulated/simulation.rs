@@ -12,7 +12,7 @@ use millstream_runtime::{Engine, FrameResult, RuntimeError};
 use millstream_schedule::Schedule;
 
 use super::backend::Faulty;
-use super::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan, PrepareFault};
+use super::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan};
 use super::network::Network;
 use super::scenario::Scenario;
 use super::schedules::threads;
@@ -28,8 +28,8 @@ pub(crate) struct Record {
     pub(crate) replaced: usize,
     pub(crate) did_not_start: Option<RuntimeError>,
     pub(crate) time_to_drop: Duration,
-    /// Threads when nothing was left to do, and how many there may be.
-    pub(crate) at_rest: Option<(usize, usize)>,
+    /// The threads that there are when nothing is left to do, and how many there may be.
+    pub(crate) at_rest: Option<(Vec<String>, usize)>,
     pub(crate) violations: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
@@ -90,8 +90,8 @@ impl Stage {
             locked(&self.record).violations.push("a frame was answered twice".to_owned());
         }
         // Whoever was stuck has come to an end by then, and whoever was lost is there again.
-        let is_stuck = self.plan.state().prepares_failed.contains(&PrepareFault::Stuck);
-        sleep(if is_stuck { 4 * LONGEST_PREPARATION } else { LONGEST_STUCK } + Duration::from_secs(1));
+        let may_be_stuck = self.plan.state().has_stuck_preparations();
+        sleep(if may_be_stuck { 4 * LONGEST_PREPARATION } else { LONGEST_STUCK } + Duration::from_secs(1));
         let own = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
         let others =
             scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());

@@ -76,8 +76,8 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
     if record.time_to_drop >= LONGEST_DROP {
         wrong.push(format!("dropping took {:?}", record.time_to_drop));
     }
-    if let Some((threads, most)) = record.at_rest.filter(|(threads, most)| threads > most) {
-        wrong.push(format!("{threads} threads at rest, of at most {most}"));
+    if let Some((threads, most)) = record.at_rest.as_ref().filter(|(threads, most)| threads.len() > *most) {
+        wrong.push(format!("{} threads at rest, of at most {most}: {}", threads.len(), threads.join(", ")));
     }
     wrong
 }

@@ -38,7 +38,7 @@ pub(crate) fn stream(
         }
         sink.take(number, result, None)?;
     }
-    if sink.sink.statistics.frames == 0 {
+    if sink.sink.statistics.is_empty() {
         return Err(Error::NoFrame);
     }
     Ok(())
@@ -105,7 +105,7 @@ impl Camera {
         });
         sink.sink.dropped = shutter.dropped.load(Ordering::SeqCst);
         outcome?;
-        if sink.sink.statistics.frames == 0 {
+        if sink.sink.statistics.is_empty() {
             return Err(Error::NoFrame);
         }
         Ok(())

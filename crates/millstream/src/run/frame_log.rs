@@ -32,6 +32,7 @@ impl<W: Write> FrameLog<W> {
             "received_seconds",
             "latency_seconds",
             "is_late",
+            "error",
         ];
         writer.write_all(&line(&names.map(str::to_owned))?)?;
         Ok(Self { writer, deadline_seconds, begin: None, frames: 0 })
@@ -45,6 +46,8 @@ impl<W: Write> FrameLog<W> {
         let begin = *self.begin.get_or_insert(frame.arrived);
         let since = |moment: Instant| format!("{:.9}", moment.saturating_duration_since(begin).as_secs_f64());
         let latency = frame.latency_seconds();
+        // What failed never came.
+        let is_late = self.deadline_seconds.is_some_and(|deadline| latency > deadline || frame.failure.is_some());
         let line = line(&[
             self.frames.to_string(),
             frame.label.clone(),
@@ -53,7 +56,8 @@ impl<W: Write> FrameLog<W> {
             since(frame.result.submitted),
             since(frame.result.received),
             format!("{latency:.9}"),
-            u8::from(self.deadline_seconds.is_some_and(|deadline| latency > deadline)).to_string(),
+            u8::from(is_late).to_string(),
+            frame.failure.clone().unwrap_or_default(),
         ])?;
         self.frames += 1;
         self.writer.write_all(&line)
@@ -70,7 +74,7 @@ impl<W: Write> FrameLog<W> {
 }
 
 /// A line of its own, for the writer to have in one piece.
-fn line(cells: &[String; 8]) -> std::io::Result<Vec<u8>> {
+fn line(cells: &[String; 9]) -> std::io::Result<Vec<u8>> {
     let mut table = csv::WriterBuilder::new().buffer_capacity(LINE_BYTES).from_writer(Vec::with_capacity(LINE_BYTES));
     table.write_record(cells)?;
     table.into_inner().map_err(csv::IntoInnerError::into_error)

@@ -40,6 +40,10 @@ impl RunReport {
     }
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What a run showed of one network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,6 +66,9 @@ pub struct NetworkRun {
     pub frames_per_second_offered: Option<f64>,
     /// Frames that were dropped because they came too late.
     pub dropped_frames: u64,
+    /// Frames that have no results because a stage failed on them, or took too long. They are not among `frames`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub failed_frames: u64,
     /// Time between two frames that the schedule predicts.
     pub predicted_period_seconds: f64,
     /// Mean time between two frames while they flowed.
@@ -79,7 +86,7 @@ pub struct NetworkRun {
     /// The longest that a frame may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
-    /// Frames that took longer, those that were dropped included.
+    /// Frames that took longer, those that were dropped or failed included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
     /// Constraints that the schedule was planned for and that the run missed.
@@ -176,6 +183,9 @@ pub struct StageReport {
     pub measured_seconds: f64,
     /// Frames that it worked on.
     pub frames: u64,
+    /// How often it was started again after it was lost.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub restarts: u64,
     /// Mean time that a frame waited for it.
     pub queue_wait_seconds: f64,
     /// Part of the time that it worked, from 0 to 1.

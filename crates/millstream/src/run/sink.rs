@@ -26,6 +26,8 @@ pub(crate) struct Sink {
     pub(crate) golden_difference: f64,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) wrong_frames: usize,
+    /// The first frames that failed, and why.
+    failures: Vec<String>,
     /// Frames that never came to the engine.
     pub(crate) dropped: u64,
 }
@@ -39,6 +41,8 @@ pub struct Taken {
     pub label: String,
     /// When the frame arrived, which is before it was submitted if it had to wait for room.
     pub arrived: Instant,
+    /// Why the frame failed, if it did.
+    pub failure: Option<String>,
 }
 
 impl Taken {
@@ -66,6 +70,7 @@ impl Sink {
             golden_difference: 0.0,
             mismatches: Vec::new(),
             wrong_frames: 0,
+            failures: Vec::new(),
             dropped: 0,
         }
     }
@@ -81,7 +86,7 @@ impl Sink {
     }
 
     /// Takes the next result: that of the frame of this number, which arrived at `arrived` or when it was submitted. Returns what is left
-    /// of it.
+    /// of it. A frame that failed is counted, and others go on.
     pub(crate) fn take(
         &mut self,
         number: u64,
@@ -90,10 +95,28 @@ impl Sink {
     ) -> Result<Taken, Error> {
         let outcome = std::mem::replace(&mut result.outcome, Ok(Vec::new()));
         let label = self.reference.label(number);
-        let tensors = outcome.map_err(|source| Error::Frame { label: label.clone(), source })?;
+        let arrived = arrived.unwrap_or(result.submitted);
+        let (tensors, failure) = match outcome {
+            Ok(tensors) => (tensors, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let taken = Taken { result, label, arrived, failure };
+        match &taken.failure {
+            Some(failure) if self.failures.len() < MOST_TOLD => {
+                self.failures.push(format!("  '{}': {failure}", taken.label))
+            }
+            Some(_) => {}
+            None => self.check(number, &taken.label, tensors)?,
+        }
+        self.statistics.add(&taken);
+        Ok(taken)
+    }
+
+    /// Compares the results of a frame with what they should be, and writes them.
+    fn check(&mut self, number: u64, label: &str, tensors: Vec<Tensor>) -> Result<(), Error> {
         self.largest_difference = self.largest_difference.max(self.reference.check(number, &tensors)?);
         if let Some(golden) = &self.golden {
-            match golden.check(self.reference.place(number), &label, &tensors, self.tolerance)? {
+            match golden.check(self.reference.place(number), label, &tensors, self.tolerance)? {
                 Ok(largest) => self.golden_difference = self.golden_difference.max(largest),
                 Err(mismatch) => {
                     self.wrong_frames += 1;
@@ -105,12 +128,9 @@ impl Sink {
         }
         if let Some(folder) = &self.folder {
             let named: Vec<(String, Tensor)> = self.reference.outputs().iter().cloned().zip(tensors).collect();
-            write_results(folder, &label, &named)?;
+            write_results(folder, label, &named)?;
         }
-        let arrived = arrived.unwrap_or(result.submitted);
-        let taken = Taken { result, label, arrived };
-        self.statistics.add(&taken);
-        Ok(taken)
+        Ok(())
     }
 
     /// How many different frames the results are of.
@@ -118,8 +138,12 @@ impl Sink {
         self.reference.different_frames()
     }
 
-    /// Whether everything was as expected; the error names the worst elements.
+    /// Whether everything was as expected; the error names the first frames that failed, or the worst elements.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
+        let FrameStatistics { frames, failed, .. } = self.statistics;
+        if failed > 0 {
+            return Err(Error::FailedFrames { failed, frames: frames + failed, detail: self.failures.join("\n") });
+        }
         let (Some(golden), true) = (&self.golden, self.wrong_frames > 0) else { return Ok(()) };
         let told: Vec<String> = self
             .mismatches

@@ -44,11 +44,13 @@ impl Latencies {
     }
 }
 
-/// What is known of the frames whose results were taken.
+/// What is known of the frames that came out. Times are of those with results.
 pub(crate) struct FrameStatistics {
     deadline_seconds: Option<f64>,
     pub(crate) frames: u64,
-    /// Those of them that took longer than the deadline.
+    /// Others, without results.
+    pub(crate) failed: u64,
+    /// Those of `frames` that took longer than the deadline.
     pub(crate) late: u64,
     pub(crate) latencies: Latencies,
     ends: Ends,
@@ -61,6 +63,7 @@ impl FrameStatistics {
         Ok(Self {
             deadline_seconds,
             frames: 0,
+            failed: 0,
             late: 0,
             latencies: Latencies::new()?,
             ends: Ends::new(most_in_flight),
@@ -70,6 +73,10 @@ impl FrameStatistics {
 
     /// Adds the next frame.
     pub(crate) fn add(&mut self, taken: &Taken) {
+        if taken.failure.is_some() {
+            self.failed += 1;
+            return;
+        }
         self.frames += 1;
         self.late += u64::from(self.deadline_seconds.is_some_and(|deadline| taken.latency_seconds() > deadline));
         self.latencies.record(taken.latency());
@@ -77,6 +84,11 @@ impl FrameStatistics {
             self.ends.push(span.end);
         }
         self.last_submitted = Some(taken.result.submitted);
+    }
+
+    /// Whether no frame came out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames + self.failed == 0
     }
 
     /// Mean time between the ends of frames while they flow through so many workers.

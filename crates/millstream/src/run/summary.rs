@@ -37,8 +37,8 @@ impl Seen<'_> {
         let expected_period = scheduled.expected_period_seconds;
 
         let deadline_seconds = statistics.deadline_seconds();
-        // What was dropped never came.
-        let missed_deadlines = deadline_seconds.map(|_| statistics.late + sink.dropped);
+        // What was dropped or failed never came.
+        let missed_deadlines = deadline_seconds.map(|_| statistics.late + statistics.failed + sink.dropped);
 
         let measured_latency_seconds = self.metrics.iter().map(|stage| stage.slowest_mean().as_secs_f64()).sum();
         let achieved = Achieved {
@@ -58,6 +58,7 @@ impl Seen<'_> {
             has_own_frames: network.has_own_frames(),
             frames_per_second_offered: options.camera.map(|Camera { hertz, .. }| hertz),
             dropped_frames: sink.dropped,
+            failed_frames: statistics.failed,
             predicted_period_seconds: if is_adapted { document.predicted.period_seconds } else { expected_period },
             measured_period_seconds,
             predicted_latency_seconds: document.predicted.latency_seconds,
@@ -100,6 +101,7 @@ fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetr
                 predicted_seconds: document.predicted.replica(index, position).unwrap_or(f64::NAN),
                 measured_seconds: metrics.mean().as_secs_f64(),
                 frames: metrics.frames,
+                restarts: metrics.restarts,
                 queue_wait_seconds: metrics.mean_queue_wait().as_secs_f64(),
                 utilisation: metrics.utilisation(),
             });

@@ -46,6 +46,10 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
         for warning in &report.warnings {
             output::line(format!("Warning: {}: {warning}", report.network));
         }
+        if report.failed_frames > 0 {
+            let all = report.frames as u64 + report.failed_frames;
+            output::line(format!("Failed:  {} of {all} frames of {}", report.failed_frames, report.network));
+        }
         if let Some(missed @ 1..) = report.missed_deadlines {
             let (frames, network) = (report.frames, &report.network);
             output::line(format!("Missed:  {missed} of {frames} frames of {network} came after the deadline"));

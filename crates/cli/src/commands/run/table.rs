@@ -54,20 +54,9 @@ fn print_rates(run: &NetworkRun) {
         )),
         (None, _) => output::line(""),
     }
-    output::line(format!(
-        "Latency:    {} ms measured, {} predicted ({})",
-        milliseconds(run.measured_latency_seconds),
-        milliseconds(run.predicted_latency_seconds),
-        percent(run.predicted_latency_seconds / run.measured_latency_seconds - 1.0),
-    ));
-    let latency = run.latency;
-    output::line(format!(
-        "            with queues and order: p50 {}, p90 {}, p99 {}, max {} ms",
-        milliseconds(latency.p50_seconds),
-        milliseconds(latency.p90_seconds),
-        milliseconds(latency.p99_seconds),
-        milliseconds(latency.max_seconds)
-    ));
+    if run.frames > 0 {
+        print_latency(run);
+    }
     if let Some(seconds) = run.start_up_seconds {
         output::line(format!("Start-up:   {seconds:.2} s until the first frame was through"));
     }
@@ -75,8 +64,18 @@ fn print_rates(run: &NetworkRun) {
         let all = run.frames as u64 + run.dropped_frames;
         output::line(format!("Dropped:    {} of {all} frames came when there was no room", run.dropped_frames));
     }
+    let restarts: u64 = run.stages.iter().map(|stage| stage.restarts).sum();
+    if run.failed_frames > 0 || restarts > 0 {
+        let all = run.frames as u64 + run.failed_frames;
+        let again = match restarts {
+            0 => String::new(),
+            1 => "; a replica was started again".to_owned(),
+            times => format!("; replicas were started again {times} times"),
+        };
+        output::line(format!("Failed:     {} of {all} frames{again}", run.failed_frames));
+    }
     if let (Some(deadline), Some(missed)) = (run.deadline_seconds, run.missed_deadlines) {
-        let all = run.frames as u64 + run.dropped_frames;
+        let all = run.frames as u64 + run.failed_frames + run.dropped_frames;
         output::line(format!("Deadline:   {missed} of {all} frames missed {} ms", milliseconds(deadline)));
     }
     for missed in &run.missed_constraints {
@@ -93,6 +92,23 @@ fn print_rates(run: &NetworkRun) {
         }
         (None, None) => {}
     }
+}
+
+fn print_latency(run: &NetworkRun) {
+    output::line(format!(
+        "Latency:    {} ms measured, {} predicted ({})",
+        milliseconds(run.measured_latency_seconds),
+        milliseconds(run.predicted_latency_seconds),
+        percent(run.predicted_latency_seconds / run.measured_latency_seconds - 1.0),
+    ));
+    let latency = run.latency;
+    output::line(format!(
+        "            with queues and order: p50 {}, p90 {}, p99 {}, max {} ms",
+        milliseconds(latency.p50_seconds),
+        milliseconds(latency.p90_seconds),
+        milliseconds(latency.p99_seconds),
+        milliseconds(latency.max_seconds)
+    ));
 }
 
 fn print_results(run: &NetworkRun) {

@@ -95,7 +95,8 @@ struct End(Arc<AtomicBool>, Arc<std::sync::Mutex<Vec<usize>>>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        with(super::world::World::end);
+        let task = me();
+        with(|world| world.end(task));
         self.0.store(true, Ordering::SeqCst);
         waiting(&self.1).drain(..).for_each(wake);
     }

@@ -1,6 +1,7 @@
 //! Who waits, for how long, and what time it is.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ pub(super) struct World {
     /// By task: whether its next `park` returns at once.
     tokens: Vec<bool>,
     names: Vec<String>,
-    living: usize,
+    living: BTreeMap<usize, String>,
     standstill: Option<String>,
     /// What threads panicked with.
     pub(super) panics: Vec<String>,
@@ -58,9 +59,13 @@ pub fn now() -> Instant {
     base + Duration::from_nanos(with(|world| world.time))
 }
 
-/// How many threads have begun and not ended, the first one included.
-pub fn living() -> usize {
-    with(|world| world.living + 1)
+/// The threads that have begun and not ended, the first one included: their names, and what they wait for.
+pub fn living() -> Vec<String> {
+    with(|world| {
+        let wait = |task: usize| world.waits.get(task).and_then(Option::as_ref).map_or("goes on", |wait| wait.what);
+        let others = world.living.iter().map(|(&task, name)| format!("{name} {}", wait(task)));
+        std::iter::once("main".to_owned()).chain(others).collect()
+    })
 }
 
 /// Who waited for what when nobody could go on any more, if it came to that in the last execution.
@@ -130,15 +135,15 @@ impl World {
     }
 
     pub(super) fn begin(&mut self, task: usize, name: String) {
-        self.living += 1;
+        self.living.insert(task, name.clone());
         if self.names.len() <= task {
             self.names.resize(task + 1, String::new());
         }
         self.names[task] = name;
     }
 
-    pub(super) fn end(&mut self) {
-        self.living -= 1;
+    pub(super) fn end(&mut self, task: usize) {
+        self.living.remove(&task);
     }
 
     pub(super) fn advance(&mut self) {
