@@ -37,6 +37,9 @@ impl Environment {
         if library.contains(std::path::MAIN_SEPARATOR) && !Path::new(&library).is_file() {
             return Err(unavailable(format!("there is no file {library}")));
         }
+        if let Some(fault) = crate::whole_library::fault(Path::new(&library)) {
+            return Err(unavailable(fault));
+        }
         let wants_telemetry = std::env::var(TELEMETRY).is_ok_and(|value| value == "1");
         if !wants_telemetry {
             opt_out_of_telemetry();

@@ -40,6 +40,7 @@ mod session_cache;
 mod session_key;
 mod trace;
 mod weights;
+mod whole_library;
 
 pub use backend::{OrtBackend, SessionSettings, Spinning};
 pub use environment::{Environment, TELEMETRY};

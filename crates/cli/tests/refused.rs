@@ -21,6 +21,20 @@ fn without_threads(workplace: &Workplace, arguments: &[&str]) -> Output {
     command(workplace, arguments).env("RUST_MIN_STACK", (1_u64 << 46).to_string()).output().unwrap()
 }
 
+/// As a full disk leaves it: the system would end the process where the library goes on behind the end of the file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_that_was_cut_off_is_an_error() {
+    let workplace = Workplace::new();
+    let library = std::fs::read(std::env::var_os("ORT_DYLIB_PATH").unwrap()).unwrap();
+    let path = workplace.write("libonnxruntime.so", &library[..library.len() / 2]);
+    let output =
+        workplace.command(&["schedule", "--model", "zoo:squeezenet"]).env("ORT_DYLIB_PATH", path).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("is not whole") && message.contains("ORT_DYLIB_PATH"), "{message}");
+}
+
 #[test]
 fn threads_that_can_not_be_started_are_an_error() {
     let workplace = Workplace::new();
