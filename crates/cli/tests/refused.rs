@@ -22,7 +22,6 @@ fn without_threads(workplace: &Workplace, arguments: &[&str]) -> Output {
 }
 
 /// As a full disk leaves it: the system would end the process where the library goes on behind the end of the file.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_library_that_was_cut_off_is_an_error() {
     let workplace = Workplace::new();

@@ -23,7 +23,7 @@ mod error;
 mod memory;
 mod sensors;
 
-pub use affinity::{pin_current_thread, prefer_short_slices, usable_cores};
+pub use affinity::{become_real_time, pin_current_thread, prefer_short_slices, usable_cores};
 pub use clock_limit::{clock_limit, clock_limit_file};
 pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;

@@ -1,4 +1,4 @@
-//! What asking for short slices leaves as it is.
+//! How threads are scheduled: what asking for something changes, and what it leaves as it is.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -6,7 +6,8 @@
 
 use std::process::Command;
 
-use millstream_machine::{detect, prefer_short_slices};
+use millstream_board::CoreId;
+use millstream_machine::{become_real_time, detect, pin_current_thread, prefer_short_slices};
 
 /// Set for the process that asks for short slices.
 const ASKS: &str = "MILLSTREAM_TEST_ASKS_FOR_SLICES";
@@ -77,4 +78,20 @@ fn only_cores_of_the_affinity_mask_are_detected() {
         command.args(["--exact", "only_cores_of_the_affinity_mask_are_detected", "--nocapture"]).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains(&format!("cores [{last}]")), "{printed}");
+}
+
+#[test]
+fn cores_that_do_not_exist_are_refused() {
+    for core in [500, 1023, 1024, 1025, 100_000, u32::MAX] {
+        assert!(!pin_current_thread(CoreId(core)), "{core}");
+    }
+}
+
+#[test]
+fn a_real_time_thread_is_one_or_says_no() {
+    let before = scheduling();
+    let (has_become, seen) = std::thread::spawn(|| (become_real_time(), scheduling())).join().unwrap();
+    // SCHED_FIFO.
+    assert_eq!(seen.1, if has_become { 1 } else { before.1 });
+    assert_eq!(scheduling(), before, "another thread has changed");
 }

@@ -79,7 +79,7 @@ pub use {
 pub use aim::Aim;
 pub use certifying::certify;
 pub use clocks::{choose_clocks, clocks_text};
-pub use contest::{BusyLoops, ContenderReport, NetworkContest, SlowCore, compare, with_slow_cores};
+pub use contest::{ContenderReport, NetworkContest, SlowCore, SlowedCores, Slowing, compare, with_slow_cores};
 pub use control::{Control, Event, Progress, ProgressUnit};
 pub use document::document;
 pub use error::Error;

@@ -371,7 +371,7 @@ pub(crate) struct CompareCommand {
     pub(crate) board: BoardArguments,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
-    /// Make a core so many times slower with busy loops pinned to it; may be repeated
+    /// Make a core so many times slower: by real-time pulses where the system allows them, else by busy loops; may be repeated
     #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
     pub(crate) slow_cores: Vec<SlowCore>,
     /// Rounds in which every contender takes part

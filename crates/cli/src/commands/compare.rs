@@ -1,5 +1,5 @@
 use anyhow::Result;
-use millstream::{BusyLoops, ContenderReport, Network, NetworkContest, SlowCore, compare, with_slow_cores};
+use millstream::{ContenderReport, Network, NetworkContest, SlowCore, SlowedCores, Slowing, compare, with_slow_cores};
 use millstream_predict::Summary;
 use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
@@ -25,8 +25,9 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     command.inputs.check_only_network(sources.len())?;
     let (options, inputs) = (command.dimensions.read_options()?, command.inputs.inputs());
     let control = control();
-    let load = BusyLoops::start(&command.slow_cores)?;
-    let mut report = Report { slow_cores: command.slow_cores.iter().map(describe).collect(), networks: Vec::new() };
+    let slowed = SlowedCores::start(&command.slow_cores)?;
+    let slow_cores = command.slow_cores.iter().zip(slowed.methods()).map(describe).collect();
+    let mut report = Report { slow_cores, networks: Vec::new() };
     for source in &sources {
         let network = Network::open(source, options.clone())?.with_inputs(&inputs)?;
         let compared = compare(&machine, &network, command.rounds as usize, command.budget.0, &control)?;
@@ -39,7 +40,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
             break;
         }
     }
-    drop(load);
+    drop(slowed);
     if command.json {
         output::json(&report)?;
     } else if report.networks.len() > 1 {
@@ -48,18 +49,19 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     Ok(())
 }
 
-fn describe(slow: &SlowCore) -> String {
-    format!("core {} {} times slower", slow.core, slow.factor)
+fn describe((slow, method): (&SlowCore, &Slowing)) -> String {
+    format!("core {} {} times slower by {method}", slow.core, slow.factor)
 }
 
 fn print(report: &NetworkContest, slow_cores: &[String]) {
     let conditions = if slow_cores.is_empty() { "all cores free".to_owned() } else { slow_cores.join(", ") };
     output::line(format!("{}, {conditions}: medians over the rounds\n", report.network));
-    let best = report.contenders.first().map_or(1.0, |contender| contender.frames_per_second);
+    let Some(ours) = report.contenders.first() else { return };
     let mut table = Table::new([
         ("contender", Align::Left),
         ("processors", Align::Left),
         ("frames/s", Align::Right),
+        ("p25 - p75", Align::Right),
         ("ours is", Align::Right),
         ("frame ms", Align::Right),
         ("worst ms", Align::Right),
@@ -72,7 +74,8 @@ fn print(report: &NetworkContest, slow_cores: &[String]) {
             contender.name.clone(),
             contender.configuration.clone(),
             format!("{:.1}", contender.frames_per_second),
-            format!("{:.2}x", best / contender.frames_per_second),
+            format!("{:.1} - {:.1}", contender.frames_per_second_p25, contender.frames_per_second_p75),
+            over(ours, contender),
             milliseconds(contender.median_frame_seconds),
             milliseconds(contender.worst_frame_seconds),
             if contender.in_order { "yes" } else { "no" }.to_owned(),
@@ -81,7 +84,24 @@ fn print(report: &NetworkContest, slow_cores: &[String]) {
         ]);
     }
     output::line(table);
+    if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
+        output::line("=: the middle halves of the rounds overlap, so the difference is within the noise");
+    }
+    let disturbed: usize = report.contenders.iter().map(|contender| contender.disturbed_rounds).sum();
+    if disturbed > 0 {
+        let rounds: usize = report.contenders.iter().map(|contender| contender.rounds).sum();
+        output::line(format!(
+            "Disturbed: in {disturbed} of {rounds} turns, repeated ones included, others used more than a tenth of a core"
+        ));
+    }
     output::line("");
+}
+
+/// How many times as many frames ours passed, and whether that is more than noise.
+fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
+    let ratio = ours.frames_per_second / other.frames_per_second;
+    let is_noise = !std::ptr::eq(ours, other) && ours.is_within_noise_of(other);
+    format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
 }
 
 fn period_error(contender: &ContenderReport) -> Option<f64> {
@@ -109,7 +129,7 @@ fn summary(report: &Report) {
     let (mut periods, mut latencies) = (Vec::new(), Vec::new());
     for network in &report.networks {
         let [ours, .., all_cores, fastest, instances] = network.contenders.as_slice() else { continue };
-        let ratio = |other: &ContenderReport| format!("{:.2}", ours.frames_per_second / other.frames_per_second);
+        let ratio = |other: &ContenderReport| over(ours, other);
         periods.extend(period_error(ours).map(f64::abs));
         latencies.extend(latency_error(ours).map(f64::abs));
         table.row([

@@ -1,33 +1,29 @@
 //! Our schedules beside what one would use otherwise, in one interleaved run.
 
-mod busy;
 mod contender;
+mod slowing;
+mod turns;
 
 use std::time::Duration;
 
 use millstream_board::{Board, CoreId};
 use millstream_pipeline::Objective;
-use millstream_predict::Summary;
 use serde::Serialize;
 
 use crate::learning::refine;
 use crate::profiling::known_or_measured;
 use crate::{Aim, Control, Error, Machine, Network, backends};
-pub use busy::BusyLoops;
 use contender::{Contender, Measurement};
-
-/// How long a contender works in one round at least.
-const TURN: Duration = Duration::from_millis(1500);
-/// And at least so many times as long as a frame takes in our slowest pipeline.
-const TURN_FRAMES: u32 = 8;
+pub use slowing::{SlowedCores, Slowing};
+use turns::{Match, TURN, Turn, quantile};
 
 /// A core, and how many times slower it is made or taken to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlowCore {
     /// The core.
     pub core: CoreId,
-    /// A whole number: one share of the core for the work and one for each busy loop.
-    pub factor: u32,
+    /// How many times longer work takes there: above 1.
+    pub factor: f64,
 }
 
 /// What came of comparing ways to run a network.
@@ -56,8 +52,15 @@ pub struct ContenderReport {
     pub measured_latency_seconds: Option<f64>,
     /// Frames that passed.
     pub frames_per_second: f64,
-    /// Median absolute deviation of that over the rounds.
-    pub frames_per_second_mad: f64,
+    /// A quarter of the rounds passed fewer.
+    pub frames_per_second_p25: f64,
+    /// A quarter of the rounds passed more.
+    pub frames_per_second_p75: f64,
+    /// Rounds that were measured, and those of them during which other programs, or a virtual machine's host, used more than a tenth of one of
+    /// the cores, also when they were repeated.
+    pub rounds: usize,
+    /// The latter.
+    pub disturbed_rounds: usize,
     /// Median over the rounds of the round's median time of a frame.
     pub median_frame_seconds: f64,
     /// Median over the rounds of the round's longest time of a frame.
@@ -107,43 +110,17 @@ pub fn compare(
         }
     }
     contenders.extend(rivals);
-    take_turns(network, &contenders, &frame, rounds, control)
-}
-
-fn take_turns(
-    network: &Network,
-    contenders: &[Contender],
-    frame: &[millstream_backend::Tensor],
-    rounds: usize,
-    control: &Control,
-) -> Result<NetworkContest, Error> {
-    let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.latency.seconds()));
-    let turn = TURN.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
-    let mut steps = control.steps(format!("comparing on {}", network.name()), rounds);
-    let mut measurements: Vec<Vec<Measurement>> = vec![Vec::new(); contenders.len()];
-    for contender in contenders {
-        contender.measure(frame, turn / 4)?;
-    }
-    for round in 0..rounds {
-        for (contender, measurements) in contenders.iter().zip(&mut measurements) {
-            measurements.push(contender.measure(frame, turn)?);
-        }
-        steps.set(round + 1, rounds);
-        if control.is_cancelled() {
-            break;
-        }
-    }
-    let reports = contenders.iter().zip(&measurements).map(|(contender, rounds)| report(contender, rounds));
+    let cores = board.cores().map(|core| core.id).collect();
+    let turns = Match::new(network, &contenders, &frame, cores).play(rounds, control)?;
+    let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
 }
 
-fn report(contender: &Contender, rounds: &[Measurement]) -> ContenderReport {
-    let over = |of: &dyn Fn(&Measurement) -> f64| {
-        let values: Vec<f64> = rounds.iter().map(of).collect();
-        Summary::of(&values)
-    };
-    let median = |of: &dyn Fn(&Measurement) -> f64| over(of).map_or(0.0, |summary| summary.median);
-    let throughput = |measurement: &Measurement| measurement.frames_per_second;
+fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
+    let values =
+        |of: &dyn Fn(&Measurement) -> f64| turns.iter().map(|turn| of(&turn.measurement)).collect::<Vec<f64>>();
+    let median = |of: &dyn Fn(&Measurement) -> f64| quantile(&values(of), 0.5);
+    let throughput = values(&|measurement| measurement.frames_per_second);
     let plan = contender.plan.as_ref();
     ContenderReport {
         name: contender.name.clone(),
@@ -152,19 +129,30 @@ fn report(contender: &Contender, rounds: &[Measurement]) -> ContenderReport {
         predicted_period_seconds: plan.map(|plan| plan.period.seconds()),
         predicted_latency_seconds: plan.map(|plan| plan.latency.seconds()),
         measured_latency_seconds: plan.map(|_| median(&|measurement| measurement.stage_seconds.unwrap_or(0.0))),
-        frames_per_second: median(&throughput),
-        frames_per_second_mad: over(&throughput).map_or(0.0, |summary| summary.deviation),
+        frames_per_second: quantile(&throughput, 0.5),
+        frames_per_second_p25: quantile(&throughput, 0.25),
+        frames_per_second_p75: quantile(&throughput, 0.75),
+        rounds: turns.len(),
+        disturbed_rounds: turns.iter().filter(|turn| turn.is_disturbed()).count(),
         median_frame_seconds: median(&|measurement| measurement.median_frame_seconds),
         worst_frame_seconds: median(&|measurement| measurement.worst_frame_seconds),
     }
 }
 
-/// The machine with some cores taken to be slower, each in a cluster of its own. [`BusyLoops`] make them so.
+impl ContenderReport {
+    /// Whether the two passed as many frames as far as the rounds can tell: the middle halves of their rounds overlap.
+    pub fn is_within_noise_of(&self, other: &Self) -> bool {
+        self.frames_per_second_p25 <= other.frames_per_second_p75
+            && other.frames_per_second_p25 <= self.frames_per_second_p75
+    }
+}
+
+/// The machine with some cores taken to be slower, each in a cluster of its own. [`SlowedCores`] makes them so.
 ///
 /// # Errors
 /// [`Error::Board`] if a core does not exist.
 pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Machine, Error> {
-    let slowed: Vec<(CoreId, f64)> = slow_cores.iter().map(|slow| (slow.core, f64::from(slow.factor))).collect();
+    let slowed: Vec<(CoreId, f64)> = slow_cores.iter().map(|slow| (slow.core, slow.factor)).collect();
     let board: Board = machine.board().with_slowdown(&slowed)?;
     Ok(machine.with_board(board))
 }

@@ -28,7 +28,7 @@ pub(crate) struct SimulatedOracle<'a> {
 
 impl SimulatedOracle<'_> {
     fn slowdown(&self, core: CoreId) -> f64 {
-        self.slow_cores.iter().find(|slow| slow.core == core).map_or(1.0, |slow| f64::from(slow.factor))
+        self.slow_cores.iter().find(|slow| slow.core == core).map_or(1.0, |slow| slow.factor)
     }
 }
 
@@ -55,7 +55,7 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
         let used: Vec<CoreId> = schedule.processors().flat_map(|own| own.cores.iter().copied()).collect();
         // What a neighbour leaves: its share where we compete, half to one that would come.
         let available = self.slow_cores.iter().map(|slow| {
-            let left = if used.contains(&slow.core) { 1.0 / f64::from(slow.factor) } else { 0.5 };
+            let left = if used.contains(&slow.core) { 1.0 / slow.factor } else { 0.5 };
             (slow.core, left)
         });
         let spent = simulation.frames.iter().map(|(_, end)| *end).max().unwrap_or_default();

@@ -1,0 +1,125 @@
+//! Contenders taking turns, and the turns that other programs disturbed.
+
+use std::time::Duration;
+
+use millstream_backend::Tensor;
+use millstream_board::CoreId;
+use millstream_machine::CoreWatch;
+
+use super::contender::{Contender, Measurement};
+use crate::{Control, Error, Network};
+
+/// How long a contender works in one turn at least.
+pub(super) const TURN: Duration = Duration::from_millis(1500);
+/// And at least so many times as long as a frame takes in our slowest pipeline.
+const TURN_FRAMES: u32 = 8;
+/// A turn is disturbed if others used more than this part of a core meanwhile; a virtual machine's host counts among them.
+pub(super) const DISTURBED: f64 = 0.1;
+
+/// One turn of a contender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) measurement: Measurement,
+    /// The most that others used of a core meanwhile, from 0 to 1; 0 where the system does not tell.
+    pub(super) others: f64,
+}
+
+impl Turn {
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.others > DISTURBED
+    }
+}
+
+/// Contenders that take turns.
+pub(super) struct Match<'a> {
+    network: &'a Network,
+    contenders: &'a [Contender],
+    frame: &'a [Tensor],
+    cores: Vec<CoreId>,
+    turn: Duration,
+}
+
+impl<'a> Match<'a> {
+    pub(super) fn new(
+        network: &'a Network,
+        contenders: &'a [Contender],
+        frame: &'a [Tensor],
+        cores: Vec<CoreId>,
+    ) -> Self {
+        let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.latency.seconds()));
+        let turn = TURN.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
+        Self { network, contenders, frame, cores, turn }
+    }
+
+    /// The turns of each contender: one in every round, and as many rounds again at most for those that had a disturbed one. If the caller
+    /// asks to stop, the turns so far count.
+    pub(super) fn play(&self, rounds: usize, control: &Control) -> Result<Vec<Vec<Turn>>, Error> {
+        let mut steps = control.steps(format!("comparing on {}", self.network.name()), rounds);
+        let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); self.contenders.len()];
+        for contender in self.contenders {
+            contender.measure(self.frame, self.turn / 4)?;
+        }
+        for round in 0..rounds {
+            for (contender, turns) in self.contenders.iter().zip(&mut turns) {
+                turns.push(self.turn(contender)?);
+            }
+            steps.set(round + 1, rounds);
+            if control.is_cancelled() {
+                return Ok(turns);
+            }
+        }
+        for _ in 0..rounds {
+            let disturbed =
+                turns.iter_mut().map(|turns| turns.iter_mut().max_by(by_others).filter(|turn| turn.is_disturbed()));
+            let disturbed: Vec<(&Contender, &mut Turn)> = self
+                .contenders
+                .iter()
+                .zip(disturbed)
+                .filter_map(|(contender, turn)| Some((contender, turn?)))
+                .collect();
+            if disturbed.is_empty() || control.is_cancelled() {
+                break;
+            }
+            for (contender, worst) in disturbed {
+                let again = self.turn(contender)?;
+                if again.others < worst.others {
+                    *worst = again;
+                }
+            }
+        }
+        Ok(turns)
+    }
+
+    fn turn(&self, contender: &Contender) -> Result<Turn, Error> {
+        let mut watch = CoreWatch::new();
+        let measurement = contender.measure(self.frame, self.turn)?;
+        let loads = watch.loads();
+        let own = loads.iter().filter(|load| self.cores.contains(&load.core));
+        Ok(Turn { measurement, others: own.map(|load| load.others).fold(0.0, f64::max) })
+    }
+}
+
+fn by_others(one: &&mut Turn, other: &&mut Turn) -> std::cmp::Ordering {
+    one.others.total_cmp(&other.others)
+}
+
+/// The value below which this part of the values lies, between two of them where it falls there; 0 without any.
+pub(super) fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let place = part * sorted.len().saturating_sub(1) as f64;
+    let [below, above] = [place.floor(), place.ceil()].map(|index| sorted.get(index as usize).copied().unwrap_or(0.0));
+    below + (above - below) * place.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_lie_between_the_values_at_hand() {
+        let values = [4.0, 1.0, 3.0, 2.0, 5.0];
+        assert_eq!([0.0, 0.25, 0.5, 0.75, 1.0].map(|part| quantile(&values, part)), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!((quantile(&[1.0, 2.0], 0.25), quantile(&[7.0], 0.75), quantile(&[], 0.5)), (1.25, 7.0, 0.0));
+    }
+}
