@@ -89,8 +89,19 @@ fn a_schedule_is_simulated_from_the_profile() {
 fn compare_shows_every_contender() {
     let workplace = Workplace::new();
     small_model(&workplace);
-    let arguments = ["compare", "--model", "small.onnx", "--rounds", "1", "--budget", "500ms", "--json"];
+    let arguments =
+        ["compare", "--model", "small.onnx", "--rounds", "2", "--budget", "500ms", "--slow-core", "0:3", "--json"];
     let report = json(&workplace.succeed(&arguments));
+    let slow_core = report["slow_cores"][0].as_str().unwrap();
+    let methods = ["real-time pulses", "busy loops"].map(|method| format!("core 0 3 times slower by {method}"));
+    assert!(methods.contains(&slow_core.to_owned()), "{slow_core}");
+    for contender in report["networks"][0]["contenders"].as_array().unwrap() {
+        let number = |field: &str| contender[field].as_f64().unwrap();
+        let rates = ["frames_per_second_p25", "frames_per_second", "frames_per_second_p75"].map(number);
+        assert!(rates.is_sorted() && rates[0] > 0.0, "{rates:?}");
+        assert_eq!(number("rounds"), 2.0);
+        assert!(number("disturbed_rounds") <= 2.0);
+    }
     let names: Vec<&str> = report["networks"][0]["contenders"]
         .as_array()
         .unwrap()
