@@ -96,6 +96,7 @@ impl Dispatch {
         let Some(fallback) = places.fallback.take() else { return false };
         let lost = places.current.replace(fallback);
         drop(places);
+        self.warn("a stage of the schedule was lost: its fallback runs from now on".to_owned());
         drop(lost);
         true
     }

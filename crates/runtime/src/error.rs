@@ -105,8 +105,7 @@ pub enum FrameError {
     /// All replicas of a stage panicked, lost their device or got stuck, so often that frames no longer wait until one works again
     /// ([`EngineOptions::restarts`](crate::EngineOptions::restarts)).
     #[error(
-        "stage {stage} has no replica that works: they were lost too often, or can't be started again. That goes on being tried; another \
-         schedule that does without their processors takes frames at once"
+        "stage {stage} has no replica that works: all were lost, too often to wait for one, or can't be started again"
     )]
     Lost {
         /// Stage, counted from 1.

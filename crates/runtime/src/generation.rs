@@ -13,7 +13,7 @@ use crate::post::Post;
 use crate::remains::Remains;
 use crate::route::Route;
 use crate::sync::channel::{Receiver, Sender, bounded};
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 use crate::team::Ready;
 use crate::worker::{Replicas, Worker};
 use crate::{EngineOptions, RuntimeError, StageMetrics};
@@ -132,7 +132,7 @@ impl Line<'_> {
     /// Starts the threads of a stage.
     fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<Post>>, RuntimeError> {
         let count = stage.replicas.len();
-        let replicas = Arc::new(Replicas { working: AtomicUsize::new(count), hopeful: AtomicUsize::new(count) });
+        let replicas = Arc::new(Replicas { working: AtomicUsize::new(count), awaited: Mutex::new(count) });
         let start_one = |(index, replica)| self.start_replica(start, (index, replica), &replicas);
         stage.replicas.iter().enumerate().map(start_one).collect()
     }
@@ -171,7 +171,7 @@ impl Line<'_> {
             is_last: self.index + 1 == self.route.stages.len(),
             dispatch: Arc::clone(dispatch),
             post: Arc::clone(&post),
-            hiring,
+            hiring: Arc::new(hiring),
             replicas: Arc::clone(replicas),
         };
         let name = worker.name();

@@ -20,9 +20,11 @@ pub struct ReplicaMetrics {
     pub failures: u64,
     /// How often it was prepared again after it was lost.
     pub restarts: u64,
-    /// Times of single frames, in nanoseconds.
+    /// Times of single frames that did not fail, in nanoseconds.
     pub nanoseconds: Histogram<u64>,
-    /// Sum of the times.
+    /// Sum of these times.
+    pub sound: Duration,
+    /// Sum of the times of all frames.
     pub busy: Duration,
     /// Sum of the times that frames waited in the queue before this replica took them.
     pub queue_wait: Duration,
@@ -40,14 +42,14 @@ impl StageMetrics {
 }
 
 impl ReplicaMetrics {
-    /// Median time of a frame.
+    /// Median time of a frame that did not fail.
     pub fn median(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.value_at_quantile(0.5))
     }
 
-    /// Mean time of a frame.
+    /// Mean time of a frame that did not fail.
     pub fn mean(&self) -> Duration {
-        mean(self.busy, self.frames)
+        mean(self.sound, self.nanoseconds.len())
     }
 
     /// Mean time that a frame waited in the queue.
@@ -75,6 +77,7 @@ struct Record {
     failures: u64,
     restarts: u64,
     nanoseconds: Histogram<u64>,
+    sound: Duration,
     busy: Duration,
     queue_wait: Duration,
     first_start: Option<Instant>,
@@ -89,6 +92,7 @@ impl Record {
             restarts: 0,
             // Three significant digits, growing with the times that occur.
             nanoseconds: Histogram::new(3).unwrap_or_else(|_| unreachable!("3 digits are within 0..=5")),
+            sound: Duration::ZERO,
             busy: Duration::ZERO,
             queue_wait: Duration::ZERO,
             first_start: None,
@@ -107,9 +111,12 @@ impl Recorder {
         let time = end.duration_since(start);
         record.frames += 1;
         record.failures += u64::from(failed);
-        // Times beyond half of what 64 bits hold do not occur; recording them would be an error.
-        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4);
-        let _ = record.nanoseconds.record(nanoseconds);
+        if !failed {
+            // Times beyond half of what 64 bits hold do not occur; recording them would be an error.
+            let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4);
+            let _ = record.nanoseconds.record(nanoseconds);
+            record.sound += time;
+        }
         record.busy += time;
         record.queue_wait += start.saturating_duration_since(queued);
         record.first_start.get_or_insert(start);
@@ -139,6 +146,7 @@ impl Recorder {
             failures: record.failures,
             restarts: record.restarts,
             nanoseconds: record.nanoseconds.clone(),
+            sound: record.sound,
             busy: record.busy,
             queue_wait: record.queue_wait,
             processor_busy,
@@ -150,6 +158,19 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_that_failed_have_no_part_in_mean_and_median() {
+        let recorder = Recorder::new();
+        let begin = Instant::now();
+        for (milliseconds, failed) in [(4, false), (5000, true), (6, false), (0, true)] {
+            recorder.record(begin, begin, begin + Duration::from_millis(milliseconds), failed);
+        }
+        recorder.record_failure();
+        let metrics = recorder.metrics(Vec::new());
+        assert_eq!((metrics.frames, metrics.failures, metrics.mean()), (5, 3, Duration::from_millis(5)));
+        assert_eq!(metrics.busy, Duration::from_millis(5010));
+    }
 
     #[test]
     fn the_median_is_a_time_that_occurred() {

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 const WINDOW: Duration = Duration::from_mins(1);
 /// The pause before the second attempt; each further one doubles it. The first has none.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// A replica that can't be prepared is tried again at least this often.
+/// The longest pause before another attempt to prepare a replica that can't be prepared.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What comes before the next attempt to prepare a replica again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// So short that frames wait for the replica.
-    Short(Duration),
-    /// Frames don't wait for it: it was lost too often, or could not be prepared too often in a row.
-    Long(Duration),
+    /// Frames wait for the replica.
+    FramesWait(Duration),
+    /// Frames do not: it was lost too often, or could not be prepared too often in a row.
+    FramesGo(Duration),
 }
 
 /// The restarts of one replica.
@@ -29,7 +29,7 @@ pub(crate) struct Restarts {
 }
 
 impl Restarts {
-    /// At most `limit` restarts within a minute, and as many failed attempts in a row, before pauses are long. With a limit of 0 there are
+    /// At most `limit` restarts within a minute, and as many failed attempts in a row, before frames no longer wait. With a limit of 0 there are
     /// no restarts.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, losses: VecDeque::new(), failures: 0 }
@@ -49,9 +49,9 @@ impl Restarts {
         self.failures = 0;
         Some(match self.losses.front() {
             Some(&first) if before >= self.limit => {
-                Pause::Long(WINDOW.saturating_sub(now.saturating_duration_since(first)))
+                Pause::FramesGo(WINDOW.saturating_sub(now.saturating_duration_since(first)))
             }
-            _ => Pause::Short(pause_after(before)),
+            _ => Pause::FramesWait(pause_after(before)),
         })
     }
 
@@ -59,7 +59,7 @@ impl Restarts {
     pub(crate) fn after_failure(&mut self) -> Pause {
         self.failures = self.failures.saturating_add(1);
         let pause = pause_after(self.failures);
-        if self.failures < self.limit { Pause::Short(pause) } else { Pause::Long(pause) }
+        if self.failures <= self.limit { Pause::FramesWait(pause) } else { Pause::FramesGo(pause) }
     }
 }
 
@@ -75,11 +75,11 @@ mod tests {
     use super::*;
 
     const fn short(milliseconds: u64) -> Pause {
-        Pause::Short(Duration::from_millis(milliseconds))
+        Pause::FramesWait(Duration::from_millis(milliseconds))
     }
 
     const fn long(milliseconds: u64) -> Pause {
-        Pause::Long(Duration::from_millis(milliseconds))
+        Pause::FramesGo(Duration::from_millis(milliseconds))
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
     fn whatever_can_not_be_prepared_is_tried_on_with_pauses_that_have_an_end() {
         let mut restarts = Restarts::new(3);
         let pauses: Vec<Pause> = (0..10).map(|_| restarts.after_failure()).collect();
-        assert_eq!(pauses[..4], [short(20), short(40), long(80), long(160)]);
+        assert_eq!(pauses[..5], [short(20), short(40), short(80), long(160), long(320)]);
         assert_eq!(pauses[9], long(5_000));
         // It worked in between.
         assert_eq!(restarts.after_loss(Instant::now()), Some(short(0)));

@@ -1,17 +1,27 @@
-//! How a lost replica is prepared again: by a thread of its own, while another one looks after the frames of its stage.
+//! How a lost replica is prepared again.
+//!
+//! The thread that lost it, or that was started because it is stuck, becomes its caretaker: it decides when the replica is prepared again,
+//! and answers the frames of a stage that nobody works for. Each attempt has a thread of its own, which a backend may hold up for as long as
+//! it likes. When one succeeds, its thread serves the replica from then on, and the caretaker's ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::RuntimeError;
+use crate::crew::Hiring;
+use crate::dispatch::Dispatch;
 use crate::recovery::let_go;
 use crate::restarts::Pause;
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use crate::sync::{Ordering, lock, now};
 use crate::worker::{Incoming, Worker};
 
-/// How often somebody who waits looks whether there still is use in it, and whether frames have anybody else.
+/// How often a caretaker whose frames wait looks whether the engine ends.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often one looks for a frame to answer where there was none.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+/// How long after a frame the next one is answered, so that a source without an end does not lose them by the million while a device is away.
+const BETWEEN_ANSWERS: Duration = Duration::from_millis(1);
 /// How long frames wait for one preparation where they have a time limit; as long as that limit, if it is longer.
 const PREPARATION: Duration = Duration::from_mins(1);
 
@@ -19,8 +29,8 @@ const PREPARATION: Duration = Duration::from_mins(1);
 struct Attempt {
     /// What becomes of it.
     outcome: Receiver<Result<(), RuntimeError>>,
-    /// It serves the replica once this is sent, and ends if it can't be any more.
-    go: Sender<()>,
+    /// It serves this replica once it is sent, and ends if it can't be any more.
+    go: Sender<Arc<Worker>>,
 }
 
 /// What a wait ends with.
@@ -29,147 +39,164 @@ enum Waited {
     Elapsed,
     /// The attempt is.
     Done(Result<(), RuntimeError>),
-    /// There is no use in another attempt, and the frames are answered.
+    /// No more frames come.
     Over,
 }
 
-/// The wait for a replica.
-struct Wait<'a> {
-    worker: &'a Arc<Worker>,
-    /// Whether frames wait as well. Once they don't, they are answered without the replica until it works.
-    has_hope: bool,
+/// What became of looking for a frame to answer.
+enum Answered {
+    Frame,
+    /// None is there.
+    None,
+    /// Frames wait, or have another replica.
+    NotHere,
+    /// No more come.
+    Over,
+}
+
+/// Who looks after a replica while it does not work.
+struct Caretaker {
+    worker: Arc<Worker>,
+    /// Whether frames wait for the replica. Once they don't, they are answered without it until it works.
+    is_awaited: bool,
 }
 
 impl Worker {
     /// Has the replica prepared again, after a pause, as often as it takes.
     pub(crate) fn start_again(self: &Arc<Self>, mut pause: Option<Pause>) {
-        let mut wait = Wait { worker: self, has_hope: true };
+        let mut caretaker = Caretaker { worker: Arc::clone(self), is_awaited: true };
         loop {
             let time = match pause {
-                Some(Pause::Short(time)) => time,
-                Some(Pause::Long(time)) => {
-                    wait.lose_hope("it was lost too often, or can't be started");
+                Some(Pause::FramesWait(time)) => time,
+                Some(Pause::FramesGo(time)) => {
+                    caretaker.stop_waiting("it was lost too often, or can't be started");
                     time
                 }
                 None => {
                     self.dispatch.warn(format!("{} was lost: it takes no more frames", self.name()));
-                    return wait.give_up();
+                    return caretaker.retire();
                 }
             };
-            if !matches!(wait.pause(time), Waited::Elapsed) {
+            if !matches!(caretaker.pause(time), Waited::Elapsed) {
                 return;
             }
-            let outcome = match self.attempt() {
-                Ok(attempt) => match wait.preparation(&attempt) {
-                    Waited::Done(Ok(())) => return wait.hand_over(&attempt),
+            if caretaker.is_useless() {
+                return caretaker.retire();
+            }
+            let error = match attempt(&self.hiring, &self.dispatch, self.name()) {
+                Ok(attempt) => match caretaker.preparation(&attempt) {
+                    Waited::Done(Ok(())) => return caretaker.hand_over(&attempt),
                     Waited::Done(Err(error)) => error,
                     Waited::Elapsed | Waited::Over => return,
                 },
                 Err(error) => error,
             };
-            self.dispatch.warn(format!("{} can't be started again: {outcome}", self.name()));
+            self.dispatch.warn(format!("{} can't be started again: {error}", self.name()));
             pause = Some(lock(&self.post.restarts).after_failure());
         }
     }
-
-    /// Starts a thread that prepares the replica, and serves it once it may.
-    fn attempt(self: &Arc<Self>) -> Result<Attempt, RuntimeError> {
-        let (tell, outcome) = bounded(1);
-        let (go, may_go) = bounded(1);
-        let worker = Arc::clone(self);
-        let work = move || match worker.hiring.again(&worker.dispatch, &worker.name()) {
-            Ok(crew) => {
-                let _ = tell.send(Ok(()));
-                if may_go.recv().is_err() {
-                    return let_go(crew);
-                }
-                worker.post.set_team(crew.team());
-                worker.post.recorder.record_restart();
-                worker.replicas.working.fetch_add(1, Ordering::SeqCst);
-                worker.serve(crew);
-            }
-            Err(error) => {
-                let _ = tell.send(Err(error));
-            }
-        };
-        self.dispatch.spawn(&self.name(), work)?;
-        Ok(Attempt { outcome, go })
-    }
 }
 
-impl Wait<'_> {
+/// Starts a thread that prepares a replica. As long as it does, it holds nothing that others wait for.
+fn attempt(hiring: &Arc<Hiring>, dispatch: &Arc<Dispatch>, name: String) -> Result<Attempt, RuntimeError> {
+    let (tell, outcome) = bounded(1);
+    let (go, may_go) = bounded::<Arc<Worker>>(1);
+    let (hiring, own, threads) = (Arc::clone(hiring), name.clone(), Arc::clone(dispatch));
+    let work = move || match hiring.again(&threads, &own) {
+        Ok(crew) => {
+            let _ = tell.send(Ok(()));
+            let Ok(worker) = may_go.recv() else { return let_go(crew) };
+            worker.post.set_team(crew.team());
+            worker.post.recorder.record_restart();
+            worker.replicas.working.fetch_add(1, Ordering::SeqCst);
+            worker.serve(crew);
+        }
+        Err(error) => {
+            let _ = tell.send(Err(error));
+        }
+    };
+    dispatch.spawn(&name, work)?;
+    Ok(Attempt { outcome, go })
+}
+
+impl Caretaker {
     /// From now on frames don't wait.
-    fn lose_hope(&mut self, why: &str) {
-        if self.has_hope {
-            self.has_hope = false;
-            self.worker.replicas.hopeful.fetch_sub(1, Ordering::SeqCst);
+    fn stop_waiting(&mut self, why: &str) {
+        if self.is_awaited {
+            self.is_awaited = false;
+            *lock(&self.worker.replicas.awaited) -= 1;
             let name = self.worker.name();
             self.worker.dispatch.warn(format!("{name} takes no frames until it works again: {why}"));
         }
     }
 
-    /// The replica is not prepared any more.
-    fn give_up(self) {
-        if self.has_hope {
-            self.worker.replicas.hopeful.fetch_sub(1, Ordering::SeqCst);
+    /// Whether nothing would come to the replica: its schedule was replaced, and frames on their way don't wait.
+    fn is_useless(&self) -> bool {
+        !self.is_awaited && !self.worker.dispatch.is_current(self.worker.generation)
+    }
+
+    /// The replica is not prepared any more: only frames are answered.
+    fn retire(mut self) {
+        if self.is_awaited {
+            self.is_awaited = false;
+            *lock(&self.worker.replicas.awaited) -= 1;
         }
-        if !self.has_others() {
-            self.worker.drain();
+        // Others who are lost later have caretakers of their own.
+        while *lock(&self.worker.replicas.awaited) == 0 {
+            if matches!(self.until(Some(now() + LOOK), None), Waited::Over) {
+                return;
+            }
+        }
+    }
+
+    /// Waits so long, or until the replica is of no use any more.
+    fn pause(&self, time: Duration) -> Waited {
+        let end = now() + time;
+        loop {
+            let next = end.min(now() + LOOK);
+            match self.until(Some(next), None) {
+                Waited::Elapsed if next < end && !self.is_useless() => {}
+                ended => return ended,
+            }
         }
     }
 
     /// Whoever prepared the replica serves it.
     fn hand_over(self, attempt: &Attempt) {
-        if !self.has_hope {
-            self.worker.replicas.hopeful.fetch_add(1, Ordering::SeqCst);
+        if !self.is_awaited {
+            *lock(&self.worker.replicas.awaited) += 1;
         }
-        let _ = attempt.go.send(());
-    }
-
-    /// Whether frames have another replica to wait for.
-    fn has_others(&self) -> bool {
-        self.worker.replicas.hopeful.load(Ordering::SeqCst) > 0
-    }
-
-    fn pause(&self, time: Duration) -> Waited {
-        self.until(Some(now() + time), None)
+        let _ = attempt.go.send(self.worker);
     }
 
     /// Waits for an attempt to end. It may take as long as it likes, but frames don't wait so long where they have a time limit.
     fn preparation(&mut self, attempt: &Attempt) -> Waited {
-        if self.has_hope {
+        if self.is_awaited {
             let until = self.worker.hiring.options.time_limit().map(|limit| now() + limit.max(PREPARATION));
             match self.until(until, Some(attempt)) {
-                Waited::Elapsed => self.lose_hope("starting it again takes too long"),
+                Waited::Elapsed => self.stop_waiting("starting it again takes too long"),
                 other => return other,
             }
         }
         self.until(None, Some(attempt))
     }
 
-    /// Waits for an instant or the end of an attempt, and looks after the frames that nobody else will.
+    /// Waits for an instant or the end of an attempt, and answers the frames that nobody else will.
     fn until(&self, end: Option<Instant>, attempt: Option<&Attempt>) -> Waited {
         loop {
+            if self.worker.dispatch.stop.is_set() {
+                return Waited::Over;
+            }
             let left = end.map_or(LOOK, |end| end.saturating_duration_since(now()).min(LOOK));
             if left.is_zero() {
                 return Waited::Elapsed;
             }
-            if self.worker.dispatch.stop.is_set() {
-                return Waited::Over;
-            }
-            // A schedule that was replaced never comes back.
-            if !self.has_hope && !self.worker.dispatch.is_current(self.worker.generation) {
-                if !self.has_others() {
-                    self.worker.drain();
-                }
-                return Waited::Over;
-            }
-
-            let is_alone = !self.has_hope && !self.has_others();
-            if is_alone && !self.answer_next(left) {
-                return Waited::Over;
-            }
-            let patience = if is_alone { Duration::ZERO } else { left };
+            let patience = match self.answer_one() {
+                Answered::Over => return Waited::Over,
+                Answered::Frame => left.min(BETWEEN_ANSWERS),
+                Answered::None => left.min(BETWEEN_LOOKS),
+                Answered::NotHere => left,
+            };
             match attempt {
                 Some(attempt) => {
                     if let Some(outcome) = attempt.within(patience) {
@@ -183,12 +210,25 @@ impl Wait<'_> {
         }
     }
 
-    /// Answers a frame if one comes soon. False if no more can come.
-    fn answer_next(&self, time: Duration) -> bool {
-        match self.worker.next_within(time) {
-            Incoming::Frame(packet) => self.worker.answer(packet),
-            Incoming::None => true,
-            Incoming::Over => false,
+    /// Answers a frame if one is there.
+    fn answer_one(&self) -> Answered {
+        if self.is_awaited {
+            return Answered::NotHere;
+        }
+        // While this is locked no other replica comes back, which would have this frame.
+        let awaited = lock(&self.worker.replicas.awaited);
+        if *awaited > 0 {
+            return Answered::NotHere;
+        }
+        let incoming = self.worker.try_next();
+        drop(awaited);
+        match incoming {
+            Incoming::Frame(packet) => match self.worker.answer(packet) {
+                true => Answered::Frame,
+                false => Answered::Over,
+            },
+            Incoming::None => Answered::None,
+            Incoming::Over => Answered::Over,
         }
     }
 }
@@ -199,8 +239,7 @@ impl Attempt {
         match self.outcome.recv_timeout(time) {
             Ok(outcome) => Some(outcome),
             Err(RecvTimeoutError::Timeout) => None,
-            // Its thread ended without a word.
-            Err(RecvTimeoutError::Disconnected) => Some(Err(RuntimeError::Stopped)),
+            Err(RecvTimeoutError::Disconnected) => Some(Err(std::io::Error::other("its thread has ended").into())),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The thread that leads a replica: it takes frames, works on them with its team, and passes them on.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use millstream_backend::Tensor;
 use millstream_graph::ValueId;
@@ -12,8 +12,8 @@ use crate::dispatch::{Dispatch, GenerationId};
 use crate::packet::{Packet, StageSpan};
 use crate::post::{Ended, Post};
 use crate::route::StageRoute;
-use crate::sync::channel::{Receiver, RecvTimeoutError, Sender};
-use crate::sync::{AtomicBool, AtomicUsize, now};
+use crate::sync::channel::{Receiver, Sender, TryRecvError};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, now};
 use crate::team::Condition;
 
 /// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
@@ -32,7 +32,7 @@ pub(crate) struct Worker {
     pub(crate) is_last: bool,
     pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) post: Arc<Post>,
-    pub(crate) hiring: Hiring,
+    pub(crate) hiring: Arc<Hiring>,
     /// Of the whole stage.
     pub(crate) replicas: Arc<Replicas>,
 }
@@ -41,8 +41,9 @@ pub(crate) struct Worker {
 pub(crate) struct Replicas {
     /// Those that take frames.
     pub(crate) working: AtomicUsize,
-    /// Those, and those that are being prepared again.
-    pub(crate) hopeful: AtomicUsize,
+    /// Those, and those that are being prepared again while frames wait for them. It grows only while this is locked, so that nobody fails a
+    /// frame for want of a replica that is there.
+    pub(crate) awaited: Mutex<usize>,
 }
 
 /// Why a leader stops taking frames.
@@ -55,7 +56,7 @@ pub(crate) enum Left {
     GivenUp,
 }
 
-/// What comes to a stage within some time.
+/// What is there for a stage to work on.
 pub(crate) enum Incoming {
     Frame(Packet),
     /// Nothing yet.
@@ -92,20 +93,6 @@ impl Worker {
     /// more can come.
     pub(crate) fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
         let packet = self.incoming.recv().ok()?;
-        self.admit(packet, free_since)
-    }
-
-    /// As [`Worker::next`], if it comes soon.
-    pub(crate) fn next_within(&self, time: Duration) -> Incoming {
-        match self.incoming.recv_timeout(time) {
-            Ok(packet) => self.admit(packet, now()).map_or(Incoming::Over, |(packet, _)| Incoming::Frame(packet)),
-            Err(RecvTimeoutError::Timeout) => Incoming::None,
-            Err(RecvTimeoutError::Disconnected) => Incoming::Over,
-        }
-    }
-
-    /// Waits until a frame may be in flight.
-    fn admit(&self, packet: Packet, free_since: Instant) -> Option<(Packet, Instant)> {
         let mut available = packet.queued.max(free_since);
         if self.is_first && self.tokens.0.try_send(()).is_err() {
             self.tokens.0.send(()).ok()?;
@@ -113,6 +100,25 @@ impl Worker {
         }
         // Nobody can receive results any more.
         (!self.dispatch.stop.is_set()).then_some((packet, available))
+    }
+
+    /// The next frame, if it is there and may be in flight now.
+    pub(crate) fn try_next(&self) -> Incoming {
+        if self.dispatch.stop.is_set() {
+            return Incoming::Over;
+        }
+        if self.is_first && self.tokens.0.try_send(()).is_err() {
+            return Incoming::None;
+        }
+        let incoming = match self.incoming.try_recv() {
+            Ok(packet) => return Incoming::Frame(packet),
+            Err(TryRecvError::Empty) => Incoming::None,
+            Err(TryRecvError::Disconnected) => Incoming::Over,
+        };
+        if self.is_first {
+            let _ = self.tokens.1.try_recv();
+        }
+        incoming
     }
 
     /// Hands a frame to the next stage, or out; false if there is nobody.

@@ -36,6 +36,8 @@ struct Control {
     may_end: AtomicBool,
     waiting: AtomicUsize,
     stuck: AtomicUsize,
+    /// Frames.
+    begun: AtomicUsize,
     prepared: AtomicUsize,
     /// Prepares that fail, once this many succeeded.
     fails_after: Option<(usize, usize)>,
@@ -103,6 +105,7 @@ fn wait_for(is_over: impl Fn() -> bool) {
 impl PreparedSegment for Adder {
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
         let input = inputs[0].as_f32().unwrap()[0];
+        self.control.begun.fetch_add(1, Ordering::SeqCst);
         self.cancelled.0.store(false, Ordering::SeqCst);
         let is = |kind: f32| (kind..kind + 100.0).contains(&input);
         self.panics_when_dropped = is(PANICS_TWICE);
@@ -263,23 +266,40 @@ fn a_replica_without_restarts_is_lost_for_good() {
     assert_eq!(control.prepared.load(Ordering::SeqCst), 1);
 }
 
-/// A replica that waits for long belongs to a schedule that nobody needs any more.
+/// One replica is lost for good while the other holds the schedule's threads together: with the schedule, the need for it goes.
 #[test]
 fn a_replica_of_a_replaced_schedule_is_not_started_again() {
     let graph = chain(1);
-    let control = Arc::new(Control { fails_after: Some((1, 1)), ..Control::default() });
+    let control = Arc::new(Control { fails_after: Some((2, 6)), ..Control::default() });
     let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
     let options = EngineOptions { restarts: Some(1), ..EngineOptions::default() };
-    let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
-    check(&engine.run(frames(2, &[(1, PANICS)])).collect::<Vec<_>>(), 1, &[1]);
+    let engine = Engine::new(&graph, &pipeline(&graph, &[2]), &[backend], &options).unwrap();
+    engine.submit(frame(WAITS)).unwrap();
+    wait_for(|| control.waiting.load(Ordering::SeqCst) == 1);
+    engine.submit(frame(PANICS)).unwrap();
     wait_for(|| engine.warnings().iter().any(|warning| warning.contains("until it works again")));
-    control.schedules.store(0, Ordering::SeqCst);
+    // The other schedule can be prepared once the first attempts have failed.
+    wait_for(|| control.prepared.load(Ordering::SeqCst) >= 8);
     engine.reschedule(&pipeline(&graph, &[1])).unwrap();
     let prepared = control.prepared.load(Ordering::SeqCst);
-    let results: Vec<Option<f32>> = engine.run(frames(20, &[])).map(|result| value(&result)).collect();
-    assert!(results.iter().all(Option::is_some));
-    std::thread::sleep(Duration::from_millis(200));
+    // The next attempt would have been within this time.
+    std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(control.prepared.load(Ordering::SeqCst), prepared);
+    control.may_end.store(true, Ordering::SeqCst);
+    assert_eq!(engine.recv().as_ref().and_then(value), Some(WAITS + 1.0));
+    assert!(engine.recv().unwrap().outcome.is_err());
+}
+
+/// A drop that has a backend panic, or say that its device is gone, begins nothing new.
+#[test]
+fn an_engine_that_is_dropped_prepares_nothing() {
+    let control: Arc<Control> = Arc::default();
+    let (_, engine) = start(&[1], &control, &EngineOptions::default());
+    engine.submit(frame(PANICS_LATE)).unwrap();
+    wait_for(|| control.begun.load(Ordering::SeqCst) == 1);
+    drop(engine);
+    assert_eq!(control.prepared.load(Ordering::SeqCst), 1);
+    assert_eq!(Arc::strong_count(&control), 1, "a thread is left behind");
 }
 
 #[test]

@@ -129,9 +129,10 @@ impl State {
         Some(fault)
     }
 
-    /// Whether a preparation was stuck, or may still be.
-    pub(crate) fn has_stuck_preparations(&self) -> bool {
-        self.prepares.values().chain(&self.prepares_failed).any(|fault| *fault == PrepareFault::Stuck)
+    /// Preparations that were stuck, or may still be.
+    pub(crate) fn stuck_preparations(&self) -> usize {
+        let all = self.prepares.values().chain(&self.prepares_failed);
+        all.filter(|fault| **fault == PrepareFault::Stuck).count()
     }
 
     /// How much has happened.

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use millstream_backend::Backend;
+use millstream_backend::{Backend, Tensor};
 use millstream_runtime::model::{JoinHandle, fail_spawn, living, now, sleep, spawn};
 use millstream_runtime::{Engine, FrameResult, RuntimeError};
 use millstream_schedule::Schedule;
@@ -16,6 +16,11 @@ use super::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan};
 use super::network::Network;
 use super::scenario::Scenario;
 use super::schedules::threads;
+
+/// The longest pause before a replica that was lost too often is prepared again; and then some, for what else went wrong.
+const LONGEST_ABSENCE: Duration = Duration::from_secs(70);
+/// Frames without faults, when all is over.
+const LAST_FRAMES: u64 = 5;
 
 /// What happened.
 #[derive(Default)]
@@ -90,12 +95,33 @@ impl Stage {
             locked(&self.record).violations.push("a frame was answered twice".to_owned());
         }
         // Whoever was stuck has come to an end by then, and whoever was lost is there again.
-        let may_be_stuck = self.plan.state().has_stuck_preparations();
-        sleep(if may_be_stuck { 4 * LONGEST_PREPARATION } else { LONGEST_STUCK } + Duration::from_secs(1));
+        let stuck = u32::try_from(self.plan.state().stuck_preparations()).unwrap_or(u32::MAX);
+        sleep(LONGEST_PREPARATION * stuck + LONGEST_ABSENCE + LONGEST_STUCK);
         let own = self.engine.schedule().map_or(0, |schedule| super::schedules::threads(&schedule));
         let others =
             scenario.fallback.as_ref().map_or(0, threads_of) + usize::from(scenario.options.frame_timeout.is_some());
         locked(&self.record).at_rest = Some((living(), 1 + own + others));
+        self.work_again(scenario.frames);
+    }
+
+    /// Whatever happened, frames come through again at last.
+    fn work_again(&self, frames: u64) {
+        for number in frames..frames + LAST_FRAMES {
+            let submitted = self.engine.submit(self.network.frame(number));
+            let result = self.engine.recv();
+            let outcome = result.map(|result| result.outcome);
+            let outputs = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
+            let found: Option<Vec<_>> = outputs.map(|outputs| outputs.iter().map(Tensor::as_f32).collect());
+            let expected = self.network.expected(number);
+            let is_right =
+                found.is_some_and(|found| found == expected.iter().map(|own| Some(own.as_slice())).collect::<Vec<_>>());
+            // It may be the first one since another replica lost the device.
+            let met_lost_device = self.plan.state().collateral.contains(&number);
+            if submitted.is_err() || !is_right && !met_lost_device {
+                let warnings = self.engine.warnings();
+                locked(&self.record).violations.push(format!("frame {number} after all: {outcome:?}; {warnings:?}"));
+            }
+        }
     }
 
     /// So many are received, the others are still on their way.
@@ -196,7 +222,8 @@ fn threads_of(schedule: &Schedule) -> usize {
 /// The longest time without a result.
 pub(crate) fn longest_silence(results: &[FrameResult]) -> Duration {
     let silence = |pair: &[FrameResult]| pair[1].received.duration_since(pair[0].received);
-    results.windows(2).map(silence).max().unwrap_or_default()
+    let before = results.first().map(|first| first.received.duration_since(first.submitted));
+    results.windows(2).map(silence).chain(before).max().unwrap_or_default()
 }
 
 /// The longest time from a result to the next one that is a success.

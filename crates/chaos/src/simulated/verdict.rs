@@ -13,7 +13,7 @@ use super::simulation::{Record, longest_gap, longest_silence};
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);
 /// Until a frame that is stuck is given up: its time limit, and the time that it has to end once it is cancelled.
 const LONGEST_TIMEOUT: Duration = Duration::from_millis(600);
-/// For a replica that is prepared again, where frames have a time limit; and then some, for what else went wrong.
+/// Frames wait a minute for one preparation where they have a time limit; five seconds more are for all else that goes wrong.
 const LONGEST_WAIT: Duration = Duration::from_secs(65);
 const LONGEST_DROP: Duration = Duration::from_secs(1);
 

@@ -13,7 +13,7 @@ pub(crate) const LOOKS: usize = 32;
 
 /// Bounded queues.
 pub(crate) mod channel {
-    pub(crate) use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+    pub(crate) use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 }
 
 /// Threads and their sleep.

@@ -31,7 +31,7 @@ pub(crate) mod facade {
 
     pub(crate) mod channel {
         pub(crate) use super::super::channel::{Receiver, Sender, bounded};
-        pub(crate) use crossbeam_channel::{RecvTimeoutError, TrySendError};
+        pub(crate) use crossbeam_channel::{RecvTimeoutError, TryRecvError, TrySendError};
     }
 
     pub(crate) use super::thread::release_freed_memory;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// How long a step takes.
 const STEP: u64 = 100;
-/// After so long, what still goes on is no better than a standstill.
+/// After so long, what still goes on is no better than a standstill. Preparations may be stuck for minutes, one after another.
 const END: u64 = 5_000_000_000_000;
 
 #[derive(Default)]
