@@ -61,7 +61,7 @@ fn solve(problem: &MappingProblem, limits: &Limits<'_>) -> Result<(Option<Found>
     let rows = std::mem::take(&mut program.rows);
     let solved = minimise(rows, true, limits.gap, Until::Over(limits.program_time))?;
     let lower = solved.nanoseconds(program.unit).max(quick(problem));
-    let found = solved.values.map(|values| program.order(problem, &values));
+    let found = solved.values.and_then(|values| program.order(problem, &values));
     Ok((found, lower))
 }
 
@@ -174,8 +174,9 @@ impl Program {
         }
     }
 
-    /// Orders by the program's starts; the evaluation then is that of every other mapping.
-    fn order(&self, problem: &MappingProblem, values: &[f64]) -> Found {
+    /// Orders by the program's starts; the evaluation then is that of every other mapping. `None` if rounded starts are in an order in
+    /// which nodes can't run.
+    fn order(&self, problem: &MappingProblem, values: &[f64]) -> Option<Found> {
         // Columns are numbered in the order in which they were added: the makespan, assignments, starts.
         let mut place_of = vec![ProcessorId::new(0); problem.len()];
         let mut column = 1;
@@ -197,8 +198,8 @@ impl Program {
         for node in nodes {
             order[place_of[node.index()].index()].push(node);
         }
-        let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX / 4)).0;
-        Found { order, makespan }
+        let Nanoseconds(makespan) = problem.makespan(&order)?;
+        Some(Found { order, makespan })
     }
 }
 

@@ -5,6 +5,8 @@
 //! value that another processor made arrives after a transfer, which all readers there share. A transfer that occupies its sender
 //! follows the task that makes the value, to one processor after the other; one that occupies its receiver precedes the first task
 //! there that reads the value, and several do so in the order in which their values were made. Any other goes on beside computation.
+//!
+//! What is kept for each task or each processor comes as a slice, in which the place of a [`TaskId`] or a [`ProcessorId`] is its number.
 
 mod ids;
 mod task_graph;
