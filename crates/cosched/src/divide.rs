@@ -2,7 +2,7 @@
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{ChannelUnits, Graph, OperatorId};
-use millstream_schedule::execution::Span;
+use millstream_schedule::execution::{ProcessorId, Span, TaskId};
 use millstream_schedule::{Assignment, ChannelSplit, Replica, ReplicaTasks, Task};
 
 use crate::exact_shares;
@@ -102,14 +102,14 @@ fn candidates(
     let Ok(replica_tasks) = ReplicaTasks::new(replica, graph, table) else { return Vec::new() };
     let Ok(execution) = replica_tasks.execute(graph) else { return Vec::new() };
     let tasks = replica_tasks.tasks();
-    let spans: Vec<Span> = (0..tasks.len()).map(|task| execution.span(task)).collect();
+    let spans: Vec<Span> = TaskId::all(tasks.len()).map(|task| execution.span(task)).collect();
     let followers = graph.channel_followers(head);
     let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| spans[index].start) else {
         return Vec::new();
     };
     // When each processor has done what it starts before the operator.
-    let ready = |position: usize| {
-        let before = tasks.iter().zip(&spans).filter(|(task, span)| task.processor == position && span.start < start);
+    let ready = |processor: ProcessorId| {
+        let before = tasks.iter().zip(&spans).filter(|(task, span)| task.processor == processor && span.start < start);
         before.map(|(_, span)| span.end).max().unwrap_or_default().max(start)
     };
     let classes = classes(replica, table);
@@ -117,20 +117,20 @@ fn candidates(
     for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
         let cost = |position: usize, channels: usize| {
-            let class = classes[position]?;
+            let (processor, class) = (ProcessorId::new(position), classes[position]?);
             let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels));
             let time: Option<Nanoseconds> = parts.sum();
             let apart = table.part(class, head.index()).apart;
-            Some((apart + ready(position) + arrival(position, home, tasks, head, &classes, table) + time?).0)
+            Some((apart + ready(processor) + arrival(processor, home, tasks, head, &classes, table) + time?).0)
         };
         let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
         if shares.channels.iter().filter(|&&share| share > 0).count() < 2 {
             continue;
         }
         let mut divided = replica.clone();
-        for (position, assignment) in divided.assignments.iter_mut().enumerate() {
-            if position != home && shares.channels[position] > 0 {
-                let at = place_of_part(replica, position, started_before(tasks, &spans, position, start));
+        for (processor, assignment) in ProcessorId::all(classes.len()).zip(&mut divided.assignments) {
+            if processor != home && shares.channels[processor.index()] > 0 {
+                let at = place_of_part(replica, processor, started_before(tasks, &spans, processor, start));
                 assignment.operators.splice(at..at, operators.iter().copied());
             }
         }
@@ -150,11 +150,11 @@ fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ProcessorIndex>> 
 fn lengths(
     replica: &Replica,
     head: OperatorId,
-    home: usize,
+    home: ProcessorId,
     graph: &Graph,
     is_free: &impl Fn(OperatorId) -> bool,
 ) -> Vec<usize> {
-    let own = &replica.assignments[home].operators;
+    let own = &replica.assignments[home.index()].operators;
     let place = own.iter().position(|&id| id == head).unwrap_or(0);
     let followers = graph.channel_followers(head);
     let together = followers
@@ -173,14 +173,14 @@ fn lengths(
 }
 
 /// How many tasks a processor starts before a moment.
-fn started_before(tasks: &[Task], spans: &[Span], position: usize, moment: Nanoseconds) -> usize {
+fn started_before(tasks: &[Task], spans: &[Span], processor: ProcessorId, moment: Nanoseconds) -> usize {
     let is_before = |span: &Span| span.start < moment || span.start == moment && span.end == moment;
-    tasks.iter().zip(spans).filter(|(task, span)| task.processor == position && is_before(span)).count()
+    tasks.iter().zip(spans).filter(|(task, span)| task.processor == processor && is_before(span)).count()
 }
 
 /// Where a processor's part of a divided operator goes: after so many tasks, and after all that is divided together with the last.
-fn place_of_part(replica: &Replica, position: usize, mut at: usize) -> usize {
-    let operators = &replica.assignments[position].operators;
+fn place_of_part(replica: &Replica, processor: ProcessorId, mut at: usize) -> usize {
+    let operators = &replica.assignments[processor.index()].operators;
     while let (Some(before), Some(next)) = (at.checked_sub(1), operators.get(at))
         && let Some(split) = replica.split_of(operators[before])
         && split.operators.contains(next)
@@ -191,35 +191,37 @@ fn place_of_part(replica: &Replica, position: usize, mut at: usize) -> usize {
 }
 
 /// Where an operator that is not divided runs.
-fn home(replica: &Replica, operator: OperatorId) -> Option<usize> {
-    replica.assignments.iter().position(|assignment: &Assignment| assignment.operators.contains(&operator))
+fn home(replica: &Replica, operator: OperatorId) -> Option<ProcessorId> {
+    let runs = |assignment: &Assignment| assignment.operators.contains(&operator);
+    replica.assignments.iter().position(runs).map(ProcessorId::new)
 }
 
 /// A processor whose share came out as nothing does not list the operators.
-fn take_from_home(replica: &mut Replica, home: usize) {
+fn take_from_home(replica: &mut Replica, home: ProcessorId) {
     if let Some(split) = replica.splits.last()
-        && split.channels[home] == 0
+        && split.channels[home.index()] == 0
     {
-        replica.assignments[home].operators.retain(|id| !split.operators.contains(id));
+        replica.assignments[home.index()].operators.retain(|id| !split.operators.contains(id));
     }
 }
 
 /// What the operator's inputs take to get to another processor than its own.
 fn arrival(
-    position: usize,
-    home: usize,
+    processor: ProcessorId,
+    home: ProcessorId,
     tasks: &[Task],
     head: OperatorId,
     classes: &[Option<ProcessorIndex>],
     table: &CostTable,
 ) -> Nanoseconds {
-    if position == home {
+    if processor == home {
         return Nanoseconds::ZERO;
     }
     let inputs = tasks.iter().filter(|task| task.operator == head).flat_map(|task| &task.inputs);
     let transfers = inputs.filter_map(|input| {
-        let from = tasks[input.maker].processor;
-        (from != position).then(|| Some(table.transfer(classes[from]?, classes[position]?, input.bytes)))?
+        let from = tasks[input.maker.index()].processor;
+        let transfer = || Some(table.transfer(classes[from.index()]?, classes[processor.index()]?, input.bytes));
+        (from != processor).then(transfer)?
     });
     transfers.max().unwrap_or_default()
 }

@@ -2,6 +2,7 @@ use crate::bounds::quick;
 use crate::exact::{LISTS, best_of, finish, nothing_found};
 use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
+use crate::node_range::NodeRange;
 use crate::{MappingError, MappingProblem};
 
 /// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what [`ExactMapper`] is
@@ -34,7 +35,7 @@ pub(crate) fn anneal(problem: &MappingProblem, start: Found, lower: u64, budget:
         if budget.reason(found.makespan, lower).is_some() {
             break;
         }
-        let course = Course { moves: MOVES_PER_NODE * problem.len(), seed, nodes: 0..problem.len(), heat: HEAT };
+        let course = Course { moves: MOVES_PER_NODE * problem.len(), seed, nodes: NodeRange::all(problem), heat: HEAT };
         found = improve(problem, &found, lower, &course, budget);
         if budget.left() == before {
             break;

@@ -1,13 +1,13 @@
 //! What no mapping can beat.
 
-use crate::MappingProblem;
 use crate::load::Loads;
+use crate::{MappingProblem, ProcessorId, TaskId};
 
 /// Earliest starts and shortest remaining times of nodes. At first those of paths alone, as if every processor could do everything at
 /// once; what else is known is put in by [`PathBounds::raise_start`] and [`PathBounds::raise_tail`].
 #[derive(Debug, Clone)]
 pub(crate) struct PathBounds {
-    processors: usize,
+    processor_count: usize,
     /// Earliest start of a node on a processor; row per node.
     starts: Vec<u64>,
     /// Least time from the end of a node on a processor until everything after it is done; row per node.
@@ -22,11 +22,11 @@ pub(crate) struct PathBounds {
 
 impl PathBounds {
     pub(crate) fn new(problem: &MappingProblem) -> Self {
-        let (count, processors) = (problem.len(), problem.processors());
+        let (count, processor_count) = (problem.len(), problem.processor_count());
         let mut bounds = Self {
-            processors,
-            starts: vec![0; count * processors],
-            tails: vec![0; count * processors],
+            processor_count,
+            starts: vec![0; count * processor_count],
+            tails: vec![0; count * processor_count],
             heads: vec![0; count],
             least_tails: vec![0; count],
             critical: 0,
@@ -37,7 +37,7 @@ impl PathBounds {
 
     /// Carries what is known of nodes along all paths.
     pub(crate) fn propagate(&mut self, problem: &MappingProblem) {
-        for node in 0..problem.len() {
+        for node in problem.nodes() {
             for processor in problem.supporting(node) {
                 let arrivals = problem.incoming(node).filter_map(|edge| {
                     let makers = problem.supporting(edge.from);
@@ -46,13 +46,13 @@ impl PathBounds {
                 let start = arrivals.fold(problem.release(node, processor), u64::max);
                 self.raise_start(node, processor, start);
             }
-            self.heads[node] = problem.supporting(node).map(|place| self.start(node, place)).min().unwrap_or(0);
+            self.heads[node.index()] = problem.supporting(node).map(|place| self.start(node, place)).min().unwrap_or(0);
         }
-        for node in (0..problem.len()).rev() {
+        for node in problem.nodes().rev() {
             for processor in problem.supporting(node) {
                 let rests = problem.outgoing(node).filter_map(|edge| {
                     let readers = problem.supporting(edge.to);
-                    let rest = |reader: usize| {
+                    let rest = |reader: ProcessorId| {
                         let time = problem.time(edge.to, reader).unwrap_or(0);
                         edge.transfer(processor, reader) + time + self.tail(edge.to, reader)
                     };
@@ -61,41 +61,47 @@ impl PathBounds {
                 let tail = rests.fold(0, u64::max);
                 self.raise_tail(node, processor, tail);
             }
-            self.least_tails[node] = problem.supporting(node).map(|place| self.tail(node, place)).min().unwrap_or(0);
+            self.least_tails[node.index()] =
+                problem.supporting(node).map(|place| self.tail(node, place)).min().unwrap_or(0);
             let through = problem.supporting(node).map(|place| self.through(problem, node, place)).min();
             self.critical = self.critical.max(through.unwrap_or(0));
         }
     }
 
+    /// Where a table with a row per node has what is true of a node on a processor.
+    fn place(&self, node: TaskId, processor: ProcessorId) -> usize {
+        node.index() * self.processor_count + processor.index()
+    }
+
     /// Puts in that a node does not start earlier on a processor.
-    pub(crate) fn raise_start(&mut self, node: usize, processor: usize, start: u64) {
-        let place = node * self.processors + processor;
+    pub(crate) fn raise_start(&mut self, node: TaskId, processor: ProcessorId, start: u64) {
+        let place = self.place(node, processor);
         self.starts[place] = self.starts[place].max(start);
     }
 
     /// Puts in that no less time passes after a node's end on a processor.
-    pub(crate) fn raise_tail(&mut self, node: usize, processor: usize, tail: u64) {
-        let place = node * self.processors + processor;
+    pub(crate) fn raise_tail(&mut self, node: TaskId, processor: ProcessorId, tail: u64) {
+        let place = self.place(node, processor);
         self.tails[place] = self.tails[place].max(tail);
     }
 
     /// Earliest start of a node on a processor.
-    pub(crate) fn start(&self, node: usize, processor: usize) -> u64 {
-        self.starts[node * self.processors + processor]
+    pub(crate) fn start(&self, node: TaskId, processor: ProcessorId) -> u64 {
+        self.starts[self.place(node, processor)]
     }
 
     /// Earliest end of a node on a processor that supports it.
-    pub(crate) fn end(&self, problem: &MappingProblem, node: usize, processor: usize) -> u64 {
+    pub(crate) fn end(&self, problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> u64 {
         self.start(node, processor) + problem.time(node, processor).unwrap_or(0)
     }
 
     /// Least time after a node's end on a processor.
-    pub(crate) fn tail(&self, node: usize, processor: usize) -> u64 {
-        self.tails[node * self.processors + processor]
+    pub(crate) fn tail(&self, node: TaskId, processor: ProcessorId) -> u64 {
+        self.tails[self.place(node, processor)]
     }
 
     /// The least makespan with a node on a processor that supports it.
-    pub(crate) fn through(&self, problem: &MappingProblem, node: usize, processor: usize) -> u64 {
+    pub(crate) fn through(&self, problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> u64 {
         self.end(problem, node, processor) + self.tail(node, processor)
     }
 
@@ -109,7 +115,7 @@ impl PathBounds {
 
 /// A quick bound: the longest path, or all work at its fastest, spread evenly.
 pub(crate) fn quick(problem: &MappingProblem) -> u64 {
-    let work: u64 = (0..problem.len()).map(|node| problem.least_time(node)).sum();
-    let spread = work.div_ceil(problem.processors().max(1) as u64);
+    let work: u64 = problem.nodes().map(|node| problem.least_time(node)).sum();
+    let spread = work.div_ceil(problem.processor_count().max(1) as u64);
     PathBounds::new(problem).critical.max(spread)
 }

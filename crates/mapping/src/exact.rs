@@ -1,5 +1,3 @@
-use std::ops::Range;
-
 use millstream_cost::Nanoseconds;
 
 use crate::annealing::anneal;
@@ -9,8 +7,9 @@ use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 use crate::load::Loads;
 use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome, placement_of};
+use crate::node_range::NodeRange;
 use crate::series::Series;
-use crate::{MappingError, MappingProblem, programs};
+use crate::{MappingError, MappingProblem, TaskId, programs};
 
 /// Moves of the first local search for each node.
 const FIRST_MOVES_PER_NODE: usize = 400;
@@ -72,7 +71,7 @@ pub(crate) fn quick(
             continue;
         }
         let course =
-            Course { moves: FIRST_MOVES_PER_NODE * problem.len(), seed: 0, nodes: 0..problem.len(), heat: HEAT };
+            Course { moves: FIRST_MOVES_PER_NODE * problem.len(), seed: 0, nodes: NodeRange::all(problem), heat: HEAT };
         let mut found = improve(problem, &start, lower, &course, budget);
         if problem.len() >= LEAST_NODES_FOR_LOADS && found.makespan > lower {
             bounds.add_loads(problem, &Loads::new(problem));
@@ -107,7 +106,7 @@ impl Mapper for ExactMapper {
         let part = budget.part(if is_small { limits.steps } else { limits.steps / PARTS });
         let (mut found, mut lower) = quick(problem, &mut bounds, limits, &part)?;
         budget.spend(part.spent());
-        let mut longest = 0..problem.len();
+        let mut longest = NodeRange::all(problem);
         if budget.reason(found.makespan, lower).is_none() {
             let part = budget.part(limits.steps / PARTS);
             let series = strengthen(problem, &mut bounds, limits, &part)?;
@@ -138,7 +137,7 @@ impl Mapper for ExactMapper {
                 found = alone;
             }
         }
-        search_on(problem, &longest, &mut found, &mut lower, &budget);
+        search_on(problem, longest, &mut found, &mut lower, &budget);
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
         Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
     }
@@ -166,7 +165,7 @@ fn strengthen(
     Ok(series)
 }
 
-fn keep_if_shorter(problem: &MappingProblem, order: Option<Vec<Vec<usize>>>, found: &mut Found) {
+fn keep_if_shorter(problem: &MappingProblem, order: Option<Vec<Vec<TaskId>>>, found: &mut Found) {
     let makespan = order.as_ref().and_then(|order| problem.makespan(order));
     if let (Some(order), Some(Nanoseconds(makespan))) = (order, makespan)
         && makespan < found.makespan
@@ -176,11 +175,11 @@ fn keep_if_shorter(problem: &MappingProblem, order: Option<Vec<Vec<usize>>>, fou
 }
 
 /// Searches near an order that need not be good itself: at less heat, so that nodes stay where they are for the most part.
-fn search_from(problem: &MappingProblem, order: Vec<Vec<usize>>, found: &mut Found, lower: u64, budget: &Budget<'_>) {
+fn search_from(problem: &MappingProblem, order: Vec<Vec<TaskId>>, found: &mut Found, lower: u64, budget: &Budget<'_>) {
     let Some(Nanoseconds(makespan)) = problem.makespan(&order) else { return };
     let mut own = Found { order, makespan };
     for (seed, heat) in [(0, HEAT), (1, HEAT / 3.0)] {
-        let course = Course { moves: MOVES_PER_NODE * problem.len(), seed, nodes: 0..problem.len(), heat };
+        let course = Course { moves: MOVES_PER_NODE * problem.len(), seed, nodes: NodeRange::all(problem), heat };
         own = improve(problem, &own, lower, &course, budget);
     }
     if own.makespan < found.makespan {
@@ -190,19 +189,13 @@ fn search_from(problem: &MappingProblem, order: Vec<Vec<usize>>, found: &mut Fou
 
 /// As long as there is a gap and there are steps, other local searches go on from what is best, each longer than the one before; every
 /// other one leaves all but the longest part alone. After some of them, branch and bound has a share of the steps.
-fn search_on(
-    problem: &MappingProblem,
-    longest: &Range<usize>,
-    found: &mut Found,
-    lower: &mut u64,
-    budget: &Budget<'_>,
-) {
+fn search_on(problem: &MappingProblem, longest: NodeRange, found: &mut Found, lower: &mut u64, budget: &Budget<'_>) {
     for seed in 1.. {
         let before = budget.left();
         if budget.reason(found.makespan, *lower).is_some() {
             return;
         }
-        let nodes = if seed % 2 == 1 { longest.clone() } else { 0..problem.len() };
+        let nodes = if seed % 2 == 1 { longest } else { NodeRange::all(problem) };
         let moves = MOVES_PER_NODE * nodes.len() * (1 + seed / 2).min(MOST_LONGER) as usize;
         *found = improve(problem, found, *lower, &Course { moves, seed, nodes, heat: HEAT }, budget);
         let states = MORE_STATES.min(budget.left() / STEPS_PER_STATE);

@@ -1,15 +1,15 @@
 //! Placing the operators of one subgraph on several processors, so that a frame is done soon.
 //!
-//! A [`MappingProblem`] has nodes with times per processor and dependencies with transfer times. A [`Mapper`] returns a [`Mapping`]:
-//! placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`ExactMapper`] is the
+//! A [`MappingProblem`] has nodes with times per processor and dependencies with transfer times. Its nodes are the tasks of the task graph
+//! that mappings are evaluated on, so both are named by [`TaskId`] and [`ProcessorId`]. A [`Mapper`] returns a [`Mapping`]: placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`ExactMapper`] is the
 //! default; `CoarseIlp`, `FineIlp`, [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
 //!
 //! ```
-//! use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, Outcome, MappingProblem};
+//! use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, MappingProblem, Outcome, TaskId};
 //!
 //! // A source, two branches and a sink on two equal processors; a transfer takes 2 ns.
 //! let transfer = vec![vec![0, 2], vec![2, 0]];
-//! let edge = |from, to| Edge::new(from, to, transfer.clone());
+//! let edge = |from, to| Edge::new(TaskId::new(from), TaskId::new(to), transfer.clone());
 //! let problem = MappingProblem::new(
 //!     ["source", "left", "right", "sink"].map(str::to_owned).to_vec(),
 //!     vec![vec![Some(1), Some(1)], vec![Some(10), Some(10)], vec![Some(10), Some(10)], vec![Some(1), Some(1)]],
@@ -34,6 +34,7 @@
 mod annealing;
 mod bounds;
 mod branch_and_bound;
+mod edge;
 mod error;
 mod exact;
 mod lists;
@@ -41,6 +42,7 @@ mod load;
 mod local_search;
 mod mapping;
 mod network;
+mod node_range;
 mod problem;
 #[cfg(feature = "highs")]
 mod programs;
@@ -50,12 +52,14 @@ mod programs;
 mod series;
 
 pub use annealing::Annealing;
+pub use edge::Edge;
 pub use error::MappingError;
 pub use exact::ExactMapper;
 pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
 pub use mapping::{Limits, Mapper, Mapping, Outcome, STEPS_PER_SECOND};
+pub use millstream_schedule::execution::{OutputId, ProcessorId, TaskId};
 pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
-pub use problem::{Edge, MappingProblem};
+pub use problem::MappingProblem;
 #[cfg(feature = "highs")]
 pub use programs::{CoarseIlp, FineIlp};
 

@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use millstream_cost::Nanoseconds;
 
 use crate::bounds::quick;
+use crate::exact::nothing_found;
 use crate::mapping::{Limits, Mapper, Mapping, Outcome, placement_of};
-use crate::{MappingError, MappingProblem};
+use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId};
 
 /// HEFT: by upward rank, with insertion into gaps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,13 +24,14 @@ impl Mapper for Heft {
 
     fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
         let ranks = Ranks::new(problem);
-        let mut nodes: Vec<usize> = (0..problem.len()).collect();
-        nodes.sort_by(|&left, &right| ranks.up[right].total_cmp(&ranks.up[left]).then(left.cmp(&right)));
+        let mut nodes: Vec<TaskId> = problem.nodes().collect();
+        let up = |node: &TaskId| ranks.up[node.index()];
+        nodes.sort_by(|left, right| up(right).total_cmp(&up(left)).then(left.cmp(right)));
         let mut plan = Plan::new(problem);
         for node in nodes {
             plan.place_best(node, problem.supporting(node));
         }
-        Ok(plan.finish())
+        plan.finish()
     }
 }
 
@@ -42,18 +44,19 @@ impl Mapper for Cpop {
         let ranks = Ranks::new(problem);
         let priority: Vec<f64> = ranks.up.iter().zip(&ranks.down).map(|(up, down)| up + down).collect();
         let longest = priority.iter().copied().fold(0.0, f64::max);
-        let is_critical = |node: usize| priority[node] >= longest * (1.0 - 1e-9);
+        let is_critical = |node: TaskId| priority[node.index()] >= longest * (1.0 - 1e-9);
         // The processor that runs the whole critical path fastest, if one can run all of it.
-        let path_time = |processor: usize| -> Option<u64> {
-            (0..problem.len()).filter(|&node| is_critical(node)).map(|node| problem.time(node, processor)).sum()
+        let path_time = |processor: ProcessorId| -> Option<u64> {
+            problem.nodes().filter(|&node| is_critical(node)).map(|node| problem.time(node, processor)).sum()
         };
-        let timed = (0..problem.processors()).filter_map(|processor| Some((path_time(processor)?, processor)));
+        let timed = problem.processors().filter_map(|processor| Some((path_time(processor)?, processor)));
         let chosen = timed.min().map(|(_, processor)| processor);
         let mut plan = Plan::new(problem);
-        let mut waiting: Vec<usize> = (0..problem.len()).map(|node| problem.incoming(node).len()).collect();
-        let mut ready: Vec<usize> = (0..problem.len()).filter(|&node| waiting[node] == 0).collect();
+        let mut waiting: Vec<usize> = problem.nodes().map(|node| problem.incoming(node).len()).collect();
+        let mut ready: Vec<TaskId> = problem.nodes().filter(|node| waiting[node.index()] == 0).collect();
         while let Some(place) = (0..ready.len()).max_by(|&left, &right| {
-            priority[ready[left]].total_cmp(&priority[ready[right]]).then(ready[right].cmp(&ready[left]))
+            let (left, right) = (ready[left], ready[right]);
+            priority[left.index()].total_cmp(&priority[right.index()]).then(right.cmp(&left))
         }) {
             let node = ready.swap_remove(place);
             match chosen.filter(|_| is_critical(node)) {
@@ -61,13 +64,13 @@ impl Mapper for Cpop {
                 None => plan.place_best(node, problem.supporting(node)),
             }
             for edge in problem.outgoing(node) {
-                waiting[edge.to] -= 1;
-                if waiting[edge.to] == 0 {
+                waiting[edge.to.index()] -= 1;
+                if waiting[edge.to.index()] == 0 {
                     ready.push(edge.to);
                 }
             }
         }
-        Ok(plan.finish())
+        plan.finish()
     }
 }
 
@@ -80,26 +83,26 @@ pub(crate) struct Ranks {
 impl Ranks {
     pub(crate) fn new(problem: &MappingProblem) -> Self {
         let count = problem.len();
-        let mean = |node: usize| {
+        let mean = |node: TaskId| {
             let times: Vec<u64> =
                 problem.supporting(node).filter_map(|processor| problem.time(node, processor)).collect();
             times.iter().sum::<u64>() as f64 / times.len().max(1) as f64
         };
-        let processors = problem.processors();
+        let processors = problem.processor_count();
         // Over pairs of distinct processors, as published; staying where one is takes nothing and does not count.
-        let transfer = |edge: &crate::Edge| {
-            let pairs = (0..processors).flat_map(|from| (0..processors).map(move |to| edge.transfer(from, to)));
-            pairs.sum::<u64>() as f64 / (processors * processors.saturating_sub(1)).max(1) as f64
+        let transfer = |edge: &Edge| {
+            let all = edge.pairs().map(|(from, to)| edge.transfer(from, to));
+            all.sum::<u64>() as f64 / (processors * processors.saturating_sub(1)).max(1) as f64
         };
         let (mut up, mut down) = (vec![0.0; count], vec![0.0; count]);
-        for node in (0..count).rev() {
-            let after = problem.outgoing(node).map(|edge| transfer(edge) + up[edge.to]).fold(0.0, f64::max);
-            up[node] = mean(node) + after;
+        for node in problem.nodes().rev() {
+            let after = problem.outgoing(node).map(|edge| transfer(edge) + up[edge.to.index()]).fold(0.0, f64::max);
+            up[node.index()] = mean(node) + after;
         }
-        for node in 0..count {
-            down[node] = problem
+        for node in problem.nodes() {
+            down[node.index()] = problem
                 .incoming(node)
-                .map(|edge| down[edge.from] + mean(edge.from) + transfer(edge))
+                .map(|edge| down[edge.from.index()] + mean(edge.from) + transfer(edge))
                 .fold(0.0, f64::max);
         }
         Self { up, down }
@@ -109,66 +112,66 @@ impl Ranks {
 /// A mapping that grows node by node; predecessors are placed before their successors.
 pub(crate) struct Plan<'a> {
     problem: &'a MappingProblem,
-    placement: Vec<usize>,
-    ends: Vec<u64>,
+    /// The processor and the end of each node that is placed.
+    placement: Vec<Option<(ProcessorId, u64)>>,
     /// Per processor, (start, end, node) in the order of time.
-    tracks: Vec<Vec<(u64, u64, usize)>>,
+    tracks: Vec<Vec<(u64, u64, TaskId)>>,
 }
 
 impl<'a> Plan<'a> {
     pub(crate) fn new(problem: &'a MappingProblem) -> Self {
-        Self {
-            problem,
-            placement: vec![usize::MAX; problem.len()],
-            ends: vec![0; problem.len()],
-            tracks: vec![Vec::new(); problem.processors()],
-        }
+        Self { problem, placement: vec![None; problem.len()], tracks: vec![Vec::new(); problem.processor_count()] }
     }
 
     /// Places a node where it ends first, in the first gap that is long enough.
-    pub(crate) fn place_best(&mut self, node: usize, processors: impl Iterator<Item = usize>) {
+    pub(crate) fn place_best(&mut self, node: TaskId, processors: impl Iterator<Item = ProcessorId>) {
         let candidates = processors.filter_map(|processor| {
             let time = self.problem.time(node, processor)?;
             let (start, place) = self.slot(node, processor, time);
             Some((start + time, processor, start, place))
         });
         if let Some((end, processor, start, place)) = candidates.min() {
-            self.tracks[processor].insert(place, (start, end, node));
-            self.placement[node] = processor;
-            self.ends[node] = end;
+            self.tracks[processor.index()].insert(place, (start, end, node));
+            self.placement[node.index()] = Some((processor, end));
         }
     }
 
-    fn slot(&self, node: usize, processor: usize, time: u64) -> (u64, usize) {
+    /// From when on a node of this time can run on a processor, and its place among the nodes there.
+    fn slot(&self, node: TaskId, processor: ProcessorId, time: u64) -> (u64, usize) {
         let mut start = self.problem.release(node, processor);
         for edge in self.problem.incoming(node) {
-            start = start.max(self.ends[edge.from] + edge.transfer(self.placement[edge.from], processor));
+            if let Some((maker, end)) = self.placement[edge.from.index()] {
+                start = start.max(end + edge.transfer(maker, processor));
+            }
         }
-        for (place, &(begin, end, _)) in self.tracks[processor].iter().enumerate() {
+        for (place, &(begin, end, _)) in self.tracks[processor.index()].iter().enumerate() {
             // At the same moment, what takes no time goes after what it may depend on.
             if start < begin && start + time <= begin {
                 return (start, place);
             }
             start = start.max(end);
         }
-        (start, self.tracks[processor].len())
+        (start, self.tracks[processor.index()].len())
     }
 
     /// The mapping, evaluated like every other.
-    pub(crate) fn finish(self) -> Mapping {
-        let order: Vec<Vec<usize>> =
+    pub(crate) fn finish(self) -> Result<Mapping, MappingError> {
+        let order: Vec<Vec<TaskId>> =
             self.tracks.iter().map(|track| track.iter().map(|&(_, _, node)| node).collect()).collect();
         heuristic(self.problem, order)
     }
 }
 
 /// A mapping of given orders, bounded quickly.
-pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<usize>>) -> Mapping {
+///
+/// # Errors
+/// [`MappingError::Shape`] if nothing can run in these orders.
+pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<TaskId>>) -> Result<Mapping, MappingError> {
     let placement = placement_of(problem.len(), &order);
-    let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX));
+    let makespan = problem.makespan(&order).ok_or_else(nothing_found)?;
     let lower_bound = Nanoseconds(quick(problem));
     let outcome = if makespan <= lower_bound { Outcome::Optimal } else { Outcome::Heuristic };
-    Mapping { placement, order, makespan, lower_bound, outcome, steps: 0 }
+    Ok(Mapping { placement, order, makespan, lower_bound, outcome, steps: 0 })
 }
 
 /// Everything on the one processor that is fastest for it.
@@ -181,18 +184,18 @@ impl Mapper for SingleProcessor {
     }
 
     fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let alone = |processor: usize| {
-            let mut order = vec![Vec::new(); problem.processors()];
-            order[processor] = (0..problem.len()).collect();
+        let alone = |processor: ProcessorId| {
+            let mut order = vec![Vec::new(); problem.processor_count()];
+            order[processor.index()] = problem.nodes().collect();
             problem.makespan(&order).map(|makespan| (makespan, Reverse(processor), order))
         };
         let best =
-            (0..problem.processors()).filter_map(alone).min_by_key(|(makespan, processor, _)| (*makespan, *processor));
+            problem.processors().filter_map(alone).min_by_key(|(makespan, processor, _)| (*makespan, *processor));
         match best {
-            Some((_, _, order)) => Ok(heuristic(problem, order)),
-            None if problem.is_empty() => Ok(heuristic(problem, vec![Vec::new(); problem.processors()])),
+            Some((_, _, order)) => heuristic(problem, order),
+            None if problem.is_empty() => heuristic(problem, vec![Vec::new(); problem.processor_count()]),
             None => {
-                let misfit = (0..problem.len()).find(|&node| problem.supporting(node).count() < problem.processors());
+                let misfit = problem.nodes().find(|&node| problem.supporting(node).count() < problem.processor_count());
                 Err(MappingError::Unsupported {
                     operator: misfit.map_or(String::new(), |node| problem.name(node).to_owned()),
                 })
@@ -212,39 +215,39 @@ impl Mapper for LayerSwitched {
     }
 
     fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let (count, processors) = (problem.len(), problem.processors());
-        // Cost and processor of the node before, row per node.
-        let mut best: Vec<Option<(u64, usize)>> = vec![None; count * processors];
-        for node in 0..count {
+        let processors = problem.processor_count();
+        // Per node and processor, the cost up to there and the processor of the node before.
+        let mut best: Vec<Vec<Option<(u64, ProcessorId)>>> = Vec::with_capacity(problem.len());
+        let mut previous: Option<TaskId> = None;
+        for node in problem.nodes() {
+            let mut row = vec![None; processors];
             for processor in problem.supporting(node) {
                 let time = problem.time(node, processor).unwrap_or(0);
-                let switch = |before: usize| {
+                let switch = |before: ProcessorId| {
                     problem.incoming(node).map(|edge| edge.transfer(before, processor)).max().unwrap_or(0)
                 };
-                best[node * processors + processor] = match node.checked_sub(1) {
+                row[processor.index()] = match previous.zip(best.last()) {
                     None => Some((problem.release(node, processor) + time, processor)),
-                    Some(previous) => problem
+                    Some((previous, costs)) => problem
                         .supporting(previous)
-                        .filter_map(|before| {
-                            Some((best[previous * processors + before]?.0 + switch(before) + time, before))
-                        })
+                        .filter_map(|before| Some((costs[before.index()]?.0 + switch(before) + time, before)))
                         .min(),
                 };
             }
+            best.push(row);
+            previous = Some(node);
         }
         let mut order = vec![Vec::new(); processors];
-        let ends = (0..processors).filter_map(|processor| {
-            let last = count.checked_sub(1)?;
-            Some((best[last * processors + processor]?.0, processor))
-        });
-        let end = ends.min();
-        let mut processor = end.map_or(0, |(_, processor)| processor);
-        for node in (0..count).rev() {
-            order[processor].push(node);
-            processor = best[node * processors + processor].map_or(0, |(_, before)| before);
+        let last = best.last().into_iter().flat_map(|costs| problem.processors().zip(costs));
+        let end = last.filter_map(|(processor, cost)| Some((cost.as_ref()?.0, processor))).min();
+        let mut processor = end.map(|(_, processor)| processor);
+        for (node, costs) in problem.nodes().zip(&best).rev() {
+            let Some(own) = processor else { break };
+            order[own.index()].push(node);
+            processor = costs[own.index()].map(|(_, before)| before);
         }
         order.iter_mut().for_each(|nodes| nodes.reverse());
-        Ok(heuristic(problem, order))
+        heuristic(problem, order)
     }
 }
 

@@ -5,8 +5,8 @@
 //! the first start and the last end of the set. (Prices are the multipliers of the linear program that spreads the set's work over
 //! the processors; the best ones give its value, and any others a bound as well.)
 
-use crate::MappingProblem;
 use crate::bounds::PathBounds;
+use crate::{MappingProblem, ProcessorId, TaskId};
 
 /// What prices add up to.
 pub(crate) const UNIT: u64 = 1 << 20;
@@ -29,13 +29,13 @@ pub(crate) struct Loads {
 impl Loads {
     pub(crate) fn new(problem: &MappingProblem) -> Self {
         let prices = prices(problem);
-        let cost = |prices: &Vec<u64>, node: usize| {
+        let cost = |prices: &Vec<u64>, node: TaskId| {
             let costs = problem
                 .supporting(node)
-                .map(|place| u128::from(prices[place]) * u128::from(problem.time(node, place).unwrap_or(0)));
+                .map(|place| u128::from(prices[place.index()]) * u128::from(problem.time(node, place).unwrap_or(0)));
             costs.min().unwrap_or(0)
         };
-        let costs = prices.iter().map(|prices| (0..problem.len()).map(|node| cost(prices, node)).collect()).collect();
+        let costs = prices.iter().map(|prices| problem.nodes().map(|node| cost(prices, node)).collect()).collect();
         let is_before = if problem.len() > MOST_NODES { Vec::new() } else { ancestors(problem) };
         Self { prices, costs, is_before }
     }
@@ -54,15 +54,15 @@ impl Loads {
     /// A node starts after all that runs before it: of these, those with a head of so much or more come between that head and the node.
     /// What runs after a node comes between its end and the least tail in the same way.
     pub(crate) fn raise(&self, problem: &MappingProblem, bounds: &mut PathBounds) {
-        let count = self.is_before.len();
-        let mut by_head: Vec<usize> = (0..count).collect();
-        by_head.sort_by_key(|&node| (std::cmp::Reverse(bounds.heads[node]), node));
-        let mut by_tail: Vec<usize> = (0..count).collect();
-        by_tail.sort_by_key(|&node| (std::cmp::Reverse(bounds.least_tails[node]), node));
-        for node in 0..count {
-            let before = by_head.iter().copied().filter(|&other| self.is_before[node][other]);
+        let nodes = TaskId::all(self.is_before.len());
+        let mut by_head: Vec<TaskId> = nodes.clone().collect();
+        by_head.sort_by_key(|node| (std::cmp::Reverse(bounds.heads[node.index()]), *node));
+        let mut by_tail: Vec<TaskId> = nodes.clone().collect();
+        by_tail.sort_by_key(|node| (std::cmp::Reverse(bounds.least_tails[node.index()]), *node));
+        for node in nodes {
+            let before = by_head.iter().copied().filter(|other| self.is_before[node.index()][other.index()]);
             let start = self.longest(&before, &bounds.heads);
-            let after = by_tail.iter().copied().filter(|&other| self.is_before[other][node]);
+            let after = by_tail.iter().copied().filter(|other| self.is_before[other.index()][node.index()]);
             let tail = self.longest(&after, &bounds.least_tails);
             for processor in problem.supporting(node) {
                 bounds.raise_start(node, processor, start);
@@ -72,12 +72,12 @@ impl Loads {
     }
 
     /// The longest of: a moment, then what nodes from then on take. Nodes come with their moments falling.
-    fn longest(&self, nodes: &(impl Iterator<Item = usize> + Clone), moments: &[u64]) -> u64 {
+    fn longest(&self, nodes: &(impl Iterator<Item = TaskId> + Clone), moments: &[u64]) -> u64 {
         let by_costs = |costs: &Vec<u128>| {
             let mut sum = 0;
             let ends = nodes.clone().map(|node| {
-                sum += costs[node];
-                moments[node] + time(sum)
+                sum += costs[node.index()];
+                moments[node.index()] + time(sum)
             });
             ends.max().unwrap_or(0)
         };
@@ -86,13 +86,13 @@ impl Loads {
 
     /// The least makespan: some head, what all nodes with this head or a later one and some tail or a longer one take, and that tail.
     pub(crate) fn bound(&self, heads: &[u64], tails: &[u64]) -> u64 {
-        let mut by_tail: Vec<usize> = (0..self.is_before.len()).collect();
-        by_tail.sort_by_key(|&node| (std::cmp::Reverse(tails[node]), node));
+        let mut by_tail: Vec<TaskId> = TaskId::all(self.is_before.len()).collect();
+        by_tail.sort_by_key(|node| (std::cmp::Reverse(tails[node.index()]), *node));
         let mut different = heads.to_vec();
         different.sort_unstable();
         different.dedup();
         let from = |&head: &u64| {
-            let late = by_tail.iter().copied().filter(|&node| heads[node] >= head);
+            let late = by_tail.iter().copied().filter(|node| heads[node.index()] >= head);
             // Without nodes there is nothing to bound.
             if by_tail.is_empty() { 0 } else { head + self.longest(&late, tails) }
         };
@@ -108,21 +108,21 @@ fn time(cost: u128) -> u64 {
 /// Each processor alone, all of them evenly, and what comes of raising the prices of those that have most to do where each node runs
 /// where it is cheapest.
 fn prices(problem: &MappingProblem) -> Vec<Vec<u64>> {
-    let processors = problem.processors();
-    let alone = |one: usize| (0..processors).map(|place| if place == one { UNIT } else { 0 }).collect();
-    let mut all: Vec<Vec<u64>> = (0..processors).map(alone).collect();
-    let mut shares = vec![1.0 / processors.max(1) as f64; processors];
+    let count = problem.processor_count();
+    let alone = |one: ProcessorId| problem.processors().map(|place| if place == one { UNIT } else { 0 }).collect();
+    let mut all: Vec<Vec<u64>> = problem.processors().map(alone).collect();
+    let mut shares = vec![1.0 / count.max(1) as f64; count];
     let mut step = 0.5;
     for _ in 0..ROUNDS {
         all.push(shares.iter().map(|share| (share * UNIT as f64) as u64).collect());
-        let mut loads = vec![0.0_f64; processors];
-        for node in 0..problem.len() {
+        let mut loads = vec![0.0_f64; count];
+        for node in problem.nodes() {
             let costs = problem.supporting(node).map(|place| {
                 let time = problem.time(node, place).unwrap_or(0) as f64;
-                (shares[place] * time, place, time)
+                (shares[place.index()] * time, place, time)
             });
             if let Some((_, place, time)) = costs.min_by(|left, right| left.0.total_cmp(&right.0)) {
-                loads[place] += time;
+                loads[place.index()] += time;
             }
         }
         let most = loads.iter().copied().fold(1.0, f64::max);
@@ -149,11 +149,12 @@ fn prices(problem: &MappingProblem) -> Vec<Vec<u64>> {
 /// For each node, whether each other one runs before it.
 pub(crate) fn ancestors(problem: &MappingProblem) -> Vec<Vec<bool>> {
     let mut is_before: Vec<Vec<bool>> = Vec::with_capacity(problem.len());
-    for node in 0..problem.len() {
+    for node in problem.nodes() {
         let mut row = vec![false; problem.len()];
         for edge in problem.incoming(node) {
-            row[edge.from] = true;
-            for (own, of_maker) in row.iter_mut().zip(&is_before[edge.from]) {
+            let maker = edge.from.index();
+            row[maker] = true;
+            for (own, of_maker) in row.iter_mut().zip(&is_before[maker]) {
                 *own |= of_maker;
             }
         }

@@ -1,14 +1,13 @@
 //! Simulated annealing over placements and priorities.
 
-use std::ops::Range;
-
 use millstream_schedule::execution::Execution;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::MappingProblem;
 use crate::lists::Ranks;
 use crate::mapping::{Budget, placement_of};
+use crate::node_range::NodeRange;
+use crate::{Edge, MappingProblem, ProcessorId, TaskId};
 
 /// Part of the first makespan that a move may lose at the beginning, usually, and at the end.
 pub(crate) const HEAT: f64 = 0.01;
@@ -24,33 +23,33 @@ const MOVES_PER_LOOK: usize = 256;
 /// Orders of nodes per processor, and how long they take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    pub(crate) order: Vec<Vec<usize>>,
+    pub(crate) order: Vec<Vec<TaskId>>,
     pub(crate) makespan: u64,
 }
 
 /// A solution as the search sees it: lists are scheduled by priority, every node on its processor.
 struct State<'a> {
     problem: &'a MappingProblem,
-    placement: Vec<usize>,
+    placement: Vec<ProcessorId>,
     priority: Vec<f64>,
     // Kept from move to move, so that nothing is allocated.
     waiting: Vec<usize>,
-    ready: Vec<usize>,
+    ready: Vec<TaskId>,
     execution: Execution,
     /// The last node of each processor so far, and for each node the one before it on its processor.
-    last: Vec<Option<usize>>,
-    before: Vec<Option<usize>>,
+    last: Vec<Option<TaskId>>,
+    before: Vec<Option<TaskId>>,
     /// On a chain of nodes that wait for each other, up to the one that ends last: those that wait for their processor, after the one that
     /// it does before. Of the last accepted state.
-    critical: Vec<(usize, usize)>,
+    critical: Vec<(TaskId, TaskId)>,
 }
 
 impl<'a> State<'a> {
-    fn new(problem: &'a MappingProblem, start: &[Vec<usize>]) -> Self {
+    fn new(problem: &'a MappingProblem, start: &[Vec<TaskId>]) -> Self {
         let placement = placement_of(problem.len(), start);
         // The start's own order, as far as lists by priority can express it.
         let priority = match problem.execute(start) {
-            Some(execution) => (0..problem.len()).map(|node| -(execution.span(node).start.0 as f64)).collect(),
+            Some(execution) => problem.nodes().map(|node| -(execution.span(node).start.0 as f64)).collect(),
             None => Ranks::new(problem).up,
         };
         Self {
@@ -60,53 +59,53 @@ impl<'a> State<'a> {
             waiting: Vec::with_capacity(problem.len()),
             ready: Vec::with_capacity(problem.len()),
             execution: Execution::new(problem),
-            last: vec![None; problem.processors()],
+            last: vec![None; problem.processor_count()],
             before: vec![None; problem.len()],
             critical: Vec::new(),
         }
     }
 
     /// Finds what the makespan depends on, as long as nothing else has been evaluated since.
-    fn find_critical(&mut self, nodes: &Range<usize>) {
+    fn find_critical(&mut self, nodes: NodeRange) {
         let Self { problem, execution, .. } = self;
         self.critical.clear();
-        let mut next = (0..problem.len()).max_by_key(|&node| (execution.span(node).end, node));
+        let mut next = problem.nodes().max_by_key(|&node| (execution.span(node).end, node));
         while let Some(node) = next {
             let start = execution.span(node).start.0;
-            let end = |other: usize| execution.span(other).end.0;
-            let place = self.placement[node];
-            let arrival = |edge: &crate::Edge| end(edge.from) + edge.transfer(self.placement[edge.from], place);
+            let end = |other: TaskId| execution.span(other).end.0;
+            let place = self.placement[node.index()];
+            let arrival = |edge: &Edge| end(edge.from) + edge.transfer(self.placement[edge.from.index()], place);
             let maker = problem.incoming(node).find(|&edge| arrival(edge) == start).map(|edge| edge.from);
             // Where transfers occupy the processor, it may be busy after the node before.
-            let before = self.before[node].filter(|&before| end(before) == start || maker.is_none());
-            let is_movable = |&before: &usize| nodes.contains(&node) && nodes.contains(&before);
+            let before = self.before[node.index()].filter(|&before| end(before) == start || maker.is_none());
+            let is_movable = |&before: &TaskId| nodes.contains(node) && nodes.contains(before);
             self.critical.extend(before.filter(is_movable).map(|before| (before, node)));
             next = before.or(maker);
         }
     }
 
     /// The makespan; nodes are passed to `visit` in the order in which they are scheduled.
-    fn evaluate(&mut self, mut visit: impl FnMut(usize, usize)) -> u64 {
+    fn evaluate(&mut self, mut visit: impl FnMut(TaskId, ProcessorId)) -> u64 {
         let problem = self.problem;
         self.waiting.clear();
-        self.waiting.extend((0..problem.len()).map(|node| problem.incoming(node).len()));
+        self.waiting.extend(problem.nodes().map(|node| problem.incoming(node).len()));
         self.ready.clear();
-        self.ready.extend((0..problem.len()).filter(|&node| self.waiting[node] == 0));
+        self.ready.extend(problem.nodes().filter(|node| self.waiting[node.index()] == 0));
         self.execution.reset();
         self.last.fill(None);
         let mut makespan = 0;
         while let Some(place) = (0..self.ready.len()).max_by(|&left, &right| {
             let (left, right) = (self.ready[left], self.ready[right]);
-            self.priority[left].total_cmp(&self.priority[right]).then(right.cmp(&left))
+            self.priority[left.index()].total_cmp(&self.priority[right.index()]).then(right.cmp(&left))
         }) {
             let node = self.ready.swap_remove(place);
-            let processor = self.placement[node];
+            let processor = self.placement[node.index()];
             makespan = makespan.max(self.execution.run(problem, node, &self.placement).end.0);
-            self.before[node] = self.last[processor].replace(node);
+            self.before[node.index()] = self.last[processor.index()].replace(node);
             visit(node, processor);
             for edge in problem.outgoing(node) {
-                self.waiting[edge.to] -= 1;
-                if self.waiting[edge.to] == 0 {
+                self.waiting[edge.to.index()] -= 1;
+                if self.waiting[edge.to.index()] == 0 {
                     self.ready.push(edge.to);
                 }
             }
@@ -114,18 +113,52 @@ impl<'a> State<'a> {
         makespan
     }
 
-    fn order(&mut self) -> Vec<Vec<usize>> {
-        let mut order = vec![Vec::new(); self.problem.processors()];
-        self.evaluate(|node, processor| order[processor].push(node));
+    fn order(&mut self) -> Vec<Vec<TaskId>> {
+        let mut order = vec![Vec::new(); self.problem.processor_count()];
+        self.evaluate(|node, processor| order[processor.index()].push(node));
         order
+    }
+
+    fn priority(&self, node: TaskId) -> f64 {
+        self.priority[node.index()]
+    }
+
+    /// Puts a node elsewhere; returns where it was.
+    fn put(&mut self, node: TaskId, processor: ProcessorId) -> ProcessorId {
+        std::mem::replace(&mut self.placement[node.index()], processor)
+    }
+
+    /// Gives a node another priority; returns the one that it had.
+    fn prioritise(&mut self, node: TaskId, priority: f64) -> f64 {
+        std::mem::replace(&mut self.priority[node.index()], priority)
+    }
+
+    /// Exchanges the priorities of two nodes.
+    fn swap(&mut self, left: TaskId, right: TaskId) -> Undo {
+        self.priority.swap(left.index(), right.index());
+        Undo::Swap(left, right)
+    }
+
+    fn take_back(&mut self, undo: Undo) {
+        match undo {
+            Undo::Placement(old) => old.into_iter().for_each(|(node, processor)| {
+                self.put(node, processor);
+            }),
+            Undo::Priority(node, old) => {
+                self.prioritise(node, old);
+            }
+            Undo::Swap(left, right) => {
+                self.swap(left, right);
+            }
+        }
     }
 }
 
 /// What a move changed, so that it can be taken back.
 enum Undo {
-    Placement(Vec<(usize, usize)>),
-    Priority(usize, f64),
-    Swap(usize, usize),
+    Placement(Vec<(TaskId, ProcessorId)>),
+    Priority(TaskId, f64),
+    Swap(TaskId, TaskId),
 }
 
 /// How a search goes.
@@ -135,7 +168,7 @@ pub(crate) struct Course {
     /// The same seed gives the same result.
     pub(crate) seed: u64,
     /// The nodes that it moves.
-    pub(crate) nodes: Range<usize>,
+    pub(crate) nodes: NodeRange,
     /// Part of the start's makespan that a move may lose at the beginning.
     pub(crate) heat: f64,
 }
@@ -148,9 +181,9 @@ pub(crate) fn improve(
     course: &Course,
     budget: &Budget<'_>,
 ) -> Found {
-    let &Course { moves, seed, ref nodes, heat } = course;
+    let Course { moves, seed, nodes, heat } = *course;
     let mut best = start.clone();
-    let movable: Vec<usize> = nodes.clone().filter(|&node| problem.supporting(node).count() > 1).collect();
+    let movable: Vec<TaskId> = nodes.nodes().filter(|&node| problem.supporting(node).count() > 1).collect();
     if nodes.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
         return best;
     }
@@ -182,11 +215,7 @@ pub(crate) fn improve(
                 state.find_critical(nodes);
             }
         } else {
-            match undo {
-                Undo::Placement(old) => old.into_iter().for_each(|(node, processor)| state.placement[node] = processor),
-                Undo::Priority(node, old) => state.priority[node] = old,
-                Undo::Swap(left, right) => state.priority.swap(left, right),
-            }
+            state.take_back(undo);
         }
     }
     best
@@ -198,63 +227,67 @@ fn change_critical(state: &mut State<'_>, random: &mut ChaCha8Rng) -> Option<Und
         return None;
     }
     let (before, node) = state.critical[random.random_range(0..state.critical.len())];
-    if state.priority[node] < state.priority[before] {
-        state.priority.swap(before, node);
-        return Some(Undo::Swap(before, node));
+    if state.priority(node) < state.priority(before) {
+        return Some(state.swap(before, node));
     }
     // It comes later because something that it reads does.
     let makers = state.problem.incoming(node).map(|edge| edge.from);
-    let last = makers.min_by(|&left, &right| state.priority[left].total_cmp(&state.priority[right]))?;
-    let above = state.priority[before].next_up();
-    let old = std::mem::replace(&mut state.priority[last], above);
-    Some(Undo::Priority(last, old))
+    let last = makers.min_by(|&left, &right| state.priority(left).total_cmp(&state.priority(right)))?;
+    let above = state.priority(before).next_up();
+    Some(Undo::Priority(last, state.prioritise(last, above)))
 }
 
-fn change(state: &mut State<'_>, nodes: &Range<usize>, movable: &[usize], scale: f64, random: &mut ChaCha8Rng) -> Undo {
+fn change(state: &mut State<'_>, nodes: NodeRange, movable: &[TaskId], scale: f64, random: &mut ChaCha8Rng) -> Undo {
     if movable.is_empty()
         && random.random::<f64>() < CRITICAL
         && let Some(undo) = change_critical(state, random)
     {
         return undo;
     }
-    let pick = |random: &mut ChaCha8Rng| random.random_range(nodes.clone());
+    let pick = |random: &mut ChaCha8Rng| TaskId::new(random.random_range(nodes.indices()));
     match random.random_range(0..10_u32) {
         0..5 if !movable.is_empty() => {
             let node = movable[random.random_range(0..movable.len())];
-            let others: Vec<usize> =
-                state.problem.supporting(node).filter(|&processor| processor != state.placement[node]).collect();
-            let target = others[random.random_range(0..others.len())];
-            let mut old = vec![(node, state.placement[node])];
-            state.placement[node] = target;
-            // Now and then what follows goes along, as far as it can.
-            if random.random::<f64>() < 0.4 {
-                let mut last = node;
-                while let Some(edge) = state.problem.outgoing(last).next() {
-                    let next = edge.to;
-                    if state.problem.incoming(next).len() > 2
-                        || !nodes.contains(&next)
-                        || state.problem.time(next, target).is_none()
-                        || random.random::<f64>() < 0.2
-                    {
-                        break;
-                    }
-                    old.push((next, state.placement[next]));
-                    state.placement[next] = target;
-                    last = next;
-                }
-            }
-            Undo::Placement(old)
+            Undo::Placement(change_placement(state, nodes, node, random))
         }
         5..8 => {
             let node = pick(random);
-            let old = state.priority[node];
-            state.priority[node] += (random.random::<f64>() - 0.5) * scale * 0.5;
-            Undo::Priority(node, old)
+            let changed = state.priority(node) + (random.random::<f64>() - 0.5) * scale * 0.5;
+            Undo::Priority(node, state.prioritise(node, changed))
         }
         _ => {
             let (left, right) = (pick(random), pick(random));
-            state.priority.swap(left, right);
-            Undo::Swap(left, right)
+            state.swap(left, right)
         }
     }
+}
+
+/// Puts a node on another processor, and returns where what went there was.
+fn change_placement(
+    state: &mut State<'_>,
+    nodes: NodeRange,
+    node: TaskId,
+    random: &mut ChaCha8Rng,
+) -> Vec<(TaskId, ProcessorId)> {
+    let here = state.placement[node.index()];
+    let others: Vec<ProcessorId> = state.problem.supporting(node).filter(|&processor| processor != here).collect();
+    let target = others[random.random_range(0..others.len())];
+    let mut old = vec![(node, state.put(node, target))];
+    // Now and then what follows goes along, as far as it can.
+    if random.random::<f64>() < 0.4 {
+        let mut last = node;
+        while let Some(edge) = state.problem.outgoing(last).next() {
+            let next = edge.to;
+            if state.problem.incoming(next).len() > 2
+                || !nodes.contains(next)
+                || state.problem.time(next, target).is_none()
+                || random.random::<f64>() < 0.2
+            {
+                break;
+            }
+            old.push((next, state.put(next, target)));
+            last = next;
+        }
+    }
+    old
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::execution::{Execution, run_order};
+use millstream_schedule::execution::{Execution, ProcessorId, TaskId, run_order};
 
 use crate::{MappingError, MappingProblem};
 
@@ -26,9 +26,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     /// Processor of each node.
-    pub placement: Vec<usize>,
+    pub placement: Vec<ProcessorId>,
     /// Nodes of each processor, in the order in which it runs them.
-    pub order: Vec<Vec<usize>>,
+    pub order: Vec<Vec<TaskId>>,
     /// Time until everything is done, under the execution semantics (self-timed, transfers beside computation).
     pub makespan: Nanoseconds,
     /// No mapping is shorter than this.
@@ -40,17 +40,20 @@ pub struct Mapping {
 }
 
 /// The processor of each of so many nodes, from the nodes of each processor.
-pub(crate) fn placement_of(count: usize, order: &[Vec<usize>]) -> Vec<usize> {
-    let mut placement = vec![0; count];
-    for (processor, nodes) in order.iter().enumerate() {
-        for &node in nodes {
-            placement[node] = processor;
-        }
+pub(crate) fn placement_of(node_count: usize, order: &[Vec<TaskId>]) -> Vec<ProcessorId> {
+    let mut placement = vec![ProcessorId::new(0); node_count];
+    for (processor, nodes) in ProcessorId::all(order.len()).zip(order) {
+        nodes.iter().for_each(|node| placement[node.index()] = processor);
     }
     placement
 }
 
 impl Mapping {
+    /// The processor of a node.
+    pub fn processor_of(&self, node: TaskId) -> ProcessorId {
+        self.placement[node.index()]
+    }
+
     /// How much longer this may be than the best, relative to the lower bound.
     pub fn gap(&self) -> f64 {
         self.makespan.0.saturating_sub(self.lower_bound.0) as f64 / self.lower_bound.0.max(1) as f64
@@ -158,18 +161,16 @@ pub trait Mapper {
 impl MappingProblem {
     /// What happens when processors run the nodes in given orders, by the rules of [`millstream_schedule::execution`]. `None` if a node
     /// would wait for one that runs after it, is nowhere, or can't run where it is.
-    pub fn execute(&self, order: &[Vec<usize>]) -> Option<Execution> {
-        let mut home = vec![usize::MAX; self.len()];
-        for (processor, nodes) in order.iter().enumerate() {
+    pub fn execute(&self, order: &[Vec<TaskId>]) -> Option<Execution> {
+        let mut home: Vec<Option<ProcessorId>> = vec![None; self.len()];
+        for (processor, nodes) in ProcessorId::all(order.len()).zip(order) {
             for &node in nodes {
                 self.time(node, processor)?;
-                home[node] = processor;
+                home[node.index()] = Some(processor);
             }
         }
-        if home.contains(&usize::MAX) {
-            return None;
-        }
-        let makers = |node: usize| self.incoming(node).map(|edge| edge.from);
+        let home: Vec<ProcessorId> = home.into_iter().collect::<Option<_>>()?;
+        let makers = |node: TaskId| self.incoming(node).map(|edge| edge.from);
         let run_order = run_order(self.len(), order, makers).ok()?;
         let mut execution = Execution::new(self);
         for node in run_order {
@@ -179,7 +180,7 @@ impl MappingProblem {
     }
 
     /// The time until everything is done; `None` as for [`MappingProblem::execute`].
-    pub fn makespan(&self, order: &[Vec<usize>]) -> Option<Nanoseconds> {
+    pub fn makespan(&self, order: &[Vec<TaskId>]) -> Option<Nanoseconds> {
         Some(self.execute(order)?.makespan())
     }
 }

@@ -11,7 +11,7 @@ use millstream_partition::Subgraph;
 
 use crate::exact::Quick;
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
-use crate::{ExactMapper, MappingError, MappingProblem};
+use crate::{ExactMapper, MappingError, MappingProblem, ProcessorId};
 
 /// One subgraph of a mapped network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct SubgraphMapping {
     /// The mapping of its nodes; starts count from the end of the subgraph before it.
     pub mapping: Mapping,
     /// The processor on which it ends.
-    pub end: usize,
+    pub end: ProcessorId,
 }
 
 /// A network, subgraph by subgraph.
@@ -34,7 +34,7 @@ pub struct NetworkMapping {
     /// Why the search stopped.
     pub outcome: Outcome,
     /// Different problems that were met: subgraphs that are the same are solved once.
-    pub problems: usize,
+    pub problem_count: usize,
 }
 
 impl NetworkMapping {
@@ -45,7 +45,7 @@ impl NetworkMapping {
 }
 
 /// Maps the subgraphs of a network on processors of a table; the same class may be named several times, once for each
-/// processor.
+/// processor. A [`ProcessorId`] is a place in `processors`.
 ///
 /// A subgraph reads what the sink before it made, so it is solved for every pair of processors on which the sink before it
 /// and its own sink may be, and a dynamic program chooses the pairs. Most problems are settled in a moment; of the others,
@@ -108,15 +108,15 @@ pub fn entered_problem(
     subgraph: &Subgraph,
     table: &CostTable,
     processors: &[ProcessorIndex],
-    before: Option<(&[OperatorId], usize)>,
+    before: Option<(&[OperatorId], ProcessorId)>,
 ) -> Result<MappingProblem, MappingError> {
     let mut problem = MappingProblem::of_subgraph(graph, subgraph, table, processors)?;
     let Some((sink, source)) = before else { return Ok(problem) };
-    for (node, operators) in subgraph.nodes.iter().enumerate() {
-        for (target, &class) in processors.iter().enumerate() {
+    for (node, operators) in problem.nodes().zip(&subgraph.nodes) {
+        for (target, &class) in ProcessorId::all(processors.len()).zip(processors) {
             let arrival = |bytes: u64| match target == source {
                 true => 0,
-                false => table.transfer(processors[source], class, bytes).0,
+                false => table.transfer(processors[source.index()], class, bytes).0,
             };
             let read = operators
                 .iter()
@@ -129,12 +129,22 @@ pub fn entered_problem(
     Ok(problem)
 }
 
-/// A subgraph between two processors: its index, where the one before it ended, and where it ends.
-type Pair = (usize, usize, usize);
+/// A subgraph between two processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Pair {
+    subgraph: usize,
+    /// Where the subgraph before it ended; `None` if there is none.
+    source: Option<ProcessorId>,
+    /// Where it ends.
+    end: ProcessorId,
+}
+
+/// A sum of what pairs cost, and these pairs.
+type Path = (u64, Vec<Pair>);
 
 struct Composition {
-    subgraphs: usize,
-    processors: usize,
+    subgraph_count: usize,
+    processor_count: usize,
     problems: Vec<MappingProblem>,
     mappings: Vec<Option<Mapping>>,
     is_final: Vec<bool>,
@@ -150,8 +160,8 @@ impl Composition {
         processors: &[ProcessorIndex],
     ) -> Result<Self, MappingError> {
         let mut composition = Self {
-            subgraphs: subgraphs.len(),
-            processors: processors.len(),
+            subgraph_count: subgraphs.len(),
+            processor_count: processors.len(),
             problems: Vec::new(),
             mappings: Vec::new(),
             is_final: Vec::new(),
@@ -160,13 +170,17 @@ impl Composition {
         let mut known = HashMap::new();
         for (index, subgraph) in subgraphs.iter().enumerate() {
             let before = index.checked_sub(1).and_then(|before| subgraphs[before].nodes.last());
-            let sources = if before.is_some() { processors.len() } else { 1 };
-            for source in 0..sources {
-                let before = before.map(|sink| (sink.as_slice(), source));
+            let sources: Vec<Option<ProcessorId>> = match before {
+                Some(_) => ProcessorId::all(processors.len()).map(Some).collect(),
+                None => vec![None],
+            };
+            for source in sources {
+                let before = before.map(Vec::as_slice).zip(source);
                 let released = entered_problem(graph, subgraph, table, processors, before)?;
-                for end in 0..processors.len() {
+                let Some(sink) = released.last_node() else { continue };
+                for end in released.processors() {
                     let mut fixed = released.clone();
-                    if released.is_empty() || fixed.fix(released.len() - 1, end).is_err() {
+                    if fixed.fix(sink, end).is_err() {
                         continue;
                     }
                     let problem = *known.entry(fixed.key()).or_insert_with(|| {
@@ -175,7 +189,7 @@ impl Composition {
                         composition.is_final.push(false);
                         composition.problems.len() - 1
                     });
-                    composition.pairs.insert((index, source, end), problem);
+                    composition.pairs.insert(Pair { subgraph: index, source, end }, problem);
                 }
             }
         }
@@ -225,24 +239,28 @@ impl Composition {
     }
 
     /// The least sum over the subgraphs of what `cost` says of a pair, and the pairs that give it.
-    fn best(&self, cost: impl Fn(&Mapping) -> u64) -> (u64, Vec<Pair>) {
-        // Sum and pairs so far, per processor on which the last subgraph ended.
-        let mut sums: Vec<Option<(u64, Vec<Pair>)>> = vec![None; self.processors];
-        for index in 0..self.subgraphs {
-            let mut next: Vec<Option<(u64, Vec<Pair>)>> = vec![None; self.processors];
-            for (end, best) in next.iter_mut().enumerate() {
-                for (source, sum) in sums.iter().enumerate() {
-                    let before = if index == 0 { Some((0, Vec::new())) } else { sum.clone() };
-                    let pair = (index, source, end);
-                    let Some((sum, mut pairs)) = before else { continue };
+    fn best(&self, cost: impl Fn(&Mapping) -> u64) -> Path {
+        // So far, per processor on which the last subgraph ended.
+        let mut sums: Vec<Option<Path>> = vec![None; self.processor_count];
+        let processors = ProcessorId::all(self.processor_count);
+        for subgraph in 0..self.subgraph_count {
+            // Where the subgraph before may have ended.
+            let sources: Vec<(Option<ProcessorId>, Option<Path>)> = match subgraph {
+                0 => vec![(None, Some((0, Vec::new())))],
+                _ => processors.clone().map(Some).zip(sums).collect(),
+            };
+            let mut next: Vec<Option<Path>> = vec![None; self.processor_count];
+            for (end, best) in processors.clone().zip(&mut next) {
+                for (source, before) in &sources {
+                    let pair = Pair { subgraph, source: *source, end };
+                    let Some((sum, pairs)) = before else { continue };
                     let Some(mapping) = self.pairs.get(&pair).and_then(|&problem| self.mappings[problem].as_ref())
                     else {
                         continue;
                     };
                     let total = sum + cost(mapping);
                     if best.as_ref().is_none_or(|(least, _)| total < *least) {
-                        pairs.push(pair);
-                        *best = Some((total, pairs));
+                        *best = Some((total, [pairs.as_slice(), &[pair]].concat()));
                     }
                 }
             }
@@ -275,7 +293,7 @@ impl Composition {
             makespan: Nanoseconds(makespan),
             lower_bound: Nanoseconds(bound),
             outcome: if makespan == bound { Outcome::Optimal } else { outcome },
-            problems: self.problems.len(),
+            problem_count: self.problems.len(),
         }
     }
 
@@ -289,6 +307,6 @@ impl Composition {
             outcome: Outcome::Optimal,
             steps: 0,
         };
-        SubgraphMapping { mapping: mapping.unwrap_or_else(empty), end: pair.2 }
+        SubgraphMapping { mapping: mapping.unwrap_or_else(empty), end: pair.end }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bounds::{self, PathBounds};
 use crate::mapping::Budget;
-use crate::{Mapper, MappingError, MappingProblem};
+use crate::{Mapper, MappingError, MappingProblem, TaskId};
 
 /// No program finds anything.
 pub(crate) const STARTS: &[&dyn Mapper] = &[];
@@ -10,7 +10,7 @@ pub(crate) const STARTS: &[&dyn Mapper] = &[];
 /// What the programs would say.
 pub(crate) struct Relaxed {
     pub(crate) bound: u64,
-    pub(crate) order: Option<Vec<Vec<usize>>>,
+    pub(crate) order: Option<Vec<Vec<TaskId>>>,
 }
 
 /// The longest path, or all work at its fastest, spread evenly. It is often lower than what the relaxation proves.

@@ -1,122 +1,60 @@
-use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::Graph;
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Subgraph;
-use millstream_schedule::execution::{Dependency, TaskGraph, TransferCost};
+use millstream_schedule::execution::{
+    Dependency, DependencyId, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost,
+};
 
-use crate::MappingError;
+use crate::{Edge, MappingError};
 
 /// No operator takes longer, so that sums of all of them stay numbers.
 const LONGEST_NANOSECONDS: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Nodes with times on processors, and what moving their values takes: everything that a mapper needs to know.
 ///
-/// Nodes are in an order in which they can run: edges point from lower to higher places.
+/// Nodes are numbered in an order in which they can run: edges point from lower to higher ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappingProblem {
     names: Vec<String>,
-    processors: usize,
+    processor_count: usize,
     /// Row per node.
     times: Vec<Option<u64>>,
     /// When what comes from outside has arrived; row per node.
     releases: Vec<u64>,
     edges: Vec<Edge>,
     /// Places in `edges` of what each node reads.
-    incoming: Vec<Vec<usize>>,
+    incoming: Vec<Vec<DependencyId>>,
     /// Places in `edges` of what reads each node.
-    outgoing: Vec<Vec<usize>>,
-}
-
-/// A value that one node makes and another one reads, with what moving it between any two processors takes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Edge {
-    /// The node that makes the value.
-    pub from: usize,
-    /// The node that reads it.
-    pub to: usize,
-    /// Which of the maker's values it is: edges with the same one share its transfers.
-    value: usize,
-    /// Row per sending processor.
-    transfers: Vec<u64>,
-    /// Which end each transfer occupies.
-    blocks: Vec<Option<BlockedEnd>>,
-    processors: usize,
-}
-
-impl Edge {
-    /// A dependency on a node's only value with given transfer times in nanoseconds, row per sending processor, which go on
-    /// beside computation.
-    pub fn new(from: usize, to: usize, transfers: Vec<Vec<u64>>) -> Self {
-        let processors = transfers.len();
-        let transfers: Vec<u64> = transfers.into_iter().flatten().collect();
-        Self { from, to, value: 0, blocks: vec![None; transfers.len()], processors, transfers }
-    }
-
-    /// The same for the maker's value of this number.
-    #[must_use]
-    pub fn of_value(self, value: usize) -> Self {
-        Self { value, ..self }
-    }
-
-    /// The same with transfers that occupy one of their ends; row per sending processor.
-    #[must_use]
-    pub fn blocking(self, blocks: Vec<Vec<Option<BlockedEnd>>>) -> Self {
-        Self { blocks: blocks.into_iter().flatten().collect(), ..self }
-    }
-
-    /// Time that the transfer from one processor to another takes.
-    pub fn transfer(&self, maker: usize, reader: usize) -> u64 {
-        if maker == reader { 0 } else { self.transfers[maker * self.processors + reader] }
-    }
-
-    /// Which end the transfer from one processor to another occupies.
-    pub fn blocks(&self, maker: usize, reader: usize) -> Option<BlockedEnd> {
-        self.blocks.get(maker * self.processors + reader).copied().flatten().filter(|_| maker != reader)
-    }
-
-    /// The same between nodes whose numbers are so much lower.
-    pub(crate) fn moved(self, down: usize) -> Self {
-        Self { from: self.from - down, to: self.to - down, ..self }
-    }
-
-    /// Which of the maker's values it is.
-    pub(crate) fn value(&self) -> usize {
-        self.value
-    }
-
-    /// Whether a transfer between some two processors occupies this end.
-    pub(crate) fn blocks_anywhere(&self, end: BlockedEnd) -> bool {
-        let pairs = (0..self.processors).flat_map(|from| (0..self.processors).map(move |to| (from, to)));
-        pairs.into_iter().any(|(from, to)| self.blocks(from, to) == Some(end))
-    }
+    outgoing: Vec<Vec<DependencyId>>,
 }
 
 impl TaskGraph for MappingProblem {
-    fn tasks(&self) -> usize {
+    fn task_count(&self) -> usize {
         self.len()
     }
 
-    fn processors(&self) -> usize {
-        self.processors
+    fn processor_count(&self) -> usize {
+        self.processor_count
     }
 
-    fn time(&self, task: usize, processor: usize) -> Option<Nanoseconds> {
+    fn time(&self, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
         Self::time(self, task, processor).map(Nanoseconds)
     }
 
-    fn release(&self, task: usize, processor: usize) -> Nanoseconds {
+    fn release(&self, task: TaskId, processor: ProcessorId) -> Nanoseconds {
         Nanoseconds(Self::release(self, task, processor))
     }
 
-    fn inputs(&self, task: usize) -> impl Iterator<Item = Dependency> {
-        self.incoming[task].iter().map(|&index| self.dependency(index))
+    fn inputs(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+        self.incoming[task.index()].iter().map(|&id| self.dependency(id))
     }
 
-    fn readers(&self, task: usize) -> impl Iterator<Item = Dependency> {
-        self.outgoing[task].iter().map(|&index| self.dependency(index))
+    fn readers(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+        self.outgoing[task.index()].iter().map(|&id| self.dependency(id))
     }
 
-    fn transfer(&self, dependency: Dependency, from: usize, to: usize) -> TransferCost {
-        let edge = &self.edges[dependency.index];
+    fn transfer(&self, dependency: Dependency, from: ProcessorId, to: ProcessorId) -> TransferCost {
+        let edge = &self.edges[dependency.id.index()];
         TransferCost { time: Nanoseconds(edge.transfer(from, to)), blocks: edge.blocks(from, to) }
     }
 }
@@ -136,9 +74,9 @@ impl MappingProblem {
     /// [`MappingError::Unsupported`] if no processor can run a node, [`MappingError::Shape`] if an edge does not point
     /// forward or numbers of processors differ.
     pub fn new(names: Vec<String>, times: Vec<Vec<Option<u64>>>, edges: Vec<Edge>) -> Result<Self, MappingError> {
-        let processors = times.first().map_or(0, Vec::len);
+        let processor_count = times.first().map_or(0, Vec::len);
         let shape = |detail: String| Err(MappingError::Shape { detail });
-        if names.len() != times.len() || times.iter().any(|row| row.len() != processors) {
+        if names.len() != times.len() || times.iter().any(|row| row.len() != processor_count) {
             return shape("nodes have different numbers of processors, or names and times differ in number".to_owned());
         }
         for (name, row) in names.iter().zip(&times) {
@@ -148,25 +86,25 @@ impl MappingProblem {
         }
         let mut incoming = vec![Vec::new(); names.len()];
         let mut outgoing = vec![Vec::new(); names.len()];
-        for (index, edge) in edges.iter().enumerate() {
-            let pairs = processors * processors;
-            let has_other_size = edge.transfers.len() != pairs || edge.blocks.len() != pairs;
-            if edge.from >= edge.to || edge.to >= names.len() || edge.processors != processors || has_other_size {
-                return shape(format!("the edge from node {} to node {} does not point forward", edge.from, edge.to));
+        for (id, edge) in DependencyId::all(edges.len()).zip(&edges) {
+            let (from, to) = (edge.from.index(), edge.to.index());
+            if from >= to || to >= names.len() || !edge.is_between(processor_count) {
+                return shape(format!("the edge from node {from} to node {to} does not point forward"));
             }
-            incoming[edge.to].push(index);
-            outgoing[edge.from].push(index);
+            incoming[to].push(id);
+            outgoing[from].push(id);
         }
-        let longest = times.iter().flatten().flatten().chain(edges.iter().flat_map(|edge| &edge.transfers)).max();
+        let longest = times.iter().flatten().flatten().chain(edges.iter().flat_map(Edge::transfers)).max();
         if longest.is_some_and(|&longest| longest > LONGEST_NANOSECONDS) {
             return shape("a time is longer than a day; is it infinite where it should be unsupported?".to_owned());
         }
-        let releases = vec![0; names.len() * processors];
+        let releases = vec![0; names.len() * processor_count];
         let times = times.into_iter().flatten().collect();
-        Ok(Self { names, processors, times, releases, edges, incoming, outgoing })
+        Ok(Self { names, processor_count, times, releases, edges, incoming, outgoing })
     }
 
-    /// The nodes of a subgraph on some processors of a cost table.
+    /// The nodes of a subgraph on some processors of a cost table: the nodes in the order of the subgraph, the processors in that
+    /// of `processors`.
     ///
     /// # Errors
     /// [`MappingError::Unsupported`] if none of the processors can run a node.
@@ -176,10 +114,8 @@ impl MappingProblem {
         table: &CostTable,
         processors: &[ProcessorIndex],
     ) -> Result<Self, MappingError> {
-        let name = |node: &Vec<millstream_graph::OperatorId>| {
-            node.first().map_or(String::new(), |&id| graph.operator(id).name.clone())
-        };
-        let time = |node: &[millstream_graph::OperatorId], processor: ProcessorIndex| {
+        let name = |node: &Vec<OperatorId>| node.first().map_or(String::new(), |&id| graph.operator(id).name.clone());
+        let time = |node: &[OperatorId], processor: ProcessorIndex| {
             let times = node.iter().map(|id| table.time(processor, id.index()));
             times.sum::<Option<Nanoseconds>>().map(|time| time.0)
         };
@@ -201,34 +137,42 @@ impl MappingProblem {
                     (times.collect(), processors.iter().map(|&reader| table.blocks(maker, reader)).collect())
                 };
                 let (transfers, blocks) = processors.iter().map(|&maker| matrix(maker)).unzip();
-                edges.push(Edge::new(from, to, transfers).of_value(number).blocking(blocks));
+                let edge = Edge::new(TaskId::new(from), TaskId::new(to), transfers);
+                edges.push(edge.of_value(OutputId::new(number)).blocking(blocks));
             }
         }
         Self::new(subgraph.nodes.iter().map(name).collect(), times, edges)
     }
 
-    fn dependency(&self, index: usize) -> Dependency {
-        let Edge { from, to, value, .. } = self.edges[index];
-        Dependency { maker: from, reader: to, value, index }
+    fn dependency(&self, id: DependencyId) -> Dependency {
+        let edge = &self.edges[id.index()];
+        Dependency { maker: edge.from, reader: edge.to, value: edge.value(), id }
     }
 
     /// Restricts a node to one processor, as the last node of a subgraph whose place is decided elsewhere.
     ///
     /// # Errors
     /// [`MappingError::Unsupported`] if that processor can't run it.
-    pub fn fix(&mut self, node: usize, processor: usize) -> Result<(), MappingError> {
+    pub fn fix(&mut self, node: TaskId, processor: ProcessorId) -> Result<(), MappingError> {
         if self.time(node, processor).is_none() {
-            return Err(MappingError::Unsupported { operator: self.names[node].clone() });
+            return Err(MappingError::Unsupported { operator: self.name(node).to_owned() });
         }
-        for other in (0..self.processors).filter(|&other| other != processor) {
-            self.times[node * self.processors + other] = None;
+        for other in self.processors().filter(|&other| other != processor) {
+            let place = self.place(node, other);
+            self.times[place] = None;
         }
         Ok(())
     }
 
     /// Sets when what a node reads from outside has arrived on a processor, in nanoseconds.
-    pub fn set_release(&mut self, node: usize, processor: usize, nanoseconds: u64) {
-        self.releases[node * self.processors + processor] = nanoseconds;
+    pub fn set_release(&mut self, node: TaskId, processor: ProcessorId, nanoseconds: u64) {
+        let place = self.place(node, processor);
+        self.releases[place] = nanoseconds;
+    }
+
+    /// Where tables with a row per node have what is true of a node on a processor.
+    fn place(&self, node: TaskId, processor: ProcessorId) -> usize {
+        node.index() * self.processor_count + processor.index()
     }
 
     /// All that matters for a mapping: problems with the same key have the same mappings.
@@ -246,24 +190,39 @@ impl MappingProblem {
         self.names.is_empty()
     }
 
+    /// All nodes.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = TaskId> + ExactSizeIterator + Clone + use<> {
+        TaskId::all(self.len())
+    }
+
+    /// The node that ends the subgraph; `None` if there is nothing to map.
+    pub fn last_node(&self) -> Option<TaskId> {
+        self.nodes().next_back()
+    }
+
     /// Number of processors.
-    pub fn processors(&self) -> usize {
-        self.processors
+    pub fn processor_count(&self) -> usize {
+        self.processor_count
+    }
+
+    /// All processors.
+    pub fn processors(&self) -> impl DoubleEndedIterator<Item = ProcessorId> + ExactSizeIterator + Clone + use<> {
+        ProcessorId::all(self.processor_count)
     }
 
     /// A node's name.
-    pub fn name(&self, node: usize) -> &str {
-        &self.names[node]
+    pub fn name(&self, node: TaskId) -> &str {
+        &self.names[node.index()]
     }
 
     /// A node's time in nanoseconds; `None` if the processor can't run it.
-    pub fn time(&self, node: usize, processor: usize) -> Option<u64> {
-        self.times[node * self.processors + processor]
+    pub fn time(&self, node: TaskId, processor: ProcessorId) -> Option<u64> {
+        self.times[self.place(node, processor)]
     }
 
-    /// When what a node reads from outside has arrived on a processor.
-    pub fn release(&self, node: usize, processor: usize) -> u64 {
-        self.releases[node * self.processors + processor]
+    /// When what a node reads from outside has arrived on a processor, in nanoseconds.
+    pub fn release(&self, node: TaskId, processor: ProcessorId) -> u64 {
+        self.releases[self.place(node, processor)]
     }
 
     /// All dependencies.
@@ -272,48 +231,49 @@ impl MappingProblem {
     }
 
     /// What a node reads.
-    pub fn incoming(&self, node: usize) -> impl ExactSizeIterator<Item = &Edge> {
-        self.incoming[node].iter().map(|&edge| &self.edges[edge])
+    pub fn incoming(&self, node: TaskId) -> impl ExactSizeIterator<Item = &Edge> {
+        self.incoming[node.index()].iter().map(|id| &self.edges[id.index()])
     }
 
     /// What reads a node.
-    pub fn outgoing(&self, node: usize) -> impl ExactSizeIterator<Item = &Edge> {
-        self.outgoing[node].iter().map(|&edge| &self.edges[edge])
+    pub fn outgoing(&self, node: TaskId) -> impl ExactSizeIterator<Item = &Edge> {
+        self.outgoing[node.index()].iter().map(|id| &self.edges[id.index()])
     }
 
     /// Processors that can run a node.
-    pub fn supporting(&self, node: usize) -> impl Iterator<Item = usize> {
-        (0..self.processors).filter(move |&processor| self.time(node, processor).is_some())
+    pub fn supporting(&self, node: TaskId) -> impl Iterator<Item = ProcessorId> {
+        self.processors().filter(move |&processor| self.time(node, processor).is_some())
     }
 
-    /// The least time of a node on any processor.
-    pub fn least_time(&self, node: usize) -> u64 {
+    /// The least time of a node on any processor, in nanoseconds.
+    pub fn least_time(&self, node: TaskId) -> u64 {
         self.supporting(node).filter_map(|processor| self.time(node, processor)).min().unwrap_or(0)
     }
 
     /// For each processor, the first one that is the same in all respects: they may be exchanged for each other.
-    pub fn twins(&self) -> Vec<usize> {
-        let same = |left: usize, right: usize| {
-            let nodes = (0..self.len()).all(|node| {
-                self.time(node, left) == self.time(node, right) && self.release(node, left) == self.release(node, right)
-            });
-            let swap = |processor: usize| match processor {
-                processor if processor == left => right,
-                processor if processor == right => left,
-                other => other,
-            };
-            nodes
-                && self.edges.iter().all(|edge| {
-                    (0..self.processors).all(|from| {
-                        (0..self.processors).all(|to| {
-                            edge.transfer(from, to) == edge.transfer(swap(from), swap(to))
-                                && edge.blocks(from, to) == edge.blocks(swap(from), swap(to))
-                        })
-                    })
-                })
+    pub fn twins(&self) -> Vec<ProcessorId> {
+        let first_twin = |processor: ProcessorId| {
+            let mut before = ProcessorId::all(processor.index());
+            before.find(|&first| self.are_twins(first, processor)).unwrap_or(processor)
         };
-        (0..self.processors)
-            .map(|processor| (0..processor).find(|&first| same(first, processor)).unwrap_or(processor))
-            .collect()
+        self.processors().map(first_twin).collect()
+    }
+
+    fn are_twins(&self, left: ProcessorId, right: ProcessorId) -> bool {
+        let is_same_for = |node: TaskId| {
+            self.time(node, left) == self.time(node, right) && self.release(node, left) == self.release(node, right)
+        };
+        let swap = |processor: ProcessorId| match processor {
+            processor if processor == left => right,
+            processor if processor == right => left,
+            other => other,
+        };
+        let is_same_over = |edge: &Edge| {
+            edge.pairs().all(|(from, to)| {
+                edge.transfer(from, to) == edge.transfer(swap(from), swap(to))
+                    && edge.blocks(from, to) == edge.blocks(swap(from), swap(to))
+            })
+        };
+        self.nodes().all(is_same_for) && self.edges.iter().all(is_same_over)
     }
 }

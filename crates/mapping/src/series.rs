@@ -4,12 +4,11 @@
 //! between two such nodes takes at least as long as it would alone, and the parts' times add up. Values that go from one part past the next
 //! are left out, so sums are bounds; which is why the composed mapping is evaluated as a whole.
 
-use std::ops::Range;
-
 use crate::bounds::PathBounds;
 use crate::load::ancestors;
 use crate::mapping::{Budget, Limits};
-use crate::{Edge, MappingError, MappingProblem, exact};
+use crate::node_range::NodeRange;
+use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, exact};
 
 /// Nodes of a part beyond which it is not worth the look.
 const MOST_NODES: usize = 256;
@@ -17,9 +16,9 @@ const MOST_NODES: usize = 256;
 /// The nodes between two dividing ones, these included.
 struct Part {
     /// The dividing node that it begins with, if any; else it begins with the first node.
-    from: Option<usize>,
+    from: Option<TaskId>,
     /// The dividing node or the last node.
-    to: usize,
+    to: TaskId,
     /// Whether that node divides: the part ends when it does.
     is_divided: bool,
     /// For each processor of the first and the last node: a bound on the time from the one's end to the other's, and an order with what
@@ -31,7 +30,7 @@ struct Solution {
     bound: u64,
     makespan: u64,
     /// Nodes of the problem.
-    order: Vec<Vec<usize>>,
+    order: Vec<Vec<TaskId>>,
 }
 
 /// What is known of a problem from its parts.
@@ -46,10 +45,10 @@ impl Series {
         limits: &Limits<'_>,
         budget: &Budget<'_>,
     ) -> Result<Option<Self>, MappingError> {
+        let (Some(first), Some(last)) = (problem.nodes().next(), problem.last_node()) else { return Ok(None) };
         let cuts = dividing(problem);
-        let last = problem.len().saturating_sub(1);
-        let ends = cuts.iter().copied().filter(|&cut| cut > 0 && cut < last).chain([last]);
-        let mut from = cuts.first().copied().filter(|&cut| cut == 0);
+        let ends = cuts.iter().copied().filter(|&cut| cut > first && cut < last).chain([last]);
+        let mut from = cuts.first().copied().filter(|&cut| cut == first);
         let mut parts = Vec::new();
         for to in ends {
             let solutions = solutions(problem, from, to, limits, budget)?;
@@ -62,30 +61,39 @@ impl Series {
 
     /// Puts in when dividing nodes can end, and how long what follows them takes.
     pub(crate) fn raise(&self, problem: &MappingProblem, bounds: &mut PathBounds) {
-        let processors = problem.processors();
+        self.raise_starts(problem, bounds);
+        self.raise_tails(problem, bounds);
+        bounds.propagate(problem);
+    }
+
+    fn raise_starts(&self, problem: &MappingProblem, bounds: &mut PathBounds) {
         let mut ends: Vec<Option<u64>> = Vec::new();
         for part in &self.parts {
             let first: Vec<Option<u64>> = match part.from {
                 // A first node that divides has its own time.
-                Some(node) if ends.is_empty() => (0..processors)
+                Some(node) if ends.is_empty() => problem
+                    .processors()
                     .map(|place| problem.time(node, place).map(|_| bounds.end(problem, node, place)))
                     .collect(),
                 Some(_) => ends,
                 None => vec![Some(0)],
             };
-            let end = |to: usize| {
-                let ways =
-                    first.iter().zip(&part.solutions).filter_map(|(end, row)| Some((*end)? + row[to].as_ref()?.bound));
-                ways.min()
+            let end = |to: ProcessorId| {
+                let ways = first.iter().zip(&part.solutions);
+                let ends = ways.filter_map(|(end, row)| Some((*end)? + row[to.index()].as_ref()?.bound));
+                ends.min()
             };
-            ends = (0..processors).map(end).collect();
-            for (place, end) in ends.iter().enumerate().filter(|_| part.is_divided) {
+            ends = problem.processors().map(end).collect();
+            for (place, end) in problem.processors().zip(&ends).filter(|_| part.is_divided) {
                 if let (Some(end), Some(time)) = (end, problem.time(part.to, place)) {
                     bounds.raise_start(part.to, place, end.saturating_sub(time));
                 }
             }
         }
-        let mut rests = vec![Some(0); processors];
+    }
+
+    fn raise_tails(&self, problem: &MappingProblem, bounds: &mut PathBounds) {
+        let mut rests = vec![Some(0); problem.processor_count()];
         for part in self.parts.iter().rev() {
             let rest = |row: &Vec<Option<Solution>>| {
                 let ways = row.iter().zip(&rests).filter_map(|(way, rest)| Some(way.as_ref()?.bound + (*rest)?));
@@ -93,126 +101,130 @@ impl Series {
             };
             rests = part.solutions.iter().map(rest).collect();
             let Some(node) = part.from else { break };
-            for (place, rest) in rests.iter().enumerate() {
+            for (place, rest) in problem.processors().zip(&rests) {
                 bounds.raise_tail(node, place, rest.unwrap_or(0));
             }
         }
-        bounds.propagate(problem);
     }
 
     /// The nodes of the part that has most of them.
-    pub(crate) fn longest(&self) -> Range<usize> {
-        let nodes = self.parts.iter().map(|part| part.from.map_or(0, |from| from + 1)..part.to + 1);
-        nodes.max_by_key(|nodes| nodes.len()).unwrap_or(0..0)
+    pub(crate) fn longest(&self) -> NodeRange {
+        let nodes = self.parts.iter().map(|part| NodeRange::between(part.from, part.to));
+        nodes.max_by_key(|nodes| nodes.len()).unwrap_or_default()
     }
 
     /// The order of the best sequence of mappings of the parts.
-    pub(crate) fn order(&self, problem: &MappingProblem) -> Option<Vec<Vec<usize>>> {
-        let processors = problem.processors();
+    pub(crate) fn order(&self, problem: &MappingProblem) -> Option<Vec<Vec<TaskId>>> {
+        let processors = problem.processor_count();
         let first = self.parts.first()?;
-        let mut best: Vec<Option<(u64, Vec<Vec<usize>>)>> = match first.from {
-            Some(node) => (0..processors)
+        let mut best: Vec<Option<(u64, Vec<Vec<TaskId>>)>> = match first.from {
+            Some(node) => problem
+                .processors()
                 .map(|place| {
                     let end = problem.release(node, place) + problem.time(node, place)?;
                     let mut order = vec![Vec::new(); processors];
-                    order[place].push(node);
+                    order[place.index()].push(node);
                     Some((end, order))
                 })
                 .collect(),
             None => vec![Some((0, vec![Vec::new(); processors]))],
         };
         for part in &self.parts {
-            let way = |to: usize| {
+            let way = |to: ProcessorId| {
                 let ways = best.iter().zip(&part.solutions).filter_map(|(before, row)| {
-                    let ((time, order), solution) = (before.as_ref()?, row[to].as_ref()?);
+                    let ((time, order), solution) = (before.as_ref()?, row[to.index()].as_ref()?);
                     Some((time + solution.makespan, order, &solution.order))
                 });
                 let (time, order, own) = ways.min_by_key(|way| way.0)?;
                 Some((time, order.iter().zip(own).map(|(before, own)| [&before[..], own].concat()).collect()))
             };
-            best = (0..processors).map(way).collect();
+            best = problem.processors().map(way).collect();
         }
         best.into_iter().flatten().min_by_key(|way| way.0).map(|(_, order)| order)
     }
 }
 
+/// A node on one of its processors.
+type Place = (TaskId, ProcessorId);
+
 /// Of the part between two nodes, for each pair of processors.
 fn solutions(
     problem: &MappingProblem,
-    from: Option<usize>,
-    to: usize,
+    from: Option<TaskId>,
+    to: TaskId,
     limits: &Limits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Vec<Vec<Option<Solution>>>, MappingError> {
-    let processors = problem.processors();
-    let begins = if from.is_some() { processors } else { 1 };
-    let of = |begin: usize, end: usize| solution(problem, from.map(|node| (node, begin)), (to, end), limits, budget);
-    (0..begins).map(|begin| (0..processors).map(|end| of(begin, end)).collect()).collect()
+    let begins: Vec<Option<Place>> = match from {
+        Some(node) => problem.processors().map(|begin| Some((node, begin))).collect(),
+        None => vec![None],
+    };
+    let of = |begin: Option<Place>, end: ProcessorId| solution(problem, begin, (to, end), limits, budget);
+    begins.into_iter().map(|begin| problem.processors().map(|end| of(begin, end)).collect()).collect()
 }
 
 /// One part between two places.
 fn solution(
     problem: &MappingProblem,
-    from: Option<(usize, usize)>,
-    (to, end): (usize, usize),
+    from: Option<Place>,
+    to: Place,
     limits: &Limits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Option<Solution>, MappingError> {
-    let is_possible = |(node, place): (usize, usize)| problem.time(node, place).is_some();
-    if !from.is_none_or(is_possible) || !is_possible((to, end)) {
+    let is_possible = |(node, place): Place| problem.time(node, place).is_some();
+    if !from.is_none_or(is_possible) || !is_possible(to) {
         return Ok(None);
     }
-    let part = part(problem, from, (to, end))?;
+    let part = part(problem, from, to)?;
     let mut bounds = PathBounds::new(&part);
     let is_too_much = part.len() > MOST_NODES || budget.left() == 0;
     let (found, bound) = match is_too_much {
         true => (exact::best_of(exact::LISTS, &part, limits).ok_or_else(exact::nothing_found)?, bounds.critical),
         false => exact::quick(&part, &mut bounds, limits, budget)?,
     };
-    let offset = from.map_or(0, |(node, _)| node);
+    let offset = from.map_or(0, |(node, _)| node.index());
     // The first node belongs to the part before.
-    let own = |nodes: &Vec<usize>| {
-        let nodes = nodes.iter().filter(|&&node| from.is_none() || node > 0);
-        nodes.map(|node| node + offset).collect()
+    let own = |nodes: &Vec<TaskId>| {
+        let nodes = nodes.iter().filter(|node| from.is_none() || node.index() > 0);
+        nodes.map(|node| TaskId::new(node.index() + offset)).collect()
     };
     let order = found.order.iter().map(own).collect();
     Ok(Some(Solution { bound, makespan: found.makespan, order }))
 }
 
 /// The nodes from one to another as a problem of its own. A node that it begins with is done at the beginning.
-fn part(
-    problem: &MappingProblem,
-    from: Option<(usize, usize)>,
-    (to, end): (usize, usize),
-) -> Result<MappingProblem, MappingError> {
-    let offset = from.map_or(0, |(node, _)| node);
-    let processors = 0..problem.processors();
-    let times = |node: usize| -> Vec<Option<u64>> {
-        let time = |place: usize| match from {
+fn part(problem: &MappingProblem, from: Option<Place>, to: Place) -> Result<MappingProblem, MappingError> {
+    let first = from.map_or(TaskId::new(0), |(node, _)| node);
+    let (last, end) = to;
+    let nodes = || (first.index()..=last.index()).map(TaskId::new);
+    let times = |node: TaskId| -> Vec<Option<u64>> {
+        let time = |place: ProcessorId| match from {
             Some((first, begin)) if node == first => (place == begin).then_some(0),
-            _ => problem.time(node, place).filter(|_| node != to || place == end),
+            _ => problem.time(node, place).filter(|_| node != last || place == end),
         };
-        processors.clone().map(time).collect()
+        problem.processors().map(time).collect()
     };
-    let names = (offset..=to).map(|node| problem.name(node).to_owned()).collect();
-    let inside = problem.edges().iter().filter(|edge| edge.from >= offset && edge.to <= to);
-    let edges: Vec<Edge> = inside.map(|edge| edge.clone().moved(offset)).collect();
-    let mut part = MappingProblem::new(names, (offset..=to).map(times).collect(), edges)?;
+    let names = nodes().map(|node| problem.name(node).to_owned()).collect();
+    let inside = problem.edges().iter().filter(|edge| edge.from >= first && edge.to <= last);
+    let edges: Vec<Edge> = inside.map(|edge| edge.clone().renumbered_from(first)).collect();
+    let mut part = MappingProblem::new(names, nodes().map(times).collect(), edges)?;
     if from.is_none() {
-        for node in 0..=to {
-            processors.clone().for_each(|place| part.set_release(node, place, problem.release(node, place)));
+        for node in nodes() {
+            problem.processors().for_each(|place| part.set_release(node, place, problem.release(node, place)));
         }
     }
     Ok(part)
 }
 
 /// Nodes that depend on all before them and that all after them depend on.
-fn dividing(problem: &MappingProblem) -> Vec<usize> {
+fn dividing(problem: &MappingProblem) -> Vec<TaskId> {
     let is_before = ancestors(problem);
-    let divides = |&node: &usize| {
-        is_before[node][..node].iter().all(|&is_before| is_before) && is_before[node + 1..].iter().all(|row| row[node])
+    let divides = |node: &TaskId| {
+        let place = node.index();
+        let (before, after) = (&is_before[place][..place], &is_before[place + 1..]);
+        before.iter().all(|&is_before| is_before) && after.iter().all(|row| row[place])
     };
-    (0..problem.len()).filter(divides).collect()
+    problem.nodes().filter(divides).collect()
 }
 
 #[cfg(test)]
@@ -241,17 +253,17 @@ mod tests {
 
     /// The problem with a node that reads from all before it and one that all after it read from.
     fn divided(problem: &MappingProblem, node: usize) -> MappingProblem {
-        let processors = problem.processors();
-        let node = node % problem.len();
-        let link = |from: usize, to: usize| Edge::new(from, to, vec![vec![2; processors]; processors]);
-        let links =
-            (0..node).map(|before| link(before, node)).chain((node + 1..problem.len()).map(|after| link(node, after)));
+        let processors = problem.processor_count();
+        let node = TaskId::new(node % problem.len());
+        let link = |from: TaskId, to: TaskId| Edge::new(from, to, vec![vec![2; processors]; processors]);
+        let others = problem.nodes().filter(|&other| other != node);
+        let links = others.map(|other| link(other.min(node), other.max(node)));
         let edges = problem.edges().iter().filter(|edge| edge.from != node && edge.to != node).cloned().chain(links);
-        let names = (0..problem.len()).map(|node| problem.name(node).to_owned()).collect();
-        let times = (0..problem.len()).map(|node| (0..processors).map(|place| problem.time(node, place)).collect());
+        let names = problem.nodes().map(|node| problem.name(node).to_owned()).collect();
+        let times = problem.nodes().map(|node| problem.processors().map(|place| problem.time(node, place)).collect());
         let mut divided = MappingProblem::new(names, times.collect(), edges.collect()).unwrap();
-        for node in 0..problem.len() {
-            (0..processors).for_each(|place| divided.set_release(node, place, problem.release(node, place)));
+        for node in problem.nodes() {
+            problem.processors().for_each(|place| divided.set_release(node, place, problem.release(node, place)));
         }
         divided
     }
@@ -278,7 +290,7 @@ mod tests {
             let orders = orders.map(|mapping| mapping.order).chain(series.and_then(|series| series.order(&problem)));
             for order in orders {
                 let execution = problem.execute(&order).unwrap();
-                for node in 0..problem.len() {
+                for node in problem.nodes() {
                     let (span, place) = (execution.span(node), execution.home(node).unwrap());
                     prop_assert!(bounds.start(node, place) <= span.start.0);
                     prop_assert!(span.end.0 + bounds.tail(node, place) <= execution.makespan().0);
@@ -291,7 +303,8 @@ mod tests {
         fn chains_of_parts_are_solved_exactly(times in prop::collection::vec((1_u64..20, 1_u64..20), 3..8)) {
             let nodes = times.len();
             let rows = times.iter().map(|&(one, other)| vec![Some(one), Some(other)]).collect();
-            let edges = (1..nodes).map(|to| Edge::new(to - 1, to, vec![vec![0, 3], vec![3, 0]])).collect();
+            let all = || TaskId::all(nodes);
+            let edges = all().zip(all().skip(1)).map(|(from, to)| Edge::new(from, to, vec![vec![0, 3], vec![3, 0]])).collect();
             let chain = MappingProblem::new((0..nodes).map(|node| format!("n{node}")).collect(), rows, edges).unwrap();
             let (bounds, series) = strengthened(&chain);
             let best = brute_force(&chain);

@@ -7,7 +7,9 @@ mod problems;
 use millstream_board::ProcessorClass;
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, ValueId};
-use millstream_mapping::{Cpop, Heft, Limits, Outcome, SingleProcessor, compose, entered_problem, map_network};
+use millstream_mapping::{
+    Cpop, Heft, Limits, Outcome, ProcessorId, SingleProcessor, compose, entered_problem, map_network,
+};
 use millstream_partition::{Subgraph, subgraphs};
 use problems::best_order;
 use proptest::prelude::*;
@@ -57,13 +59,13 @@ fn table(graph: &Graph, times: &[u64], transfers: [u64; 2], blocks: Option<Block
 
 /// The least time from `next` on if the subgraph before ended on `source`, by trying every order of every subgraph and every
 /// processor on which it may end.
-fn least(graph: &Graph, all: &[Subgraph], table: &CostTable, next: usize, source: Option<usize>) -> u64 {
+fn least(graph: &Graph, all: &[Subgraph], table: &CostTable, next: usize, source: Option<ProcessorId>) -> u64 {
     let Some(subgraph) = all.get(next) else { return 0 };
     let processors: Vec<ProcessorIndex> = table.processors().collect();
     let before = source.map(|source| (all[next - 1].nodes.last().unwrap().as_slice(), source));
-    let ends = (0..processors.len()).map(|end| {
+    let ends = ProcessorId::all(processors.len()).map(|end| {
         let mut problem = entered_problem(graph, subgraph, table, &processors, before).unwrap();
-        problem.fix(problem.len() - 1, end).unwrap();
+        problem.fix(problem.last_node().unwrap(), end).unwrap();
         best_order(&problem) + least(graph, all, table, next + 1, Some(end))
     });
     ends.min().unwrap()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use millstream_mapping::{
     Cpop, Edge, ExactMapper, Heft, LayerSwitched, Limits, Mapper, MappingError, MappingProblem, Outcome,
-    SingleProcessor,
+    SingleProcessor, TaskId,
 };
 use problems::{best_order, blocking_problems, brute_force, problems};
 use proptest::prelude::*;
@@ -48,12 +48,14 @@ proptest! {
             prop_assert!(mapping.lower_bound.0 <= best, "{}: {:?} {}", mapper.name(), mapping, best);
             prop_assert!(mapping.makespan.0 >= best, "{}", mapper.name());
             prop_assert_eq!(Some(mapping.makespan), problem.makespan(&mapping.order));
-            let mut nodes: Vec<usize> = mapping.order.iter().flatten().copied().collect();
+            let mut nodes: Vec<TaskId> = mapping.order.iter().flatten().copied().collect();
             nodes.sort_unstable();
-            prop_assert_eq!(nodes, (0..problem.len()).collect::<Vec<_>>());
-            for (node, &processor) in mapping.placement.iter().enumerate() {
+            prop_assert_eq!(nodes, problem.nodes().collect::<Vec<_>>());
+            prop_assert_eq!(mapping.placement.len(), problem.len());
+            for node in problem.nodes() {
+                let processor = mapping.processor_of(node);
                 prop_assert!(problem.time(node, processor).is_some());
-                prop_assert!(mapping.order[processor].contains(&node));
+                prop_assert!(mapping.order[processor.index()].contains(&node));
             }
         }
     }
@@ -112,7 +114,7 @@ fn odd_problems_are_solved_or_refused() {
     assert_eq!(ExactMapper.map(&none, &limits).unwrap().makespan.0, 0);
     let nobody = MappingProblem::new(vec!["conv".into()], vec![vec![None, None]], Vec::new()).unwrap_err();
     assert!(nobody.to_string().contains("'conv'"), "{nobody}");
-    let backward = Edge::new(1, 0, vec![vec![0]]);
+    let backward = Edge::new(TaskId::new(1), TaskId::new(0), vec![vec![0]]);
     let error = MappingProblem::new(vec!["a".into(), "b".into()], vec![vec![Some(1)]; 2], vec![backward]).unwrap_err();
     assert!(matches!(error, MappingError::Shape { .. }));
     // No processor alone can do both.
@@ -134,7 +136,9 @@ fn infinite_times_are_refused() {
 #[test]
 fn five_thousand_nodes_in_a_chain_are_no_problem() {
     let names = (0..5000).map(|index| format!("n{index}")).collect();
-    let edges = (1..5000).map(|to| Edge::new(to - 1, to, vec![vec![0, 5], vec![5, 0]])).collect();
+    let nodes = TaskId::all(5000);
+    let link = |(from, to)| Edge::new(from, to, vec![vec![0, 5], vec![5, 0]]);
+    let edges = nodes.clone().zip(nodes.skip(1)).map(link).collect();
     let times = (0..5000).map(|index| vec![Some(10), Some(9 + index % 3)]).collect();
     let problem = MappingProblem::new(names, times, edges).unwrap();
     let limits = Limits { steps: 20_000_000, program_time: Duration::from_secs(2), ..Limits::default() };
@@ -149,7 +153,8 @@ fn a_thousand_branches_keep_to_their_steps() {
     let count = 1000;
     let names = (0..count).map(|index| format!("n{index}")).collect();
     let link = vec![vec![0, 5, 5], vec![5, 0, 5], vec![5, 5, 0]];
-    let edges = (3..count).map(|to| Edge::new(to - 3 + to % 2, to, link.clone())).collect();
+    let edge = |to: usize| Edge::new(TaskId::new(to - 3 + to % 2), TaskId::new(to), link.clone());
+    let edges = (3..count).map(edge).collect();
     let time = |index: u64| {
         vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (!index.is_multiple_of(4)).then_some(200)]
     };

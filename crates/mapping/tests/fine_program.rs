@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use millstream_mapping::{Edge, ExactMapper, FineIlp, Limits, Mapper, MappingProblem};
+use millstream_mapping::{Edge, ExactMapper, FineIlp, Limits, Mapper, MappingProblem, TaskId};
 
 /// A source, so many branches of two nodes, and a sink, on two processors that suit the branches differently.
 fn branches(count: usize) -> MappingProblem {
     let nodes = 2 * count + 2;
     let transfer = vec![vec![0, 3], vec![2, 0]];
-    let edge = |from, to| Edge::new(from, to, transfer.clone());
+    let edge = |from, to| Edge::new(TaskId::new(from), TaskId::new(to), transfer.clone());
     let edges = (0..count).flat_map(|branch| {
         let first = 1 + 2 * branch;
         [edge(0, first), edge(first, first + 1), edge(first + 1, nodes - 1)]

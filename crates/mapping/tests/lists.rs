@@ -4,14 +4,17 @@
 
 mod problems;
 
-use millstream_mapping::{Cpop, Edge, Heft, LayerSwitched, Limits, Mapper, MappingProblem, SingleProcessor};
+use millstream_mapping::{
+    Cpop, Edge, Heft, LayerSwitched, Limits, Mapper, MappingProblem, ProcessorId, SingleProcessor, TaskId,
+};
 use problems::published_example;
 
-/// Nodes of each processor with their starts, and when everything is done.
+/// Numbers of the nodes of each processor with their starts, and when everything is done.
 fn schedule(mapper: &dyn Mapper, problem: &MappingProblem) -> (Vec<Vec<(usize, u64)>>, u64) {
     let mapping = mapper.map(problem, &Limits::default()).unwrap();
     let execution = problem.execute(&mapping.order).unwrap();
-    let started = |nodes: &Vec<usize>| nodes.iter().map(|&node| (node, execution.span(node).start.0)).collect();
+    let start = |&node: &TaskId| (node.index(), execution.span(node).start.0);
+    let started = |nodes: &Vec<TaskId>| nodes.iter().map(start).collect();
     assert_eq!(execution.makespan(), mapping.makespan);
     (mapping.order.iter().map(started).collect(), mapping.makespan.0)
 }
@@ -27,7 +30,9 @@ fn published(mapper: &dyn Mapper) -> (Vec<Vec<(usize, u64)>>, u64) {
 fn problem(times: &[&[Option<u64>]], edges: &[(usize, usize, u64)]) -> MappingProblem {
     let processors = times[0].len();
     let names = (0..times.len()).map(|node| format!("n{node}")).collect();
-    let edges = edges.iter().map(|&(from, to, time)| Edge::new(from, to, vec![vec![time; processors]; processors]));
+    let transfers = |time: u64| vec![vec![time; processors]; processors];
+    let edge = |&(from, to, time): &(usize, usize, u64)| Edge::new(TaskId::new(from), TaskId::new(to), transfers(time));
+    let edges = edges.iter().map(edge);
     MappingProblem::new(names, times.iter().map(|row| row.to_vec()).collect(), edges.collect()).unwrap()
 }
 
@@ -70,7 +75,7 @@ fn heft_leaves_gaps_that_are_too_short() {
 #[test]
 fn heft_counts_gaps_from_when_inputs_are_there() {
     let mut problem = with_a_gap_of_6(6);
-    problem.set_release(2, 1, 1);
+    problem.set_release(TaskId::new(2), ProcessorId::new(1), 1);
     assert_eq!(schedule(&Heft, &problem), (vec![vec![(0, 0)], vec![(1, 6), (2, 14)]], 20));
 }
 

@@ -5,7 +5,7 @@
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, Outcome, map_network};
+use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, Outcome, TaskId, map_network};
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
@@ -50,11 +50,12 @@ fn processors(table: &CostTable) -> [ProcessorIndex; 3] {
 }
 
 /// The subgraph's mapping as a stage of a schedule.
-fn replica(subgraph: &Subgraph, order: &[Vec<usize>]) -> Replica {
-    let operators = |nodes: &Vec<usize>| nodes.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()).collect();
+fn replica(subgraph: &Subgraph, order: &[Vec<TaskId>]) -> Replica {
+    let operators =
+        |nodes: &Vec<TaskId>| nodes.iter().flat_map(|node| subgraph.nodes[node.index()].iter().copied()).collect();
     let places = [("N", 0), ("D", 1), ("D", 2)];
     let assignments = order.iter().zip(places).filter(|(nodes, _)| !nodes.is_empty());
-    let assignment = |(nodes, (cluster, core)): (&Vec<usize>, (&str, u32))| Assignment {
+    let assignment = |(nodes, (cluster, core)): (&Vec<TaskId>, (&str, u32))| Assignment {
         processor: Processor::new(cluster, [core]),
         operators: operators(nodes),
     };
@@ -100,14 +101,14 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
     let mapped = map(1);
     assert_eq!(mapped, map(3));
     assert_eq!((mapped.outcome, mapped.lower_bound), (Outcome::Optimal, mapped.makespan));
-    assert!(mapped.problems < 9 * all.len() / 3, "repeated blocks are solved once: {}", mapped.problems);
+    assert!(mapped.problem_count < 9 * all.len() / 3, "repeated blocks are solved once: {}", mapped.problem_count);
     let sum: Nanoseconds = mapped.subgraphs.iter().map(|subgraph| subgraph.mapping.makespan).sum();
     assert_eq!(sum, mapped.makespan);
     // As a whole it is a schedule of one stage, which is no slower than subgraph after subgraph.
     let mut order = vec![Vec::new(); 3];
     for (subgraph, part) in all.iter().zip(&mapped.subgraphs) {
         for (all, own) in order.iter_mut().zip(&part.mapping.order) {
-            all.extend(own.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()));
+            all.extend(own.iter().flat_map(|node| subgraph.nodes[node.index()].iter().copied()));
         }
     }
     let assignments =

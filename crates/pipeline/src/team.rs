@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
-use millstream_mapping::MappingError;
+use millstream_mapping::{MappingError, ProcessorId};
 use millstream_partition::{BlockId, BlockRange, Chain, Subgraph};
 use millstream_schedule::execution::Execution;
 use millstream_schedule::{Assignment, Entry, Replica};
@@ -303,16 +303,21 @@ impl Team {
 
     /// From when the subgraphs before are done to when this one is, per processor where it ends.
     fn advance(&self, subgraph: usize, before: Option<&[Option<u64>]>) -> Vec<Option<u64>> {
-        let reach = |end: usize| {
-            let from = |source: Option<usize>, time: Option<u64>| {
+        let reach = |end: ProcessorId| {
+            let from = |source: Option<ProcessorId>, time: Option<u64>| {
                 Some(time?.saturating_add(self.solution(subgraph, (source, end))?.nanoseconds))
             };
             match before {
                 None => from(None, Some(0)),
-                Some(times) => times.iter().enumerate().filter_map(|(source, &time)| from(Some(source), time)).min(),
+                Some(times) => self.places().zip(times).filter_map(|(source, &time)| from(Some(source), time)).min(),
             }
         };
-        (0..self.classes.len()).map(reach).collect()
+        self.places().map(reach).collect()
+    }
+
+    /// The team's processors.
+    fn places(&self) -> impl Iterator<Item = ProcessorId> + use<> {
+        ProcessorId::all(self.classes.len())
     }
 
     /// The replica that runs these blocks, which were looked at, on these processors of the team's classes.
@@ -320,15 +325,16 @@ impl Team {
         let subgraphs = self.ground.subgraphs_of(blocks)?;
         let steps = self.steps(subgraphs.clone());
         let last = steps.last()?;
-        let (_, mut end) = last.iter().enumerate().filter_map(|(end, time)| Some(((*time)?, end))).min()?;
+        let (_, mut end) = self.places().zip(last).filter_map(|(end, time)| Some(((*time)?, end))).min()?;
         let mut passages: Vec<&Solution> = Vec::new();
         for (index, subgraph) in subgraphs.enumerate().rev() {
             let source = match index.checked_sub(1) {
                 None => None,
-                Some(before) => (0..self.classes.len()).find(|&source| {
+                Some(before) => self.places().find(|&source| {
                     let known = self.solution(subgraph, (Some(source), end));
                     known.is_some_and(|known| {
-                        steps[before][source].map(|time| time + known.nanoseconds) == steps[index][end]
+                        let done = steps[before][source.index()].map(|time| time + known.nanoseconds);
+                        done == steps[index][end.index()]
                     })
                 }),
             };

@@ -6,8 +6,9 @@ use millstream_board::{CoreId, Processor, ProcessorClass};
 use millstream_cosched::divide_where_close;
 use millstream_cost::{Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
-use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, entered_problem};
+use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, ProcessorId, entered_problem};
 use millstream_partition::Subgraph;
+use millstream_schedule::execution::TaskId;
 use millstream_schedule::{Assignment, ChannelSplit, Replica, ReplicaTasks};
 
 use crate::team::Ground;
@@ -28,7 +29,7 @@ const STEPS_PER_EVALUATION: u64 = 6;
 const LEAST_MAPPING_STEPS: u64 = 10_000;
 
 /// The processor where what a subgraph reads was made (none at the start of a stage), and the one where it ends.
-pub(crate) type Ends = (Option<usize>, usize);
+pub(crate) type Ends = (Option<ProcessorId>, ProcessorId);
 
 /// A way through a subgraph between two processors.
 #[derive(Debug, Clone)]
@@ -41,13 +42,13 @@ pub(crate) struct Solution {
 
 impl Solution {
     /// The same with every processor in another's place.
-    fn exchanged(&self, places: &[usize]) -> Self {
+    fn exchanged(&self, places: &[ProcessorId]) -> Self {
         let mut lists = self.lists.clone();
         let mut splits = self.splits.clone();
-        for (place, &to) in places.iter().enumerate() {
-            lists[to].clone_from(&self.lists[place]);
+        for (place, to) in places.iter().enumerate() {
+            lists[to.index()].clone_from(&self.lists[place]);
             for (split, own) in splits.iter_mut().zip(&self.splits) {
-                split.channels[to] = own.channels[place];
+                split.channels[to.index()] = own.channels[place];
             }
         }
         Self { lists, splits, nanoseconds: self.nanoseconds }
@@ -98,21 +99,22 @@ impl Solutions {
 }
 
 /// The processors on which a subgraph may end: those that are quickest at its sink. Others would have to pass on what they made.
-fn good_ends(ground: &Ground, processors: &[ProcessorIndex], subgraph: usize) -> Vec<usize> {
+fn good_ends(ground: &Ground, processors: &[ProcessorIndex], subgraph: usize) -> Vec<ProcessorId> {
     let sink = ground.subgraphs[subgraph].nodes.last().map_or(&[][..], Vec::as_slice);
-    let time = |place: usize| {
-        let times = sink.iter().map(|id| ground.table.time(processors[place], id.index()));
+    let time = |place: ProcessorId| {
+        let times = sink.iter().map(|id| ground.table.time(processors[place.index()], id.index()));
         times.sum::<Option<Nanoseconds>>().map(|time| (time, place))
     };
-    let mut able: Vec<(Nanoseconds, usize)> = (0..processors.len()).filter_map(time).collect();
+    let mut able: Vec<(Nanoseconds, ProcessorId)> = ProcessorId::all(processors.len()).filter_map(time).collect();
     able.sort_unstable();
     able.into_iter().take(MOST_ENDS).map(|(_, place)| place).collect()
 }
 
 /// The first places that look the same: processors of one class are interchangeable.
 fn alike(classes: &[ProcessorClass], (source, end): Ends) -> Ends {
-    let first = |place: usize, except: Option<usize>| {
-        let mut alike = (0..classes.len()).filter(|&other| classes[other] == classes[place]);
+    let first = |place: ProcessorId, except: Option<ProcessorId>| {
+        let all = ProcessorId::all(classes.len());
+        let mut alike = all.filter(|other| classes[other.index()] == classes[place.index()]);
         alike.find(|&other| Some(other) != except).unwrap_or(place)
     };
     let own = source.map(|source| first(source, None));
@@ -121,19 +123,21 @@ fn alike(classes: &[ProcessorClass], (source, end): Ends) -> Ends {
 }
 
 /// Where each processor goes if one pair of places becomes another that looks the same.
-fn exchange(classes: &[ProcessorClass], from: Ends, to: Ends) -> Vec<usize> {
-    let mut places: Vec<Option<usize>> = vec![None; classes.len()];
+fn exchange(classes: &[ProcessorClass], from: Ends, to: Ends) -> Vec<ProcessorId> {
+    let mut places: Vec<Option<ProcessorId>> = vec![None; classes.len()];
     if let (Some(from), Some(to)) = (from.0, to.0) {
-        places[from] = Some(to);
+        places[from.index()] = Some(to);
     }
-    places[from.1] = Some(to.1);
+    places[from.1.index()] = Some(to.1);
+    let all = ProcessorId::all(classes.len());
     for place in 0..places.len() {
         if places[place].is_none() {
-            let is_free = |other: &usize| classes[*other] == classes[place] && !places.contains(&Some(*other));
-            places[place] = (0..places.len()).find(is_free);
+            let is_free =
+                |other: &ProcessorId| classes[other.index()] == classes[place] && !places.contains(&Some(*other));
+            places[place] = all.clone().find(is_free);
         }
     }
-    places.into_iter().enumerate().map(|(place, to)| to.unwrap_or(place)).collect()
+    all.zip(places).map(|(place, to)| to.unwrap_or(place)).collect()
 }
 
 /// A subgraph before a team.
@@ -156,8 +160,8 @@ impl Passage<'_> {
         let entrance = before.map(|(sink, source)| (made_before(sink, subgraph, graph), source));
         let mut lead = 0;
         if let Some((makers, source)) = &entrance {
-            replica.assignments[*source].operators.splice(0..0, makers.iter().copied());
-            let times = makers.iter().filter_map(|id| table.time(self.processors[*source], id.index()));
+            replica.assignments[source.index()].operators.splice(0..0, makers.iter().copied());
+            let times = makers.iter().filter_map(|id| table.time(self.processors[source.index()], id.index()));
             lead = times.map(|time| time.0).sum();
         }
         let own: Vec<OperatorId> = subgraph.operators().collect();
@@ -170,7 +174,7 @@ impl Passage<'_> {
         let mut replica = divide_where_close(replica, graph, table, most_above, |id| own.contains(&id), finish);
         let Some(time) = finish(&replica) else { return Ok(None) };
         if let Some((makers, source)) = &entrance {
-            replica.assignments[*source].operators.drain(..makers.len());
+            replica.assignments[source.index()].operators.drain(..makers.len());
         }
         let lists = replica.assignments.into_iter().map(|assignment| assignment.operators).collect();
         Ok(Some(Solution { lists, splits: replica.splits, nanoseconds: time.0.saturating_sub(lead).max(1) }))
@@ -180,8 +184,8 @@ impl Passage<'_> {
     fn mapped(
         &self,
         subgraph: &Subgraph,
-        before: Option<(&[OperatorId], usize)>,
-        end: usize,
+        before: Option<(&[OperatorId], ProcessorId)>,
+        end: ProcessorId,
     ) -> Result<Option<Replica>, MappingError> {
         let Ground { graph, table, .. } = self.ground;
         let mut problem = match entered_problem(graph, subgraph, table, self.processors, before) {
@@ -189,13 +193,13 @@ impl Passage<'_> {
             Err(MappingError::Unsupported { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if problem.is_empty() || problem.fix(problem.len() - 1, end).is_err() {
+        if problem.last_node().is_none_or(|sink| problem.fix(sink, end).is_err()) {
             return Ok(None);
         }
         let mapping = ExactMapper.map(&problem, &self.limits(&problem))?;
         self.ground.spend(mapping.steps / STEPS_PER_EVALUATION);
         let lists = mapping.order.iter().map(|nodes| {
-            nodes.iter().flat_map(|&node| subgraph.nodes[node].iter().copied()).collect::<Vec<OperatorId>>()
+            nodes.iter().flat_map(|node| subgraph.nodes[node.index()].iter().copied()).collect::<Vec<OperatorId>>()
         });
         let assignments = self.classes.iter().zip(lists);
         let assignments = assignments.map(|(class, operators)| Assignment { processor: stand_in(class), operators });
@@ -207,26 +211,28 @@ impl Passage<'_> {
         let pairs = self.processors.iter().flat_map(|from| self.processors.iter().map(move |to| (*from, *to)));
         let transfers = pairs.filter(|(from, to)| from != to).map(|(from, to)| self.ground.table.transfer(from, to, 0));
         let slack = transfers.min().unwrap_or_default();
-        let work: u64 = (0..problem.len()).fold(0, |sum, node| sum.saturating_add(problem.least_time(node)));
+        let times = problem.nodes().map(|node| problem.least_time(node));
+        let work = times.fold(0, u64::saturating_add);
         let steps = (MAPPING_STEPS as f64 * work as f64 / WORTH_ALL_STEPS.0 as f64) as u64;
         let steps = self.ground.effort.steps(steps.clamp(LEAST_MAPPING_STEPS, MAPPING_STEPS));
         Limits { steps, gap: MAPPING_GAP, slack, ..Limits::default() }
     }
 
     /// When everything is done and what the exit's operators made is on the processor `end`.
-    fn arrival(&self, replica: &Replica, exit: &[OperatorId], end: usize) -> Option<Nanoseconds> {
+    fn arrival(&self, replica: &Replica, exit: &[OperatorId], end: ProcessorId) -> Option<Nanoseconds> {
         let Ground { graph, table, .. } = self.ground;
         let tasks = ReplicaTasks::new(replica, graph, table).ok()?;
         let execution = tasks.execute(graph).ok()?;
         let last = exit.last();
         let mut latest = Nanoseconds::ZERO;
-        for (place, task) in tasks.tasks().iter().enumerate() {
-            let mut there = execution.span(place).end;
+        for (id, task) in TaskId::all(tasks.tasks().len()).zip(tasks.tasks()) {
+            let mut there = execution.span(id).end;
             if Some(&task.operator) == last && task.processor != end {
                 let outputs = graph.operator(task.operator).outputs.iter();
                 let bytes: u64 = outputs.map(|&value| graph.value(value).bytes().unwrap_or(0)).sum();
                 let bytes = task.share.map_or(bytes, |share| share.of_bytes(bytes));
-                there += table.transfer(self.processors[task.processor], self.processors[end], bytes);
+                let [from, to] = [task.processor, end].map(|place| self.processors[place.index()]);
+                there += table.transfer(from, to, bytes);
             }
             latest = latest.max(there);
         }

@@ -2,6 +2,7 @@
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
+use millstream_schedule::execution::ProcessorId;
 use millstream_schedule::{ChannelSplit, Replica, Schedule, Share, Task, task_time};
 
 use crate::{Align, Table, milliseconds};
@@ -48,7 +49,8 @@ fn part_time(replica: &Replica, split: &ChannelSplit, position: usize, costs: &C
     let Some(class) = costs.find(&replica.assignments[position].processor.class()) else { return Nanoseconds::ZERO };
     let times = split.operators.iter().enumerate().filter_map(|(place, &operator)| {
         let share = Share { channels: split.channels[position], of: split.total(), is_head: place == 0 };
-        task_time(&Task { operator, processor: position, share: Some(share), inputs: Vec::new() }, class, costs)
+        let processor = ProcessorId::new(position);
+        task_time(&Task { operator, processor, share: Some(share), inputs: Vec::new() }, class, costs)
     });
     times.sum()
 }

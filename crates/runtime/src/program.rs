@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use millstream_backend::Segment;
 use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_schedule::execution::ProcessorId;
 use millstream_schedule::{Replica, Task};
 
 /// What a replica does for a frame.
@@ -52,8 +53,8 @@ impl Program {
         let tasks = replica.tasks(graph);
         let mut is_awaited = vec![false; tasks.len()];
         for task in &tasks {
-            for input in task.inputs.iter().filter(|input| tasks[input.maker].processor != task.processor) {
-                is_awaited[input.maker] = true;
+            for input in task.inputs.iter().filter(|input| tasks[input.maker.index()].processor != task.processor) {
+                is_awaited[input.maker.index()] = true;
             }
         }
         let mut program = Self { tracks: vec_of(replica.assignments.len()), values: Vec::new(), joins: Vec::new() };
@@ -72,7 +73,7 @@ impl Program {
             for run in runs {
                 let mut waits: HashMap<usize, usize> = HashMap::new();
                 for input in tasks[run.clone()].iter().flat_map(|task| &task.inputs) {
-                    let (other, step) = home[input.maker];
+                    let (other, step) = home[input.maker.index()];
                     if other != processor && awaited.get(&other).is_none_or(|&done| done < step + 1) {
                         let wait = waits.entry(other).or_insert(0);
                         *wait = (*wait).max(step + 1);
@@ -115,7 +116,8 @@ impl Program {
             })
         };
         let split = operators.first().and_then(|&head| replica.split_of(head)).zip(tasks.first());
-        let part = split.and_then(|(split, task)| Some((split, split.range(task.processor)?, task.processor)));
+        let part =
+            split.and_then(|(split, task)| Some((split, split.range(task.processor.index())?, task.processor.index())));
         let Some((split, channels, processor)) = part else {
             let segment = Segment::new(graph, operators);
             let inputs = segment.boundary.inputs.iter().map(|&value| place(value)).collect();
@@ -151,7 +153,7 @@ fn vec_of(length: usize) -> Vec<Vec<Step>> {
 /// Tasks that nothing may come between: a quantised operator with its quantisation and dequantisations, or a task by itself. Per task,
 /// the first of those that it belongs to.
 fn atoms(graph: &Graph, tasks: &[Task]) -> Vec<usize> {
-    let mut place: HashMap<(OperatorId, usize), usize> = HashMap::new();
+    let mut place: HashMap<(OperatorId, ProcessorId), usize> = HashMap::new();
     for (index, task) in tasks.iter().enumerate() {
         place.insert((task.operator, task.processor), index);
     }
@@ -186,7 +188,7 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
         let remote: Vec<usize> = tasks[needed]
             .iter()
             .flat_map(|task| &task.inputs)
-            .map(|input| input.maker)
+            .map(|input| input.maker.index())
             .filter(|&maker| tasks[maker].processor != task.processor && !here.contains(&maker))
             .collect();
         let split =
@@ -196,7 +198,7 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
             (before, now) => before == now,
         });
         here.extend(remote);
-        let own = &mut runs[task.processor];
+        let own = &mut runs[task.processor.index()];
         match own.last_mut() {
             Some(last) if goes_on => last.end = index + 1,
             _ => own.push(index..index + 1),

@@ -2,14 +2,16 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 
 use crate::evaluate::task_time;
-use crate::execution::{Dependency, Execution, TaskGraph, TransferCost, run_order};
+use crate::execution::{
+    Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
+};
 use crate::{Replica, ScheduleError, Task};
 
 /// The tasks of a replica as its processors run them, without times.
 pub(crate) struct ReplicaOrder {
     pub(crate) tasks: Vec<Task>,
-    pub(crate) tracks: Vec<Vec<usize>>,
-    /// What each task reads; `index` is the place among the reader's inputs.
+    pub(crate) tracks: Vec<Vec<TaskId>>,
+    /// What each task reads; found by the place among the reader's inputs.
     inputs: Vec<Vec<Dependency>>,
     readers: Vec<Vec<Dependency>>,
 }
@@ -20,27 +22,27 @@ impl ReplicaOrder {
         let mut tracks = vec![Vec::new(); replica.assignments.len()];
         let mut inputs = vec![Vec::new(); tasks.len()];
         let mut readers = vec![Vec::new(); tasks.len()];
-        for (reader, task) in tasks.iter().enumerate() {
-            tracks[task.processor].push(reader);
+        for (reader, task) in TaskId::all(tasks.len()).zip(&tasks) {
+            tracks[task.processor.index()].push(reader);
             for (index, input) in task.inputs.iter().enumerate() {
-                let made = &graph.operator(tasks[input.maker].operator).outputs;
+                let made = &graph.operator(tasks[input.maker.index()].operator).outputs;
                 let value = made.iter().position(|value| *value == input.value).unwrap_or_default();
-                let dependency = Dependency { maker: input.maker, reader, value, index };
-                inputs[reader].push(dependency);
-                readers[input.maker].push(dependency);
+                let (value, id) = (OutputId::new(value), DependencyId::new(index));
+                let dependency = Dependency { maker: input.maker, reader, value, id };
+                inputs[reader.index()].push(dependency);
+                readers[input.maker.index()].push(dependency);
             }
         }
         Self { tasks, tracks, inputs, readers }
     }
 
     /// An order in which all tasks can run.
-    pub(crate) fn run_order(&self, graph: &Graph) -> Result<Vec<usize>, ScheduleError> {
-        run_order(self.tasks.len(), &self.tracks, |task| self.inputs[task].iter().map(|input| input.maker)).map_err(
-            |deadlock| {
-                let name = |task: usize| graph.operator(self.tasks[task].operator).name.clone();
-                ScheduleError::Order { operator: name(deadlock.task), stage: None, needs: name(deadlock.needs) }
-            },
-        )
+    pub(crate) fn run_order(&self, graph: &Graph) -> Result<Vec<TaskId>, ScheduleError> {
+        let makers = |task: TaskId| self.inputs[task.index()].iter().map(|input| input.maker);
+        run_order(self.tasks.len(), &self.tracks, makers).map_err(|deadlock| {
+            let name = |task: TaskId| graph.operator(self.tasks[task.index()].operator).name.clone();
+            ScheduleError::Order { operator: name(deadlock.task), stage: None, needs: name(deadlock.needs) }
+        })
     }
 }
 
@@ -63,10 +65,10 @@ impl<'a> ReplicaTasks<'a> {
         let classes: Vec<Option<ProcessorIndex>> =
             replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
         let time = |task: &Task| {
-            let time = classes[task.processor].and_then(|processor| task_time(task, processor, table));
+            let time = classes[task.processor.index()].and_then(|processor| task_time(task, processor, table));
             time.ok_or_else(|| ScheduleError::Unsupported {
                 operator: graph.operator(task.operator).name.clone(),
-                class: replica.assignments[task.processor].processor.class(),
+                class: replica.assignments[task.processor.index()].processor.class(),
             })
         };
         let times = order.tasks.iter().map(time).collect::<Result<_, _>>()?;
@@ -78,8 +80,8 @@ impl<'a> ReplicaTasks<'a> {
         &self.order.tasks
     }
 
-    /// Places of the tasks of each processor, in the order in which it runs them.
-    pub fn tracks(&self) -> &[Vec<usize>] {
+    /// The tasks of each processor, in the order in which it runs them.
+    pub fn tracks(&self) -> &[Vec<TaskId>] {
         &self.order.tracks
     }
 
@@ -88,7 +90,7 @@ impl<'a> ReplicaTasks<'a> {
     /// # Errors
     /// [`ScheduleError::Order`] if an operator waits for one that runs after it.
     pub fn execute(&self, graph: &Graph) -> Result<Execution, ScheduleError> {
-        let home: Vec<usize> = self.order.tasks.iter().map(|task| task.processor).collect();
+        let home: Vec<ProcessorId> = self.order.tasks.iter().map(|task| task.processor).collect();
         let mut execution = Execution::new(self);
         for task in self.order.run_order(graph)? {
             execution.run(self, task, &home);
@@ -98,29 +100,29 @@ impl<'a> ReplicaTasks<'a> {
 }
 
 impl TaskGraph for ReplicaTasks<'_> {
-    fn tasks(&self) -> usize {
+    fn task_count(&self) -> usize {
         self.order.tasks.len()
     }
 
-    fn processors(&self) -> usize {
+    fn processor_count(&self) -> usize {
         self.classes.len()
     }
 
-    fn time(&self, task: usize, processor: usize) -> Option<Nanoseconds> {
-        (self.order.tasks[task].processor == processor).then(|| self.times[task])
+    fn time(&self, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
+        (self.order.tasks[task.index()].processor == processor).then(|| self.times[task.index()])
     }
 
-    fn inputs(&self, task: usize) -> impl Iterator<Item = Dependency> {
-        self.order.inputs[task].iter().copied()
+    fn inputs(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+        self.order.inputs[task.index()].iter().copied()
     }
 
-    fn readers(&self, task: usize) -> impl Iterator<Item = Dependency> {
-        self.order.readers[task].iter().copied()
+    fn readers(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+        self.order.readers[task.index()].iter().copied()
     }
 
-    fn transfer(&self, dependency: Dependency, from: usize, to: usize) -> TransferCost {
-        let bytes = self.order.tasks[dependency.reader].inputs[dependency.index].bytes;
-        match (self.classes[from], self.classes[to]) {
+    fn transfer(&self, dependency: Dependency, from: ProcessorId, to: ProcessorId) -> TransferCost {
+        let bytes = self.order.tasks[dependency.reader.index()].inputs[dependency.id.index()].bytes;
+        match (self.classes[from.index()], self.classes[to.index()]) {
             (Some(from), Some(to)) => {
                 TransferCost { time: self.table.transfer(from, to, bytes), blocks: self.table.blocks(from, to) }
             }

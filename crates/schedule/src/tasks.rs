@@ -3,14 +3,15 @@
 use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::Replica;
+use crate::execution::{ProcessorId, TaskId};
 
 /// An operator on one processor, or the part of an operator that the processor makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// The operator.
     pub operator: OperatorId,
-    /// Position of its processor among the replica's assignments.
-    pub processor: usize,
+    /// Its processor; they are numbered as the replica's assignments are.
+    pub processor: ProcessorId,
     /// The share of the output channels, if several processors make them.
     pub share: Option<Share>,
     /// What it waits for.
@@ -40,14 +41,14 @@ impl Share {
 pub struct TaskInput {
     /// The value.
     pub value: ValueId,
-    /// The task that makes it, counted through all tasks.
-    pub maker: usize,
+    /// The task that makes it.
+    pub maker: TaskId,
     /// Its size, or that of the part.
     pub bytes: u64,
 }
 
 impl Replica {
-    /// The tasks, processor by processor, in the order in which each runs them. An operator that reads what several processors
+    /// The tasks in the order of their [`TaskId`]s: processor by processor, in the order in which each runs them. An operator that reads what several processors
     /// made waits for every part, but one that is divided in the same way only for its own.
     pub fn tasks(&self, graph: &Graph) -> Vec<Task> {
         let mut tasks: Vec<Task> = Vec::new();
@@ -56,20 +57,20 @@ impl Replica {
         for (index, split) in self.splits.iter().enumerate() {
             split.operators.iter().for_each(|operator| splits[operator.index()] = Some(index));
         }
-        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let mut parts: Vec<Vec<TaskId>> = Vec::new();
         let mut parts_of: Vec<Option<usize>> = vec![None; graph.operators().len()];
-        for (processor, assignment) in self.assignments.iter().enumerate() {
+        for (processor, assignment) in ProcessorId::all(self.assignments.len()).zip(&self.assignments) {
             for &operator in &assignment.operators {
                 let share = splits[operator.index()].and_then(|index| {
                     let split = &self.splits[index];
                     let is_head = split.operators.first() == Some(&operator);
-                    Some(Share { channels: *split.channels.get(processor)?, of: split.total(), is_head })
+                    Some(Share { channels: *split.channels.get(processor.index())?, of: split.total(), is_head })
                 });
                 let own = *parts_of[operator.index()].get_or_insert_with(|| {
                     parts.push(Vec::new());
                     parts.len() - 1
                 });
-                parts[own].push(tasks.len());
+                parts[own].push(TaskId::new(tasks.len()));
                 tasks.push(Task { operator, processor, share, inputs: Vec::new() });
             }
         }
@@ -83,9 +84,9 @@ impl Replica {
                 let bytes = graph.value(value).bytes().unwrap_or(0);
                 let split = splits[producer.index()];
                 let is_aligned = split.is_some() && split == own_split;
-                for &maker in parts[makers].iter().filter(|&&maker| !is_aligned || tasks[maker].processor == processor)
-                {
-                    let bytes = tasks[maker].share.map_or(bytes, |share| share.of_bytes(bytes));
+                let is_own = |maker: &&TaskId| tasks[maker.index()].processor == processor;
+                for &maker in parts[makers].iter().filter(|maker| !is_aligned || is_own(maker)) {
+                    let bytes = tasks[maker.index()].share.map_or(bytes, |share| share.of_bytes(bytes));
                     inputs.push(TaskInput { value, maker, bytes });
                 }
             }

@@ -5,7 +5,7 @@
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
-use millstream_schedule::execution::{Execution, TaskGraph};
+use millstream_schedule::execution::{Execution, ProcessorId, TaskGraph, TaskId};
 use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
 
 /// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads left and
@@ -54,10 +54,10 @@ fn timeline(blocks: Option<BlockedEnd>) -> (Vec<(u64, u64)>, Vec<u64>) {
     let table = table(&graph, blocks);
     let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
     let execution = replica.execute(&graph, &table).unwrap();
-    let span = |task: usize| (execution.span(task).start.0, execution.span(task).end.0);
+    let span = |task: TaskId| (execution.span(task).start.0, execution.span(task).end.0);
     let busy = replica.busy(&Entry::Network, &graph, &table).unwrap();
     assert_eq!(execution.makespan(), replica.time(&Entry::Network, &graph, &table).unwrap());
-    ((0..5).map(span).collect(), busy.into_iter().map(|busy| busy.0).collect())
+    (TaskId::all(5).map(span).collect(), busy.into_iter().map(|busy| busy.0).collect())
 }
 
 #[test]
@@ -90,16 +90,17 @@ fn what_is_taken_back_leaves_no_trace() {
         let table = table(&graph, blocks);
         let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
         let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
-        let home: Vec<usize> = tasks.tasks().iter().map(|task| task.processor).collect();
-        let order = [0, 1, 3, 2, 4];
-        let run = |execution: &mut Execution, tasks_to_run: &[usize]| {
+        let home: Vec<ProcessorId> = tasks.tasks().iter().map(|task| task.processor).collect();
+        let order = [0, 1, 3, 2, 4].map(TaskId::new);
+        let run = |execution: &mut Execution, tasks_to_run: &[TaskId]| {
             for &task in tasks_to_run {
                 execution.run(&tasks, task, &home);
             }
         };
-        let state = |execution: &Execution, done: &[usize]| {
+        let state = |execution: &Execution, done: &[TaskId]| {
             let spans: Vec<_> = done.iter().map(|&task| (execution.span(task), execution.home(task))).collect();
-            let transfers: Vec<_> = (0..tasks.tasks().len()).map(|task| execution.transfers(task).to_vec()).collect();
+            let transfers: Vec<_> =
+                TaskId::all(tasks.tasks().len()).map(|task| execution.transfers(task).to_vec()).collect();
             (spans, transfers, execution.free().to_vec(), execution.busy().to_vec(), execution.makespan())
         };
         let mut whole = Execution::new(&tasks);
@@ -128,11 +129,13 @@ fn a_task_waits_for_a_value_that_must_be_sent() {
     let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
     let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
     let mut execution = Execution::new(&tasks);
-    execution.run_to(&tasks, 0, 0, Nanoseconds(7), &[]).unwrap();
-    assert_eq!((execution.span(0).start, execution.span(0).end), (Nanoseconds(7), Nanoseconds(17)));
-    assert_eq!(execution.earliest(&tasks, 3, 1), None, "nobody sent b");
-    assert_eq!(execution.earliest(&tasks, 1, 0), Some(Nanoseconds(17)));
-    assert!(tasks.time(3, 0).is_none(), "right is on B");
+    let [stem, left, right] = [0, 1, 3].map(TaskId::new);
+    let [a, b] = [0, 1].map(ProcessorId::new);
+    execution.run_to(&tasks, stem, a, Nanoseconds(7), &[]).unwrap();
+    assert_eq!((execution.span(stem).start, execution.span(stem).end), (Nanoseconds(7), Nanoseconds(17)));
+    assert_eq!(execution.earliest(&tasks, right, b), None, "nobody sent b");
+    assert_eq!(execution.earliest(&tasks, left, a), Some(Nanoseconds(17)));
+    assert!(tasks.time(right, a).is_none(), "right is on B");
 }
 
 /// As with an accelerator on B: it fetches what it needs and sends what others need, and A waits for neither.
@@ -146,7 +149,7 @@ fn an_accelerator_drives_the_transfers_of_both_directions() {
     let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
     let execution = replica.execute(&graph, &table).unwrap();
     let spans: Vec<(u64, u64)> =
-        (0..5).map(|task| (execution.span(task).start.0, execution.span(task).end.0)).collect();
+        TaskId::all(5).map(|task| (execution.span(task).start.0, execution.span(task).end.0)).collect();
     // B fetches b from 10 to 13, and sends d from 33 to 38, when join begins. For last it fetches a from 38 to 41 and e from 48 to 51.
     assert_eq!(spans, [(0, 10), (10, 20), (38, 48), (13, 33), (51, 71)]);
     assert_eq!(execution.busy(), [Nanoseconds(30), Nanoseconds(40 + 3 + 5 + 3 + 3)]);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use millstream_board::Processor;
 use millstream_cost::{BlockedEnd, CostTable};
 use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::execution::{Execution, TaskGraph};
+use millstream_schedule::execution::{Execution, OutputId, ProcessorId, TaskGraph, TaskId};
 use millstream_schedule::{Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task};
 
 /// What one replica does for a frame.
@@ -81,10 +81,10 @@ fn replica_plan(
 ) -> Result<ReplicaPlan, ScheduleError> {
     let tasks = ReplicaTasks::new(replica, graph, table)?;
     let execution = tasks.execute(graph)?;
-    let operator_plan = |(place, task): (usize, &Task)| OperatorPlan {
+    let operator_plan = |(id, task): (TaskId, &Task)| OperatorPlan {
         id: task.operator,
-        track: task.processor,
-        nanoseconds: tasks.time(place, task.processor).unwrap_or_default().0,
+        track: task.processor.index(),
+        nanoseconds: tasks.time(id, task.processor).unwrap_or_default().0,
         bytes: {
             let bytes = graph.operator(task.operator).work.bytes();
             task.share.map_or(bytes, |share| share.of_bytes(bytes))
@@ -94,15 +94,17 @@ fn replica_plan(
         sends: Vec::new(),
         fetches: Vec::new(),
     };
-    let mut operators: Vec<OperatorPlan> = tasks.tasks().iter().enumerate().map(operator_plan).collect();
+    let mut operators: Vec<OperatorPlan> =
+        TaskId::all(tasks.task_count()).zip(tasks.tasks()).map(operator_plan).collect();
     let mut fetches = 0;
-    for maker in 0..operators.len() {
+    for maker in TaskId::all(tasks.task_count()) {
         connect(maker, &tasks, &execution, &mut operators, &mut fetches);
     }
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
     let hand_over = replica.hand_over(entry, graph, table).0;
     let link = replica.link_use(entry, graph, table);
-    Ok(ReplicaPlan { processors, hand_over, link, tracks: tasks.tracks().to_vec(), operators, fetches })
+    let tracks = tasks.tracks().iter().map(|track| track.iter().map(|task| task.index()).collect()).collect();
+    Ok(ReplicaPlan { processors, hand_over, link, tracks, operators, fetches })
 }
 
 /// How a value gets to a processor by a transfer that occupies one of the two.
@@ -114,32 +116,33 @@ enum Way {
 /// Notes who occupies which processor for the values of a task, as it came out when the tasks ran, and how its readers get them. Fetches are
 /// counted through all tasks.
 fn connect(
-    maker: usize,
+    maker: TaskId,
     tasks: &ReplicaTasks<'_>,
     execution: &Execution,
     operators: &mut [OperatorPlan],
     fetches: &mut usize,
 ) {
-    let mut ways: HashMap<(usize, usize), Way> = HashMap::new();
+    let mut ways: HashMap<(OutputId, ProcessorId), Way> = HashMap::new();
+    let own = maker.index();
     for transfer in execution.transfers(maker) {
         let nanoseconds = transfer.time.0;
         let way = match transfer.blocks {
             BlockedEnd::Sender => {
-                operators[maker].sends.push(nanoseconds);
-                Way::Sent(operators[maker].sends.len() - 1)
+                operators[own].sends.push(nanoseconds);
+                Way::Sent(operators[own].sends.len() - 1)
             }
             BlockedEnd::Receiver => {
                 *fetches += 1;
-                Way::Fetched(Fetch { maker, number: *fetches - 1, nanoseconds })
+                Way::Fetched(Fetch { maker: own, number: *fetches - 1, nanoseconds })
             }
         };
         ways.insert((transfer.value, transfer.to), way);
     }
 
-    let from = operators[maker].track;
+    let from = ProcessorId::new(operators[own].track);
     for dependency in tasks.readers(maker) {
-        let reader = dependency.reader;
-        let to = operators[reader].track;
+        let reader = dependency.reader.index();
+        let to = ProcessorId::new(operators[reader].track);
         let delivery = match ways.get(&(dependency.value, to)) {
             Some(&Way::Sent(number)) => Delivery::Sent(number),
             Some(&Way::Fetched(fetch)) => {
@@ -149,6 +152,6 @@ fn connect(
             None if from == to => Delivery::AtOnce,
             None => Delivery::Beside(tasks.transfer(dependency, from, to).time.0),
         };
-        operators[maker].readers.push((reader, delivery));
+        operators[own].readers.push((reader, delivery));
     }
 }

@@ -1,24 +1,25 @@
 //! The best makespan, by trying every order of nodes on every processor.
 
-use millstream_mapping::MappingProblem;
+use millstream_mapping::{Edge, MappingProblem, ProcessorId, TaskId};
 
 struct Search<'a> {
     problem: &'a MappingProblem,
     /// Nodes of each processor, in order.
-    order: Vec<Vec<usize>>,
-    home: Vec<Option<usize>>,
+    order: Vec<Vec<TaskId>>,
+    home: Vec<Option<ProcessorId>>,
     ends: Vec<u64>,
     best: u64,
 }
 
 /// The least time until everything is done. Where transfers occupy no processor, times are counted here; else by the problem's own rules.
 pub(super) fn makespan(problem: &MappingProblem) -> u64 {
-    let processors = 0..problem.processors();
-    let pairs: Vec<(usize, usize)> = processors.clone().flat_map(|a| processors.clone().map(move |b| (a, b))).collect();
+    let processors = problem.processors();
+    let pairs: Vec<(ProcessorId, ProcessorId)> =
+        processors.clone().flat_map(|from| processors.clone().map(move |to| (from, to))).collect();
     let blocks = problem.edges().iter().any(|edge| pairs.iter().any(|&(from, to)| edge.blocks(from, to).is_some()));
     let mut search = Search {
         problem,
-        order: vec![Vec::new(); problem.processors()],
+        order: vec![Vec::new(); problem.processor_count()],
         home: vec![None; problem.len()],
         ends: vec![0; problem.len()],
         best: u64::MAX,
@@ -40,28 +41,30 @@ impl Search<'_> {
             self.best = self.best.min(end);
             return;
         }
-        for node in 0..self.problem.len() {
-            let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from].is_some());
-            if self.home[node].is_some() || !is_ready {
+        for node in self.problem.nodes() {
+            let own = node.index();
+            let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from.index()].is_some());
+            if self.home[own].is_some() || !is_ready {
                 continue;
             }
-            for processor in 0..self.problem.processors() {
+            for processor in self.problem.processors() {
                 let Some(time) = self.problem.time(node, processor) else { continue };
                 let end = self.start(node, processor) + time;
-                self.order[processor].push(node);
-                (self.home[node], self.ends[node]) = (Some(processor), end);
+                self.order[processor.index()].push(node);
+                (self.home[own], self.ends[own]) = (Some(processor), end);
                 self.visit(placed + 1, counts);
-                (self.home[node], self.ends[node]) = (None, 0);
-                self.order[processor].pop();
+                (self.home[own], self.ends[own]) = (None, 0);
+                self.order[processor.index()].pop();
             }
         }
     }
 
     /// When a node begins that comes next on a processor.
-    fn start(&self, node: usize, processor: usize) -> u64 {
-        let free = self.order[processor].last().map_or(0, |&before| self.ends[before]);
-        let arrival = |edge: &millstream_mapping::Edge| {
-            self.home[edge.from].map_or(0, |maker| self.ends[edge.from] + edge.transfer(maker, processor))
+    fn start(&self, node: TaskId, processor: ProcessorId) -> u64 {
+        let free = self.order[processor.index()].last().map_or(0, |before| self.ends[before.index()]);
+        let arrival = |edge: &Edge| {
+            let maker = edge.from.index();
+            self.home[maker].map_or(0, |home| self.ends[maker] + edge.transfer(home, processor))
         };
         self.problem.incoming(node).map(arrival).fold(free, u64::max)
     }

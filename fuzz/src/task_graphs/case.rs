@@ -8,6 +8,7 @@ use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferMode
 use millstream_graph::{
     DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape, ValueId,
 };
+use millstream_mapping::Mapping;
 use millstream_partition::Subgraph;
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
@@ -67,11 +68,11 @@ impl Case {
         Schedule { stages: vec![Stage { replicas: vec![Replica::new(assignments.collect())] }] }
     }
 
-    /// Two stages, if the cut is inside, whose operators are on the processors of these numbers.
-    pub(super) fn pipeline(&self, placement: &[usize], whole: &Subgraph) -> Schedule {
+    /// Two stages, if the cut is inside, whose operators are where the mapping has their nodes.
+    pub(super) fn pipeline(&self, mapping: &Mapping, whole: &Subgraph) -> Schedule {
         let home = |id: &OperatorId| {
-            let node = whole.nodes.iter().position(|node| node.contains(id));
-            node.map_or(0, |node| placement[node])
+            let mut homes = whole.nodes.iter().zip(&mapping.placement);
+            homes.find(|(node, _)| node.contains(id)).map_or(0, |(_, home)| home.index())
         };
         let (first, rest) = self.graph.order().split_at(self.cut);
         let stage = |(number, operators): (usize, &[OperatorId])| {

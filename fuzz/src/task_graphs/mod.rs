@@ -8,7 +8,7 @@ mod engine;
 
 use arbitrary::Unstructured;
 use case::Case;
-use millstream_mapping::{ExactMapper, Limits, Mapper, Mapping, MappingProblem, Outcome};
+use millstream_mapping::{ExactMapper, Limits, Mapper, Mapping, MappingProblem, Outcome, TaskId};
 use millstream_partition::{Subgraph, joined};
 use millstream_schedule::Schedule;
 use millstream_sim::{Settings, simulate};
@@ -27,7 +27,7 @@ pub(crate) fn run(data: &[u8]) {
         Err(error) => unreachable!("every operator has a processor: {error}"),
     };
     check_mapping(&problem, &mapping);
-    let schedules = [case.team(&of_subgraph(&mapping, &whole)), case.pipeline(&mapping.placement, &whole)];
+    let schedules = [case.team(&of_subgraph(&mapping, &whole)), case.pipeline(&mapping, &whole)];
     for (schedule, makespan) in schedules.iter().zip([Some(mapping.makespan), None]) {
         check_schedule(&case, schedule, makespan);
         engine::check(&case, schedule);
@@ -45,7 +45,7 @@ fn check_mapping(problem: &MappingProblem, mapping: &Mapping) {
 
 /// The operators of each processor, in the order of the mapping.
 fn of_subgraph(mapping: &Mapping, whole: &Subgraph) -> Vec<Vec<millstream_graph::OperatorId>> {
-    let operators = |nodes: &Vec<usize>| nodes.iter().flat_map(|&node| whole.nodes[node].clone()).collect();
+    let operators = |nodes: &Vec<TaskId>| nodes.iter().flat_map(|node| whole.nodes[node.index()].clone()).collect();
     mapping.order.iter().map(operators).collect()
 }
 

@@ -10,7 +10,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, MappingProblem};
+use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, MappingProblem, TaskId};
 use serde::Deserialize;
 
 /// The file.
@@ -80,7 +80,7 @@ impl Problem {
                 Transfers::Same(time) => vec![vec![*time; processors]; processors],
                 Transfers::Each(rows) => rows.clone(),
             };
-            Edge::new(*from, *to, transfers)
+            Edge::new(TaskId::new(*from), TaskId::new(*to), transfers)
         };
         Ok(MappingProblem::new(names, self.times.clone(), self.edges.iter().map(edge).collect())?)
     }
@@ -98,7 +98,11 @@ impl Problem {
         if self.lower.is_some_and(|lower| makespan < lower) {
             return Err(format!("{}: the makespan {makespan} is below a bound that is known", self.name).into());
         }
-        let other = |(name, order): (&String, &Vec<Vec<usize>>)| Some((name.clone(), problem.makespan(order)?.0));
+        let other = |(name, order): (&String, &Vec<Vec<usize>>)| {
+            let nodes = |own: &Vec<usize>| own.iter().copied().map(TaskId::new).collect();
+            let order: Vec<Vec<TaskId>> = order.iter().map(nodes).collect();
+            Some((name.clone(), problem.makespan(&order)?.0))
+        };
         Ok(Measured {
             name: self.name.clone(),
             group: self.group.clone(),

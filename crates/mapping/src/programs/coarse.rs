@@ -2,7 +2,7 @@ use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, h
 
 use crate::lists::heuristic;
 use crate::mapping::{Limits, Mapper, Mapping};
-use crate::{MappingError, MappingProblem};
+use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId};
 
 /// Para-Pipe's coarse-grained integer program (equations 1 and 2): every branch before the sink goes to one processor as a
 /// whole, so that the longest load is least; the sink goes to the fastest processor. Nodes of a branch that are not on its
@@ -16,7 +16,7 @@ pub struct CoarseIlp;
 const MOST_NODES: i32 = 2000;
 
 /// Nodes that go to one processor together, in an order in which they can run.
-type Path = Vec<usize>;
+type Path = Vec<TaskId>;
 
 impl Mapper for CoarseIlp {
     fn name(&self) -> &'static str {
@@ -24,42 +24,42 @@ impl Mapper for CoarseIlp {
     }
 
     fn map(&self, problem: &MappingProblem, _limits: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let count = problem.len();
-        let mut placement: Vec<Option<usize>> = vec![None; count];
-        let mut loads = vec![0.0; problem.processors()];
-        let Some(sink) = count.checked_sub(1) else {
-            return Ok(heuristic(problem, vec![Vec::new(); problem.processors()]));
+        let mut placement: Vec<Option<ProcessorId>> = vec![None; problem.len()];
+        let mut loads = vec![0.0; problem.processor_count()];
+        let Some(sink) = problem.last_node() else {
+            return heuristic(problem, vec![Vec::new(); problem.processor_count()]);
         };
         let fastest = fastest_for(problem, sink);
-        placement[sink] = Some(fastest);
-        let mut open: Vec<usize> = (0..sink).collect();
+        placement[sink.index()] = Some(fastest);
+        let mut open: Vec<TaskId> = problem.nodes().filter(|&node| node != sink).collect();
         while !open.is_empty() {
             let branches = components(problem, &open);
             let paths: Vec<Path> = branches.iter().map(|branch| demanding_path(problem, branch)).collect();
             assign(problem, &paths, fastest, &mut placement, &mut loads)?;
-            open.retain(|&node| placement[node].is_none());
+            open.retain(|node| placement[node.index()].is_none());
         }
-        let mut order = vec![Vec::new(); problem.processors()];
-        for (node, place) in placement.iter().enumerate() {
-            if let Some(place) = *place {
-                order[place].push(node);
+        let mut order = vec![Vec::new(); problem.processor_count()];
+        for (node, place) in problem.nodes().zip(&placement) {
+            if let Some(place) = place {
+                order[place.index()].push(node);
             }
         }
-        Ok(heuristic(problem, order))
+        heuristic(problem, order)
     }
 }
 
-fn fastest_for(problem: &MappingProblem, node: usize) -> usize {
-    problem.supporting(node).min_by_key(|&place| problem.time(node, place)).unwrap_or(0)
+fn fastest_for(problem: &MappingProblem, node: TaskId) -> ProcessorId {
+    let supporting = problem.supporting(node);
+    supporting.min_by_key(|&place| problem.time(node, place)).unwrap_or(ProcessorId::new(0))
 }
 
 /// Nodes that hang together by edges between them.
-fn components(problem: &MappingProblem, nodes: &[usize]) -> Vec<Vec<usize>> {
+fn components(problem: &MappingProblem, nodes: &[TaskId]) -> Vec<Vec<TaskId>> {
     let mut is_open = vec![false; problem.len()];
-    nodes.iter().for_each(|&node| is_open[node] = true);
+    nodes.iter().for_each(|node| is_open[node.index()] = true);
     let mut found = Vec::new();
     for &first in nodes {
-        if !std::mem::replace(&mut is_open[first], false) {
+        if !std::mem::replace(&mut is_open[first.index()], false) {
             continue;
         }
         let mut component = vec![first];
@@ -69,7 +69,7 @@ fn components(problem: &MappingProblem, nodes: &[usize]) -> Vec<Vec<usize>> {
             let neighbours =
                 problem.incoming(node).map(|edge| edge.from).chain(problem.outgoing(node).map(|edge| edge.to));
             for neighbour in neighbours.collect::<Vec<_>>() {
-                if std::mem::replace(&mut is_open[neighbour], false) {
+                if std::mem::replace(&mut is_open[neighbour.index()], false) {
                     component.push(neighbour);
                 }
             }
@@ -81,18 +81,18 @@ fn components(problem: &MappingProblem, nodes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// The path with the most work, each node counted at its fastest.
-fn demanding_path(problem: &MappingProblem, branch: &[usize]) -> Path {
-    let mut best: Vec<(u64, Option<usize>)> = vec![(0, None); problem.len()];
+fn demanding_path(problem: &MappingProblem, branch: &[TaskId]) -> Path {
+    let mut best: Vec<(u64, Option<TaskId>)> = vec![(0, None); problem.len()];
     for &node in branch {
         let before = problem.incoming(node).map(|edge| edge.from).filter(|from| branch.contains(from));
-        let longest = before.map(|from| (best[from].0, Some(from))).max().unwrap_or((0, None));
-        best[node] = (longest.0 + problem.least_time(node), longest.1);
+        let longest = before.map(|from| (best[from.index()].0, Some(from))).max().unwrap_or((0, None));
+        best[node.index()] = (longest.0 + problem.least_time(node), longest.1);
     }
     let mut path = Vec::new();
-    let mut at = branch.iter().copied().max_by_key(|&node| best[node].0);
+    let mut at = branch.iter().copied().max_by_key(|node| best[node.index()].0);
     while let Some(node) = at {
         path.push(node);
-        at = best[node].1;
+        at = best[node.index()].1;
     }
     path.reverse();
     path
@@ -102,52 +102,62 @@ fn demanding_path(problem: &MappingProblem, branch: &[usize]) -> Path {
 fn assign(
     problem: &MappingProblem,
     paths: &[Path],
-    fastest: usize,
-    placement: &mut [Option<usize>],
+    fastest: ProcessorId,
+    placement: &mut [Option<ProcessorId>],
     loads: &mut [f64],
 ) -> Result<(), MappingError> {
-    let here = |node: usize, place: usize| {
-        if problem.time(node, place).is_some() { place } else { fastest_for(problem, node) }
+    let cost = |path: &Path, place: ProcessorId| {
+        path_cost(problem, path, place, |node| placement[node.index()].unwrap_or(fastest))
     };
-    let cost = |path: &Path, place: usize| -> f64 {
-        let times = path.iter().map(|&node| problem.time(node, here(node, place)).unwrap_or(0));
-        let moved = path.iter().filter(|&&node| here(node, place) != place);
-        let moves =
-            moved.flat_map(|&node| problem.incoming(node).map(|edge| edge.transfer(place, here(edge.to, place))));
-        let leaving = path.last().into_iter().flat_map(|&tail| problem.outgoing(tail));
-        let leaves = leaving.map(|edge| edge.transfer(place, placement[edge.to].unwrap_or(fastest))).max().unwrap_or(0);
-        (times.sum::<u64>() + moves.sum::<u64>() + leaves) as f64
-    };
-    let processors = problem.processors();
-    let unit = paths.iter().map(|path| cost(path, fastest)).fold(1.0, f64::max);
+    let costs: Vec<Vec<f64>> =
+        paths.iter().map(|path| problem.processors().map(|place| cost(path, place)).collect()).collect();
+    let places = least_load(&costs, fastest, loads)?;
+    for ((path, place), costs) in paths.iter().zip(places).zip(costs) {
+        loads[place.index()] += costs[place.index()];
+        for &node in path {
+            placement[node.index()] = Some(here(problem, node, place));
+        }
+    }
+    Ok(())
+}
+
+/// Where a node of a path runs that goes to this processor.
+fn here(problem: &MappingProblem, node: TaskId, place: ProcessorId) -> ProcessorId {
+    if problem.time(node, place).is_some() { place } else { fastest_for(problem, node) }
+}
+
+/// What a path takes on a processor, transfers to nodes that can't run there and to what reads its last node included.
+fn path_cost(problem: &MappingProblem, path: &Path, place: ProcessorId, home: impl Fn(TaskId) -> ProcessorId) -> f64 {
+    let here = |node: TaskId| here(problem, node, place);
+    let times = path.iter().map(|&node| problem.time(node, here(node)).unwrap_or(0));
+    let moved = path.iter().filter(|&&node| here(node) != place);
+    let moves = moved.flat_map(|&node| problem.incoming(node).map(|edge| edge.transfer(place, here(edge.to))));
+    let leaving = path.last().into_iter().flat_map(|&tail| problem.outgoing(tail));
+    let leaves = leaving.map(|edge: &Edge| edge.transfer(place, home(edge.to))).max().unwrap_or(0);
+    (times.sum::<u64>() + moves.sum::<u64>() + leaves) as f64
+}
+
+/// The processor of each path, of which the costs on each processor are given, such that the longest load is least.
+fn least_load(costs: &[Vec<f64>], fastest: ProcessorId, loads: &[f64]) -> Result<Vec<ProcessorId>, MappingError> {
+    let unit = costs.iter().map(|row| row[fastest.index()]).fold(1.0, f64::max);
     let mut variables = ProblemVariables::new();
     let longest = variables.add(variable().min(0.0));
     let chosen: Vec<Vec<good_lp::Variable>> =
-        paths.iter().map(|_| (0..processors).map(|_| variables.add(variable().binary())).collect()).collect();
+        costs.iter().map(|_| loads.iter().map(|_| variables.add(variable().binary())).collect()).collect();
     let model = variables.minimise(longest).using(highs).set_threads(1);
     let mut model = model.set_option("random_seed", 1).set_option("mip_max_nodes", MOST_NODES);
     model.set_verbose(false);
     for row in &chosen {
         model.add_constraint(constraint!(row.iter().copied().sum::<Expression>() == 1.0));
     }
-    for place in 0..processors {
-        let own: Expression = paths.iter().zip(&chosen).map(|(path, row)| cost(path, place) / unit * row[place]).sum();
-        model.add_constraint(constraint!(own + loads[place] / unit <= longest));
+    for (place, load) in loads.iter().enumerate() {
+        let own: Expression = costs.iter().zip(&chosen).map(|(costs, row)| costs[place] / unit * row[place]).sum();
+        model.add_constraint(constraint!(own + load / unit <= longest));
     }
     let solution = model.solve().map_err(|error| MappingError::Solver { detail: error.to_string() })?;
-    let places: Vec<usize> = chosen
-        .iter()
-        .map(|row| {
-            let value = |place: usize| solution.value(row[place]);
-            (0..processors).max_by(|&left, &right| value(left).total_cmp(&value(right))).unwrap_or(fastest)
-        })
-        .collect();
-    let costs: Vec<f64> = paths.iter().zip(&places).map(|(path, &place)| cost(path, place)).collect();
-    for ((path, place), cost) in paths.iter().zip(places).zip(costs) {
-        loads[place] += cost;
-        for &node in path {
-            placement[node] = Some(here(node, place));
-        }
-    }
-    Ok(())
+    let of_path = |row: &Vec<good_lp::Variable>| {
+        let values = ProcessorId::all(row.len()).zip(row.iter().map(|&column| solution.value(column)));
+        values.max_by(|left, right| left.1.total_cmp(&right.1)).map_or(fastest, |(place, _)| place)
+    };
+    Ok(chosen.iter().map(of_path).collect())
 }

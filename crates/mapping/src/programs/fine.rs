@@ -5,7 +5,7 @@ use millstream_partition::reachability;
 use crate::bounds::quick;
 use crate::local_search::Found;
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
-use crate::{MappingError, MappingProblem, exact};
+use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, exact};
 
 use super::solver::{Until, minimise};
 
@@ -55,127 +55,159 @@ impl FineIlp {
 /// What the solver found in time, and a bound.
 fn solve(problem: &MappingProblem, limits: &Limits<'_>) -> Result<(Option<Found>, u64), MappingError> {
     if problem.is_empty() {
-        return Ok((Some(Found { order: vec![Vec::new(); problem.processors()], makespan: 0 }), 0));
+        return Ok((Some(Found { order: vec![Vec::new(); problem.processor_count()], makespan: 0 }), 0));
     }
-    let program = Program::new(problem);
-    let solved = minimise(program.rows, true, limits.gap, Until::Over(limits.program_time))?;
+    let mut program = Program::new(problem);
+    let rows = std::mem::take(&mut program.rows);
+    let solved = minimise(rows, true, limits.gap, Until::Over(limits.program_time))?;
     let lower = solved.nanoseconds(program.unit).max(quick(problem));
-    let found = solved.values.map(|values| program_order(problem, &program.assigned, &program.starts, &values));
+    let found = solved.values.and_then(|values| program.order(problem, &values));
     Ok((found, lower))
 }
 
 struct Program {
     rows: RowProblem,
+    /// Nanoseconds in one unit of the solver.
     unit: f64,
-    assigned: Vec<Option<Col>>,
+    makespan: Col,
+    /// Per node and processor, whether the node is there.
+    assigned: Vec<Vec<Option<Col>>>,
     starts: Vec<Col>,
 }
 
 impl Program {
     fn new(problem: &MappingProblem) -> Self {
-        let processors = problem.processors();
-        let slowest =
-            |node: usize| problem.supporting(node).filter_map(|place| problem.time(node, place)).max().unwrap_or(0);
-        let transfers = |edge: &crate::Edge| {
-            let pairs = (0..processors).flat_map(|from| (0..processors).map(move |to| (from, to)));
-            pairs.map(|(from, to)| edge.transfer(from, to)).max().unwrap_or(0)
-        };
-        let release =
-            (0..problem.len()).flat_map(|node| (0..processors).map(move |place| problem.release(node, place))).max();
-        let horizon = (0..problem.len()).map(slowest).sum::<u64>()
-            + problem.edges().iter().map(transfers).sum::<u64>()
-            + release.unwrap_or(0);
-        let unit = horizon.max(1) as f64 / SCALE;
-        let scaled = |nanoseconds: u64| nanoseconds as f64 / unit;
         let mut rows = RowProblem::default();
         let makespan = rows.add_column(1.0, 0.0..);
-        let mut assigned = Vec::with_capacity(problem.len() * processors);
-        for node in 0..problem.len() {
-            for place in 0..processors {
-                assigned.push(problem.time(node, place).map(|_| rows.add_integer_column(0.0, 0..=1)));
+        let mut assigned = Vec::with_capacity(problem.len());
+        for node in problem.nodes() {
+            let column = |place| problem.time(node, place).map(|_| rows.add_integer_column(0.0, 0..=1));
+            assigned.push(problem.processors().map(column).collect());
+        }
+        let starts = problem.nodes().map(|_| rows.add_column(0.0, 0.0..)).collect();
+        let unit = horizon(problem).max(1) as f64 / SCALE;
+        let mut program = Self { rows, unit, makespan, assigned, starts };
+
+        problem.nodes().for_each(|node| program.add_node(problem, node));
+        problem.edges().iter().for_each(|edge| program.add_edge(problem, edge));
+        program.add_orders(problem);
+        program
+    }
+
+    fn scaled(&self, nanoseconds: u64) -> f64 {
+        nanoseconds as f64 / self.unit
+    }
+
+    fn time(&self, problem: &MappingProblem, node: TaskId, place: ProcessorId) -> f64 {
+        self.scaled(problem.time(node, place).unwrap_or(0))
+    }
+
+    fn start(&self, node: TaskId) -> Col {
+        self.starts[node.index()]
+    }
+
+    /// Processors that a node may be on, with their columns.
+    fn places(&self, node: TaskId) -> Vec<(ProcessorId, Col)> {
+        let columns = &self.assigned[node.index()];
+        ProcessorId::all(columns.len()).zip(columns).filter_map(|(place, column)| Some((place, (*column)?))).collect()
+    }
+
+    /// A node is somewhere, ends before the makespan, and begins after its release.
+    fn add_node(&mut self, problem: &MappingProblem, node: TaskId) {
+        let (own, start) = (self.places(node), self.start(node));
+        self.rows.add_row(1..=1, own.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
+        let mut end = vec![(self.makespan, 1.0), (start, -1.0)];
+        end.extend(own.iter().map(|&(place, column)| (column, -self.time(problem, node, place))));
+        self.rows.add_row(0.., end);
+        let mut begin = vec![(start, 1.0)];
+        begin.extend(own.iter().map(|&(place, column)| (column, -self.scaled(problem.release(node, place)))));
+        self.rows.add_row(0.., begin);
+    }
+
+    /// The reader starts after the maker and the transfer, for which there is a column per pair of processors.
+    fn add_edge(&mut self, problem: &MappingProblem, edge: &Edge) {
+        let (makers, readers) = (self.places(edge.from), self.places(edge.to));
+        let mut row = vec![(self.start(edge.to), 1.0), (self.start(edge.from), -1.0)];
+        row.extend(makers.iter().map(|&(place, column)| (column, -self.time(problem, edge.from, place))));
+        let mut all = Vec::new();
+        for &(maker, made) in &makers {
+            for &(reader, read) in &readers {
+                let both = self.rows.add_integer_column(0.0, 0..=1);
+                self.rows.add_row(..=0, [(both, 1.0), (made, -1.0)]);
+                self.rows.add_row(..=0, [(both, 1.0), (read, -1.0)]);
+                row.push((both, -self.scaled(edge.transfer(maker, reader))));
+                all.push((both, 1.0));
             }
         }
-        let starts: Vec<Col> = (0..problem.len()).map(|_| rows.add_column(0.0, 0.0..)).collect();
-        let places = |node: usize| -> Vec<(usize, Col)> {
-            let own = assigned[node * processors..(node + 1) * processors].iter().enumerate();
-            own.filter_map(|(place, column)| Some((place, (*column)?))).collect()
-        };
-        let time = |node: usize, place: usize| scaled(problem.time(node, place).unwrap_or(0));
-        for (node, &start) in starts.iter().enumerate() {
-            let own = places(node);
-            rows.add_row(1..=1, own.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
-            let mut end = vec![(makespan, 1.0), (start, -1.0)];
-            end.extend(own.iter().map(|&(place, column)| (column, -time(node, place))));
-            rows.add_row(0.., end);
-            let mut begin = vec![(start, 1.0)];
-            begin.extend(own.iter().map(|&(place, column)| (column, -scaled(problem.release(node, place)))));
-            rows.add_row(0.., begin);
+        self.rows.add_row(1..=1, all);
+        self.rows.add_row(0.., row);
+    }
+
+    /// Of two nodes that may overlap, one comes first if they are on the same processor.
+    fn add_orders(&mut self, problem: &MappingProblem) {
+        let edges = problem.edges().iter().map(|edge| (edge.from.index(), edge.to.index()));
+        let reaches = reachability(problem.len(), edges);
+        for (left, reaches) in problem.nodes().zip(&reaches) {
+            let after = problem.nodes().zip(reaches).skip(left.index() + 1);
+            for (right, _) in after.filter(|(_, is_after)| !**is_after) {
+                self.add_order(problem, left, right);
+            }
         }
-        for edge in problem.edges() {
-            let (makers, readers) = (places(edge.from), places(edge.to));
-            let mut row = vec![(starts[edge.to], 1.0), (starts[edge.from], -1.0)];
-            row.extend(makers.iter().map(|&(place, column)| (column, -time(edge.from, place))));
-            let mut all = Vec::new();
-            for &(maker, made) in &makers {
-                for &(reader, read) in &readers {
-                    let both = rows.add_integer_column(0.0, 0..=1);
-                    rows.add_row(..=0, [(both, 1.0), (made, -1.0)]);
-                    rows.add_row(..=0, [(both, 1.0), (read, -1.0)]);
-                    row.push((both, -scaled(edge.transfer(maker, reader))));
-                    all.push((both, 1.0));
+    }
+
+    fn add_order(&mut self, problem: &MappingProblem, left: TaskId, right: TaskId) {
+        let first = self.rows.add_integer_column(0.0, 0..=1);
+        for place in problem.processors() {
+            let column = |node: TaskId| self.assigned[node.index()][place.index()];
+            let (Some(left_here), Some(right_here)) = (column(left), column(right)) else { continue };
+            for (early, late, sign, slack) in [(left, right, 1.0, 2.0), (right, left, -1.0, 3.0)] {
+                // end of early - start of late <= M (2 - x - x) + M z, or with 1 - z.
+                let row = [
+                    (self.start(early), 1.0),
+                    (self.start(late), -1.0),
+                    (left_here, SCALE),
+                    (right_here, SCALE),
+                    (first, -sign * SCALE),
+                ];
+                self.rows.add_row(..=(slack * SCALE - self.time(problem, early, place)), row);
+            }
+        }
+    }
+
+    /// Orders by the program's starts; the evaluation then is that of every other mapping. `None` if rounded starts are in an order in
+    /// which nodes can't run.
+    fn order(&self, problem: &MappingProblem, values: &[f64]) -> Option<Found> {
+        // Columns are numbered in the order in which they were added: the makespan, assignments, starts.
+        let mut place_of = vec![ProcessorId::new(0); problem.len()];
+        let mut column = 1;
+        for (home, columns) in place_of.iter_mut().zip(&self.assigned) {
+            for (place, _) in problem.processors().zip(columns).filter(|(_, variable)| variable.is_some()) {
+                if values.get(column).is_some_and(|&value| value > 0.5) {
+                    *home = place;
                 }
-            }
-            rows.add_row(1..=1, all);
-            rows.add_row(0.., row);
-        }
-        let reaches = reachability(problem.len(), problem.edges().iter().map(|edge| (edge.from, edge.to)));
-        for (left, reaches) in reaches.iter().enumerate() {
-            for (right, _) in reaches.iter().enumerate().skip(left + 1).filter(|(_, is_after)| !**is_after) {
-                let first = rows.add_integer_column(0.0, 0..=1);
-                for place in 0..processors {
-                    let column = |node: usize| assigned[node * processors + place];
-                    let (Some(left_here), Some(right_here)) = (column(left), column(right)) else { continue };
-                    for (early, late, sign, slack) in [(left, right, 1.0, 2.0), (right, left, -1.0, 3.0)] {
-                        // end of early - start of late <= M (2 - x - x) + M z, or with 1 - z.
-                        let row = [
-                            (starts[early], 1.0),
-                            (starts[late], -1.0),
-                            (left_here, SCALE),
-                            (right_here, SCALE),
-                            (first, -sign * SCALE),
-                        ];
-                        rows.add_row(..=(slack * SCALE - time(early, place)), row);
-                    }
-                }
+                column += 1;
             }
         }
-        Self { rows, unit, assigned, starts }
+        let start = |node: TaskId| values.get(column + node.index()).copied().unwrap_or(0.0);
+        let mut nodes: Vec<TaskId> = problem.nodes().collect();
+        // Starts that differ by rounding only keep the order of the nodes, which is topological; but what takes no time comes before
+        // what starts at the same moment and takes some.
+        let takes_time = |node: TaskId| problem.time(node, place_of[node.index()]).is_some_and(|time| time > 0);
+        nodes.sort_by_key(|&node| ((start(node) * 1e4).round() as i64, takes_time(node), node));
+        let mut order = vec![Vec::new(); problem.processor_count()];
+        for node in nodes {
+            order[place_of[node.index()].index()].push(node);
+        }
+        let Nanoseconds(makespan) = problem.makespan(&order)?;
+        Some(Found { order, makespan })
     }
 }
 
-/// Orders by the program's starts; the evaluation then is that of every other mapping.
-fn program_order(problem: &MappingProblem, assigned: &[Option<Col>], starts: &[Col], values: &[f64]) -> Found {
-    // Columns are numbered in the order in which they were added: the makespan, assignments, starts.
-    let mut place_of = vec![0; problem.len()];
-    let mut column = 1;
-    for (index, variable) in assigned.iter().enumerate() {
-        if variable.is_some() {
-            if values.get(column).is_some_and(|&value| value > 0.5) {
-                place_of[index / problem.processors()] = index % problem.processors();
-            }
-            column += 1;
-        }
-    }
-    let start = |node: usize| values.get(column + node).copied().unwrap_or(0.0);
-    let mut nodes: Vec<usize> = (0..starts.len()).collect();
-    // Starts that differ by rounding only keep the order of the nodes, which is topological; but what takes no time comes before what
-    // starts at the same moment and takes some.
-    let takes_time = |node: usize| problem.time(node, place_of[node]).is_some_and(|time| time > 0);
-    nodes.sort_by_key(|&node| ((start(node) * 1e4).round() as i64, takes_time(node), node));
-    let mut order = vec![Vec::new(); problem.processors()];
-    for node in nodes {
-        order[place_of[node]].push(node);
-    }
-    let makespan = problem.makespan(&order).unwrap_or(Nanoseconds(u64::MAX / 4)).0;
-    Found { order, makespan }
+/// Nothing takes longer: all nodes on their slowest processors one after the other, with all transfers between them.
+fn horizon(problem: &MappingProblem) -> u64 {
+    let slowest =
+        |node: TaskId| problem.supporting(node).filter_map(|place| problem.time(node, place)).max().unwrap_or(0);
+    let releases = problem.nodes().flat_map(|node| problem.processors().map(move |place| problem.release(node, place)));
+    let transfers = problem.edges().iter().map(Edge::slowest_transfer);
+    problem.nodes().map(slowest).sum::<u64>() + transfers.sum::<u64>() + releases.max().unwrap_or(0)
 }

@@ -6,10 +6,9 @@
 
 use highs::{Col, Model};
 
-use crate::MappingError;
-use crate::MappingProblem;
 use crate::bounds::PathBounds;
 use crate::mapping::Budget;
+use crate::{MappingError, MappingProblem, ProcessorId, TaskId};
 
 use super::rows::{Item, Program};
 use super::solver::{Until, minimise, minimise_again};
@@ -31,7 +30,7 @@ const MOST_THRESHOLDS: usize = 96;
 pub(super) struct LoadRow {
     pub(super) head: u64,
     pub(super) tail: u64,
-    pub(super) processor: usize,
+    pub(super) processor: ProcessorId,
 }
 
 impl LoadRow {
@@ -45,7 +44,7 @@ pub(crate) struct Relaxed {
     /// No makespan is shorter.
     pub(crate) bound: u64,
     /// Nodes where the integer program puts them, in the order of its starts.
-    pub(crate) order: Option<Vec<Vec<usize>>>,
+    pub(crate) order: Option<Vec<Vec<TaskId>>>,
 }
 
 /// A lower bound in nanoseconds that is at least the critical path. `horizon` is a makespan that is known to be possible; what could only
@@ -63,7 +62,7 @@ pub(crate) fn bound(
         return bound_alone(best);
     }
     let mut rows: Vec<LoadRow> =
-        (0..problem.processors()).map(|processor| LoadRow { head: 0, tail: 0, processor }).collect();
+        problem.processors().map(|processor| LoadRow { head: 0, tail: 0, processor }).collect();
     let Some(program) = Program::new(problem, bounds, horizon, &rows, false) else { return bound_alone(horizon) };
     let mut solved = minimise(program.rows.clone(), false, 0.0, Until::Spent(budget))?;
     for _ in 0..ROUNDS {
@@ -72,7 +71,7 @@ pub(crate) fn bound(
         if budget.reason(horizon, best).is_some() {
             return bound_alone(best);
         }
-        let violated = violated(&program, &rows, values, best, problem.processors());
+        let violated = violated(&program, &rows, values, best, problem);
         if violated.is_empty() {
             break;
         }
@@ -87,7 +86,7 @@ pub(crate) fn bound(
         rows.extend(violated);
         solved = minimise_again(model, false, 0.0, Until::Spent(budget))?;
     }
-    if problem.len() * problem.processors() > MOST_INTEGERS {
+    if problem.len() * problem.processor_count() > MOST_INTEGERS {
         return bound_alone(best);
     }
     let mut order = None;
@@ -97,7 +96,7 @@ pub(crate) fn bound(
         best = best.max(solved.nanoseconds(program.unit)).min(horizon);
         let Some(values) = &solved.values else { break };
         order = Some(program.order(problem, values));
-        let violated = violated(&program, &rows, values, best, problem.processors());
+        let violated = violated(&program, &rows, values, best, problem);
         if budget.reason(horizon, best).is_some() || violated.is_empty() {
             break;
         }
@@ -115,12 +114,12 @@ pub(super) fn row_of(row: LoadRow, makespan: Col, items: &[Item], unit: f64) -> 
 
 /// The load rows that a solution violates most. A row holds even if nothing of its set is on the processor, which is why its head and
 /// tail together are no more than what every mapping takes, `best`.
-fn violated(program: &Program, rows: &[LoadRow], values: &[f64], best: u64, processors: usize) -> Vec<LoadRow> {
+fn violated(program: &Program, rows: &[LoadRow], values: &[f64], best: u64, problem: &MappingProblem) -> Vec<LoadRow> {
     let Program { items, unit, .. } = program;
     // The makespan is the first column.
     let makespan = values.first().copied().unwrap_or(0.0);
     let mut all = Vec::new();
-    for processor in 0..processors {
+    for processor in problem.processors() {
         let own: Vec<(&Item, f64)> = items
             .iter()
             .filter(|item| item.processor == processor)

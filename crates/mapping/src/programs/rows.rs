@@ -4,7 +4,7 @@ use highs::{Col, RowProblem};
 use millstream_cost::BlockedEnd;
 
 use crate::bounds::PathBounds;
-use crate::{Edge, MappingProblem};
+use crate::{Edge, MappingProblem, OutputId, ProcessorId, TaskId};
 
 use super::relaxation::{LoadRow, row_of};
 
@@ -13,7 +13,7 @@ const SCALE: f64 = 1000.0;
 
 /// What occupies a processor if its column says so: a node, or a transfer of a value.
 pub(super) struct Item {
-    pub(super) processor: usize,
+    pub(super) processor: ProcessorId,
     /// Earliest start, and least time from the end until everything is done.
     pub(super) head: u64,
     pub(super) tail: u64,
@@ -31,7 +31,7 @@ pub(super) struct Program {
     /// Nanoseconds in one unit of the solver.
     pub(super) unit: f64,
     /// For each node, the processors that it may be on and the numbers of their columns.
-    places: Vec<Vec<(usize, usize)>>,
+    places: Vec<Vec<(ProcessorId, usize)>>,
     /// Numbers of the columns of starts.
     starts: Vec<usize>,
 }
@@ -47,15 +47,15 @@ struct Builder<'a> {
     items: Vec<Item>,
     makespan: Col,
     /// For each node, processors that it may be on, with their columns.
-    places: Vec<Vec<(usize, Col)>>,
+    places: Vec<Vec<(ProcessorId, Col)>>,
     starts: Vec<Col>,
     /// Numbers of these columns.
-    numbers: Vec<Vec<(usize, usize)>>,
+    numbers: Vec<Vec<(ProcessorId, usize)>>,
     starts_at: Vec<usize>,
 }
 
 /// Columns that are one where a maker is on the one and a reader on the other processor.
-type Products = Vec<(usize, usize, Col)>;
+type Products = Vec<(ProcessorId, ProcessorId, Col)>;
 
 impl Program {
     /// The program with these load rows; `None` if some node can be on no processor within the horizon.
@@ -93,18 +93,17 @@ impl Program {
     }
 
     /// Nodes where a solution has most of them, in the order of its starts.
-    pub(super) fn order(&self, problem: &MappingProblem, values: &[f64]) -> Vec<Vec<usize>> {
+    pub(super) fn order(&self, problem: &MappingProblem, values: &[f64]) -> Vec<Vec<TaskId>> {
         let value = |place: usize| values.get(place).copied().unwrap_or(0.0);
-        let mut nodes: Vec<usize> = (0..problem.len()).collect();
+        let start = |node: &TaskId| value(self.starts[node.index()]);
+        let mut nodes: Vec<TaskId> = problem.nodes().collect();
         // Nodes that start at once keep their order, in which they can run.
-        nodes.sort_by(|&left, &right| {
-            value(self.starts[left]).total_cmp(&value(self.starts[right])).then(left.cmp(&right))
-        });
-        let mut order = vec![Vec::new(); problem.processors()];
+        nodes.sort_by(|left, right| start(left).total_cmp(&start(right)).then(left.cmp(right)));
+        let mut order = vec![Vec::new(); problem.processor_count()];
         for node in nodes {
-            let most = self.places[node].iter().max_by(|left, right| value(left.1).total_cmp(&value(right.1)));
+            let most = self.places[node.index()].iter().max_by(|left, right| value(left.1).total_cmp(&value(right.1)));
             if let Some(&(processor, _)) = most {
-                order[processor].push(node);
+                order[processor.index()].push(node);
             }
         }
         order
@@ -127,9 +126,9 @@ impl Builder<'_> {
 
     fn add_nodes(&mut self) -> Option<()> {
         let (problem, bounds) = (self.problem, self.bounds);
-        for node in 0..problem.len() {
-            let is_within = |&place: &usize| bounds.through(problem, node, place) < self.horizon;
-            let within: Vec<usize> = problem.supporting(node).filter(is_within).collect();
+        for node in problem.nodes() {
+            let is_within = |&place: &ProcessorId| bounds.through(problem, node, place) < self.horizon;
+            let within: Vec<ProcessorId> = problem.supporting(node).filter(is_within).collect();
             if within.is_empty() {
                 return None;
             }
@@ -149,13 +148,13 @@ impl Builder<'_> {
             self.places.push(own);
             self.numbers.push(numbers);
         }
-        for node in 0..problem.len() {
+        for node in problem.nodes() {
             self.starts_at.push(self.columns);
-            let start = self.column(self.scaled(bounds.heads[node]));
+            let start = self.column(self.scaled(bounds.heads[node.index()]));
             self.starts.push(start);
-            let own = self.places[node].clone();
+            let own = self.places[node.index()].clone();
             self.rows.add_row(1..=1, own.iter().map(|&(_, column)| (column, 1.0)).collect::<Vec<_>>());
-            let rest = |place: usize| problem.time(node, place).unwrap_or(0) + bounds.tail(node, place);
+            let rest = |place: ProcessorId| problem.time(node, place).unwrap_or(0) + bounds.tail(node, place);
             let mut row = vec![(self.makespan, 1.0), (start, -1.0)];
             row.extend(own.iter().map(|&(place, column)| (column, -self.scaled(rest(place)))));
             self.rows.add_row(0.., row);
@@ -168,9 +167,9 @@ impl Builder<'_> {
 
     /// The reader starts after the maker and the transfer.
     fn add_edge(&mut self, edge: &Edge) -> Products {
-        let (makers, readers) = (self.places[edge.from].clone(), self.places[edge.to].clone());
-        let mut row = vec![(self.starts[edge.to], 1.0), (self.starts[edge.from], -1.0)];
-        let time = |place: usize| self.problem.time(edge.from, place).unwrap_or(0);
+        let (makers, readers) = (self.places[edge.from.index()].clone(), self.places[edge.to.index()].clone());
+        let mut row = vec![(self.starts[edge.to.index()], 1.0), (self.starts[edge.from.index()], -1.0)];
+        let time = |place: ProcessorId| self.problem.time(edge.from, place).unwrap_or(0);
         row.extend(makers.iter().map(|&(place, column)| (column, -self.scaled(time(place)))));
         let pairs = makers.iter().flat_map(|&(maker, _)| readers.iter().map(move |&(reader, _)| (maker, reader)));
         let mut products = Products::new();
@@ -198,7 +197,8 @@ impl Builder<'_> {
     /// Transfers that occupy an end: one for each value and processor that it comes to, however many nodes read it there.
     fn add_blocking(&mut self, products: &[Products]) {
         let problem = self.problem;
-        let mut groups: Vec<(usize, usize)> = problem.edges().iter().map(|edge| (edge.from, edge.value())).collect();
+        let mut groups: Vec<(TaskId, OutputId)> =
+            problem.edges().iter().map(|edge| (edge.from, edge.value())).collect();
         groups.sort_unstable();
         groups.dedup();
         for (from, value) in groups {
@@ -208,8 +208,8 @@ impl Builder<'_> {
                 .zip(products)
                 .filter(|(edge, products)| edge.from == from && edge.value() == value && !products.is_empty())
                 .collect();
-            for to in 0..problem.processors() {
-                let makers: Vec<usize> = self.places[from].iter().map(|&(place, _)| place).collect();
+            for to in problem.processors() {
+                let makers: Vec<ProcessorId> = self.places[from.index()].iter().map(|&(place, _)| place).collect();
                 let by = |end: BlockedEnd| {
                     let of = readers.iter().map(|(edge, _)| *edge);
                     makers
@@ -217,8 +217,8 @@ impl Builder<'_> {
                         .copied()
                         .filter(move |&maker| of.clone().any(|edge| edge.blocks(maker, to) == Some(end)))
                 };
-                let fetched: Vec<usize> = by(BlockedEnd::Receiver).collect();
-                let sent: Vec<usize> = by(BlockedEnd::Sender).collect();
+                let fetched: Vec<ProcessorId> = by(BlockedEnd::Receiver).collect();
+                let sent: Vec<ProcessorId> = by(BlockedEnd::Sender).collect();
                 self.add_transfer(from, &readers, BlockedEnd::Receiver, &fetched, to, to);
                 for maker in sent {
                     self.add_transfer(from, &readers, BlockedEnd::Sender, &[maker], to, maker);
@@ -230,12 +230,12 @@ impl Builder<'_> {
     /// A value's transfer to a processor from one of these makers, which occupies `occupied`.
     fn add_transfer(
         &mut self,
-        from: usize,
+        from: TaskId,
         readers: &[(&Edge, &Products)],
         end: BlockedEnd,
-        makers: &[usize],
-        to: usize,
-        occupied: usize,
+        makers: &[ProcessorId],
+        to: ProcessorId,
+        occupied: ProcessorId,
     ) {
         let (problem, bounds) = (self.problem, self.bounds);
         let Some(head) = makers.iter().map(|&maker| bounds.end(problem, from, maker)).min() else { return };
@@ -269,10 +269,12 @@ impl Builder<'_> {
     fn add_twins(&mut self) {
         let problem = self.problem;
         let twins = problem.twins();
-        for (processor, &first) in twins.iter().enumerate().filter(|&(processor, &first)| first < processor) {
-            let before = (first..processor).rev().find(|&other| twins[other] == first).unwrap_or(first);
+        let has_twin = |(processor, first): &(ProcessorId, &ProcessorId)| *first < processor;
+        for (processor, &first) in problem.processors().zip(&twins).filter(has_twin) {
+            let between = problem.processors().rev().filter(|&other| first <= other && other < processor);
+            let before = between.into_iter().find(|other| twins[other.index()] == first).unwrap_or(first);
             let mut row = Vec::new();
-            for (node, places) in self.places.iter().enumerate() {
+            for (node, places) in problem.nodes().zip(&self.places) {
                 for &(place, column) in places.iter().filter(|(place, _)| [before, processor].contains(place)) {
                     let time = self.scaled(problem.time(node, place).unwrap_or(0));
                     row.push((column, if place == before { time } else { -time }));

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, reason = "each test and benchmark uses a part of it")]
 
 use millstream_cost::BlockedEnd;
-use millstream_mapping::{Edge, MappingProblem};
+use millstream_mapping::{Edge, MappingProblem, TaskId};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -139,7 +139,7 @@ impl Attention {
             .flat_map(|(to, read)| read.iter().map(move |&from| (from, to)).collect::<Vec<_>>());
         let edges = edges.map(|(from, to)| {
             let blocks = (0..3).map(|one| (0..3).map(|other| self.blocks.filter(|_| one != other)).collect()).collect();
-            Edge::new(from, to, apart(transfers[from])).blocking(blocks)
+            Edge::new(TaskId::new(from), TaskId::new(to), apart(transfers[from])).blocking(blocks)
         });
         let names = (0..nodes.len()).map(|node| format!("n{node}")).collect();
         MappingProblem::new(names, times, edges.collect()).unwrap()

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use millstream_cost::BlockedEnd;
-use millstream_mapping::{Edge, MappingProblem};
+use millstream_mapping::{Edge, MappingProblem, OutputId, ProcessorId, TaskId};
 use proptest::prelude::*;
 
 /// Time of the best of all mappings, by trying every order of nodes and every processor.
 pub fn brute_force(problem: &MappingProblem) -> u64 {
     struct Search<'a> {
         problem: &'a MappingProblem,
-        home: Vec<Option<usize>>,
+        home: Vec<Option<ProcessorId>>,
         ends: Vec<u64>,
         free: Vec<u64>,
         best: u64,
@@ -24,22 +24,24 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
                 self.best = makespan;
                 return;
             }
-            for node in 0..self.problem.len() {
-                let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from].is_some());
-                if self.home[node].is_some() || !is_ready {
+            for node in self.problem.nodes() {
+                let is_ready = self.problem.incoming(node).all(|edge| self.home[edge.from.index()].is_some());
+                let own = node.index();
+                if self.home[own].is_some() || !is_ready {
                     continue;
                 }
                 for processor in self.problem.supporting(node).collect::<Vec<_>>() {
-                    let mut start = self.free[processor].max(self.problem.release(node, processor));
+                    let place = processor.index();
+                    let mut start = self.free[place].max(self.problem.release(node, processor));
                     for edge in self.problem.incoming(node) {
-                        start =
-                            start.max(self.ends[edge.from] + edge.transfer(self.home[edge.from].unwrap(), processor));
+                        let maker = edge.from.index();
+                        start = start.max(self.ends[maker] + edge.transfer(self.home[maker].unwrap(), processor));
                     }
-                    let before = self.free[processor];
+                    let before = self.free[place];
                     let end = start + self.problem.time(node, processor).unwrap();
-                    (self.home[node], self.ends[node], self.free[processor]) = (Some(processor), end, end);
+                    (self.home[own], self.ends[own], self.free[place]) = (Some(processor), end, end);
                     self.visit(placed + 1, makespan.max(end));
-                    (self.home[node], self.free[processor]) = (None, before);
+                    (self.home[own], self.free[place]) = (None, before);
                 }
             }
         }
@@ -48,7 +50,7 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
         problem,
         home: vec![None; problem.len()],
         ends: vec![0; problem.len()],
-        free: vec![0; problem.processors()],
+        free: vec![0; problem.processor_count()],
         best: u64::MAX,
     };
     search.visit(0, 0);
@@ -78,12 +80,14 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
                     (0..processors).map(|to| if has_twins { 3 } else { transfers[from * processors + to] }).collect()
                 })
                 .collect();
-            let edges =
-                pairs.iter().filter(|(from, to)| from < to).map(|&(from, to)| Edge::new(from, to, matrix.clone()));
+            let edges = pairs
+                .iter()
+                .filter(|(from, to)| from < to)
+                .map(|&(from, to)| Edge::new(TaskId::new(from), TaskId::new(to), matrix.clone()));
             let names = (0..rows.len()).map(|index| format!("n{index}")).collect();
             let mut problem = MappingProblem::new(names, rows, edges.collect()).unwrap();
-            for (node, &release) in releases.iter().enumerate() {
-                (0..processors).for_each(|processor| problem.set_release(node, processor, release));
+            for (node, &release) in problem.nodes().zip(&releases) {
+                problem.processors().for_each(|processor| problem.set_release(node, processor, release));
             }
             problem
         })
@@ -96,23 +100,24 @@ pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = MappingProb
     let end = prop_oneof![Just(None), Just(Some(BlockedEnd::Sender)), Just(Some(BlockedEnd::Receiver))];
     let values = prop::collection::vec(0_usize..2, 4 * most_nodes);
     (problems(most_nodes), prop::collection::vec(end, 9), values).prop_map(|(plain, ends, values)| {
-        let processors = plain.processors();
-        let row = |from: usize| (0..processors).map(|to| ends[3 * from + to]).collect();
-        let blocks: Vec<Vec<Option<BlockedEnd>>> = (0..processors).map(row).collect();
+        let row = |from: ProcessorId| plain.processors().map(|to| ends[3 * from.index() + to.index()]).collect();
+        let blocks: Vec<Vec<Option<BlockedEnd>>> = plain.processors().map(row).collect();
         let transfers = |edge: &Edge, value: usize| -> Vec<Vec<u64>> {
             let longer = 3 * value as u64;
-            let row = |from: usize| (0..processors).map(|to| edge.transfer(from, to) + longer).collect();
-            (0..processors).map(row).collect()
+            let row = |from: ProcessorId| plain.processors().map(|to| edge.transfer(from, to) + longer).collect();
+            plain.processors().map(row).collect()
         };
         let edges = plain.edges().iter().enumerate().map(|(index, edge)| {
             let value = values[index % values.len()];
-            Edge::new(edge.from, edge.to, transfers(edge, value)).of_value(value).blocking(blocks.clone())
+            Edge::new(edge.from, edge.to, transfers(edge, value))
+                .of_value(OutputId::new(value))
+                .blocking(blocks.clone())
         });
-        let names = (0..plain.len()).map(|node| plain.name(node).to_owned()).collect();
-        let times = (0..plain.len()).map(|node| (0..processors).map(|place| plain.time(node, place)).collect());
+        let names = plain.nodes().map(|node| plain.name(node).to_owned()).collect();
+        let times = plain.nodes().map(|node| plain.processors().map(|place| plain.time(node, place)).collect());
         let mut problem = MappingProblem::new(names, times.collect(), edges.collect()).unwrap();
-        for node in 0..plain.len() {
-            (0..processors).for_each(|place| problem.set_release(node, place, plain.release(node, place)));
+        for node in plain.nodes() {
+            plain.processors().for_each(|place| problem.set_release(node, place, plain.release(node, place)));
         }
         problem
     })
@@ -120,26 +125,26 @@ pub fn blocking_problems(most_nodes: usize) -> impl Strategy<Value = MappingProb
 
 /// The best of all orders on all processors, each evaluated as a whole.
 pub fn best_order(problem: &MappingProblem) -> u64 {
-    fn visit(problem: &MappingProblem, order: &mut Vec<Vec<usize>>, placed: &mut Vec<bool>, best: &mut u64) {
+    fn visit(problem: &MappingProblem, order: &mut Vec<Vec<TaskId>>, placed: &mut Vec<bool>, best: &mut u64) {
         if placed.iter().all(|&is_placed| is_placed) {
             *best = (*best).min(problem.makespan(order).unwrap().0);
             return;
         }
-        for node in 0..problem.len() {
-            if placed[node] || !problem.incoming(node).all(|edge| placed[edge.from]) {
+        for node in problem.nodes() {
+            if placed[node.index()] || !problem.incoming(node).all(|edge| placed[edge.from.index()]) {
                 continue;
             }
-            placed[node] = true;
+            placed[node.index()] = true;
             for processor in problem.supporting(node).collect::<Vec<_>>() {
-                order[processor].push(node);
+                order[processor.index()].push(node);
                 visit(problem, order, placed, best);
-                order[processor].pop();
+                order[processor.index()].pop();
             }
-            placed[node] = false;
+            placed[node.index()] = false;
         }
     }
     let mut best = u64::MAX;
-    visit(problem, &mut vec![Vec::new(); problem.processors()], &mut vec![false; problem.len()], &mut best);
+    visit(problem, &mut vec![Vec::new(); problem.processor_count()], &mut vec![false; problem.len()], &mut best);
     best
 }
 
@@ -180,7 +185,10 @@ pub fn published_example() -> MappingProblem {
     MappingProblem::new(
         (1..=10).map(|node| format!("n{node}")).collect(),
         times.iter().map(|row| row.iter().map(|&time| Some(time)).collect()).collect(),
-        edges.iter().map(|&(from, to, time)| Edge::new(from - 1, to - 1, apart(time))).collect(),
+        edges
+            .iter()
+            .map(|&(from, to, time)| Edge::new(TaskId::new(from - 1), TaskId::new(to - 1), apart(time)))
+            .collect(),
     )
     .unwrap()
 }

@@ -1,7 +1,7 @@
 //! Networks as a single stage whose operators are mapped on several processors.
 
 use millstream_graph::OperatorId;
-use millstream_mapping::{Cpop, Heft, LayerSwitched, Limits, Mapper, MappingError, MappingProblem};
+use millstream_mapping::{Cpop, Heft, LayerSwitched, Limits, Mapper, MappingError, MappingProblem, TaskId};
 use millstream_partition::{Subgraph, joined};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
@@ -34,10 +34,10 @@ pub(super) fn refused(ground: &Ground<'_>, algorithm: PublishedAlgorithm, error:
 
 /// The schedule of mapped subgraphs, one after the other: each with the nodes of every processor in order. Processors without operators are
 /// left out.
-pub(super) fn stage(ground: &Ground<'_>, mapped: &[(&Subgraph, &Vec<Vec<usize>>)]) -> Schedule {
+pub(super) fn stage(ground: &Ground<'_>, mapped: &[(&Subgraph, &Vec<Vec<TaskId>>)]) -> Schedule {
     let assignment = |place: usize| {
         let nodes = mapped.iter().flat_map(|(subgraph, order)| {
-            order.get(place).into_iter().flatten().filter_map(|&node| subgraph.nodes.get(node))
+            order.get(place).into_iter().flatten().filter_map(|node| subgraph.nodes.get(node.index()))
         });
         let operators: Vec<OperatorId> = nodes.flatten().copied().collect();
         let processor = ground.processors.get(place)?.clone();

@@ -37,7 +37,7 @@ pub(super) fn map(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<
     }
     let mapped = composed.map_err(|error| refused(ground, algorithm, &error))?;
     let orders: Vec<_> = parts.iter().zip(&mapped.subgraphs).map(|(part, own)| (part, &own.mapping.order)).collect();
-    let work = SearchWork { count: mapped.problems as u64, unit: "programs" };
+    let work = SearchWork { count: mapped.problem_count as u64, unit: "programs" };
     Ok(Found { schedule: stage(ground, &orders), work })
 }
 
@@ -77,7 +77,7 @@ impl Mapper for FineAlone<'_> {
         if self.control.is_cancelled() {
             return failed("it was interrupted".to_owned());
         }
-        let first = if problem.is_empty() { "" } else { problem.name(0) };
+        let first = problem.nodes().next().map_or("", |node| problem.name(node));
         match FineIlp.solution(problem, limits)? {
             Some(mapping) => Ok(mapping),
             None => failed(format!(

@@ -6,7 +6,8 @@ use millstream_board::BlockedEnd;
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_mapping::{
-    Cpop, Heft, LayerSwitched, Limits, Mapper, Mapping, MappingError, MappingProblem, SingleProcessor,
+    Cpop, Heft, LayerSwitched, Limits, Mapper, Mapping, MappingError, MappingProblem, ProcessorId, SingleProcessor,
+    TaskId,
 };
 use millstream_partition::{Subgraph, joined};
 
@@ -60,43 +61,47 @@ impl<'a> Whole<'a> {
 
     /// All nodes and all that crosses between processors, one thing after the other.
     fn in_turn(&self, mapping: &Mapping) -> f64 {
-        let place = |node: usize| mapping.placement[node];
-        let work: u64 = (0..self.problem.len()).filter_map(|node| self.problem.time(node, place(node))).sum();
+        let time = |node: TaskId| self.problem.time(node, mapping.processor_of(node));
+        let work: u64 = self.problem.nodes().filter_map(time).sum();
         let transfers: u64 = self.transfers(mapping).iter().map(|(_, _, nanoseconds)| nanoseconds).sum();
         (work + transfers) as f64 * 1e-9
     }
 
-    /// Places between which values cross, and nanoseconds. A value crosses once to each processor that reads it.
-    fn transfers(&self, mapping: &Mapping) -> Vec<(usize, usize, u64)> {
-        let mut node_of = vec![0; self.graph.operators().len()];
-        for (node, operators) in self.subgraph.nodes.iter().enumerate() {
-            operators.iter().for_each(|id| node_of[id.index()] = node);
+    /// Processors between which values cross, and nanoseconds. A value crosses once to each processor that reads it.
+    fn transfers(&self, mapping: &Mapping) -> Vec<(ProcessorId, ProcessorId, u64)> {
+        let mut home = vec![ProcessorId::new(0); self.graph.operators().len()];
+        for (&processor, operators) in mapping.placement.iter().zip(&self.subgraph.nodes) {
+            operators.iter().for_each(|id| home[id.index()] = processor);
         }
         let mut found = Vec::new();
         for id in self.graph.operator_ids() {
-            let from = mapping.placement[node_of[id.index()]];
+            let from = home[id.index()];
             for &value in &self.graph.operator(id).outputs {
-                let readers = self.graph.readers(value).iter().map(|reader| mapping.placement[node_of[reader.index()]]);
-                let targets: BTreeSet<usize> = readers.filter(|&to| to != from).collect();
+                let readers = self.graph.readers(value).iter().map(|reader| home[reader.index()]);
+                let targets: BTreeSet<ProcessorId> = readers.filter(|&to| to != from).collect();
                 let bytes = self.graph.value(value).bytes().unwrap_or(0);
-                let time = |to: usize| self.table.transfer(self.processors[from], self.processors[to], bytes).0;
+                let time = |to: ProcessorId| self.table.transfer(self.class(from), self.class(to), bytes).0;
                 found.extend(targets.into_iter().map(|to| (from, to, time(to))));
             }
         }
         found
     }
 
+    fn class(&self, processor: ProcessorId) -> ProcessorIndex {
+        self.processors[processor.index()]
+    }
+
     /// What processors draw while they work or are occupied by transfers, and while they wait, as far as that is known.
     fn joules(&self, mapping: &Mapping, seconds: f64) -> f64 {
         let mut busy = vec![0; self.processors.len()];
-        for node in 0..self.problem.len() {
-            let place = mapping.placement[node];
-            busy[place] += self.problem.time(node, place).unwrap_or(0);
+        for node in self.problem.nodes() {
+            let place = mapping.processor_of(node);
+            busy[place.index()] += self.problem.time(node, place).unwrap_or(0);
         }
         for (from, to, nanoseconds) in self.transfers(mapping) {
-            match self.table.blocks(self.processors[from], self.processors[to]) {
-                Some(BlockedEnd::Sender) => busy[from] += nanoseconds,
-                Some(BlockedEnd::Receiver) => busy[to] += nanoseconds,
+            match self.table.blocks(self.class(from), self.class(to)) {
+                Some(BlockedEnd::Sender) => busy[from.index()] += nanoseconds,
+                Some(BlockedEnd::Receiver) => busy[to.index()] += nanoseconds,
                 None => {}
             }
         }
@@ -122,8 +127,8 @@ mod tests {
         let (table, processors) = board(graph);
         let whole = Whole::new(graph, &table, &processors).unwrap();
         assert_eq!(whole.subgraph.operators().count(), graph.operators().len(), "every operator once");
-        let least = |node: usize| whole.problem.least_time(node) as f64 * 1e-9;
-        let work: f64 = (0..whole.problem.len()).map(least).sum();
+        let least = |node: TaskId| whole.problem.least_time(node) as f64 * 1e-9;
+        let work: f64 = whole.problem.nodes().map(least).sum();
         let [lists, switched] = [whole.lists().unwrap(), whole.layer_switched().unwrap()];
         assert!(switched.seconds >= work, "one after the other");
         assert!(lists.seconds >= work / 3.0 && lists.seconds < switched.seconds, "three processors at once");

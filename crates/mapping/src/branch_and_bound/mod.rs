@@ -1,25 +1,22 @@
 //! Exact search over all ways to start nodes one after the other.
 
+mod set_up;
+
 use std::collections::HashMap;
 
-use millstream_cost::{BlockedEnd, Nanoseconds};
-use millstream_schedule::execution::{Execution, Recipient, recipients};
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::{Execution, Recipient};
 
 use crate::bounds::PathBounds;
-use crate::exact::LEAST_NODES_FOR_LOADS;
-use crate::load::{Loads, UNIT};
+use crate::load::UNIT;
 use crate::local_search::Found;
 use crate::mapping::Budget;
-use crate::{Edge, MappingProblem};
+use crate::{MappingProblem, ProcessorId, TaskId};
 
 /// Sets of nodes are bits of a word.
 pub(crate) const MOST_NODES: usize = 128;
-/// Values that a node could send, times processors that they could go to: every set of them is a branch.
-const MOST_RECIPIENTS: usize = 12;
 /// Between two looks at what is left.
 const STEPS_PER_LOOK: u64 = 4096;
-/// Steps of the budget for each processor that a state's next node may go to.
-const STEPS_PER_CANDIDATE: u64 = 4;
 /// Remembered states; more would fill the memory of a small board.
 const MOST_STATES: usize = 2_000_000;
 
@@ -42,78 +39,11 @@ fn search_with(
     most_states: usize,
     budget: &Budget<'_>,
 ) -> bool {
-    // Values and processors are named by bytes where states are remembered.
-    let is_small = |number: usize| number <= usize::from(u8::MAX);
-    let has_few_values = problem.edges().iter().all(|edge| is_small((edge.value() + 1) * problem.processors()));
-    if problem.len() > MOST_NODES || !has_few_values || !is_small(problem.processors()) {
-        return false;
-    }
-    // Per processor of a node, where its values could be sent.
-    let possible = |node: usize| -> Vec<Vec<Recipient>> {
-        let places = |reader: usize| problem.supporting(reader);
-        (0..problem.processors()).map(|from| recipients(problem, node, from, places)).collect()
-    };
-    let recipients: Vec<Vec<Vec<Recipient>>> = (0..problem.len()).map(possible).collect();
-    if recipients.iter().flatten().any(|recipients| recipients.len() > MOST_RECIPIENTS) {
-        return false;
-    }
-    let blocks_somewhere = |end: BlockedEnd| problem.edges().iter().any(|edge| edge.blocks_anywhere(end));
-    let has_blocking = [BlockedEnd::Sender, BlockedEnd::Receiver].into_iter().any(blocks_somewhere);
-    let (bounds, prices, costs) = known(problem);
-    let left = costs.iter().sum();
-    let mut search = Search {
-        problem,
-        bounds,
-        twins: if has_blocking { (0..problem.processors()).collect() } else { problem.twins() },
-        recipients,
-        has_blocking,
-        may_fetch: blocks_somewhere(BlockedEnd::Receiver),
-        slowest_transfer: (0..problem.len()).map(|node| slowest_transfer(problem, node)).collect(),
-        prices,
-        costs,
-        found,
-        execution: Execution::new(problem),
-        placed: 0,
-        is_used: vec![false; problem.processors()],
-        waiting: (0..problem.len()).map(|node| problem.incoming(node).len()).collect(),
-        order: vec![Vec::new(); problem.processors()],
-        left,
-        seen: HashMap::new(),
-        remembered: 0,
-        most_states,
-        steps: 0,
-        steps_per_visit: STEPS_PER_CANDIDATE * problem.processors() as u64,
-        most_steps,
-        budget,
-    };
+    let Some(recipients) = set_up::recipients_of_all(problem) else { return false };
+    let mut search = Search::new(problem, found, recipients, most_states, (most_steps, budget));
     let is_complete = search.visit(0, 0);
     budget.spend(search.steps % STEPS_PER_LOOK * search.steps_per_visit);
     is_complete
-}
-
-/// Bounds of nodes; prices of processors, and with them the least costs of nodes.
-fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
-    let mut bounds = PathBounds::new(problem);
-    let even = vec![UNIT / problem.processors().max(1) as u64; problem.processors()];
-    let cost = |node: usize| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node));
-    let costs: Vec<u128> = (0..problem.len()).map(cost).collect();
-    if problem.len() < LEAST_NODES_FOR_LOADS {
-        return (bounds, even, costs);
-    }
-    let loads = Loads::new(problem);
-    bounds.add_loads(problem, &loads);
-    let best = loads.best().map(|(prices, costs)| (prices.to_vec(), costs.to_vec()));
-    let (prices, costs) = best.unwrap_or((even, costs));
-    (bounds, prices, costs)
-}
-
-fn slowest_transfer(problem: &MappingProblem, node: usize) -> u64 {
-    let processors = 0..problem.processors();
-    let of_edge = |edge: &Edge| {
-        let pairs = processors.clone().flat_map(|from| processors.clone().map(move |to| (from, to)));
-        pairs.map(|(from, to)| edge.transfer(from, to)).max().unwrap_or(0)
-    };
-    problem.outgoing(node).map(of_edge).max().unwrap_or(0)
 }
 
 /// Nodes that are done, and where those live that others still wait for.
@@ -122,7 +52,7 @@ type Key = (u128, Vec<u8>);
 struct Search<'a> {
     problem: &'a MappingProblem,
     bounds: PathBounds,
-    twins: Vec<usize>,
+    twins: Vec<ProcessorId>,
     /// Per node and processor.
     recipients: Vec<Vec<Vec<Recipient>>>,
     has_blocking: bool,
@@ -136,7 +66,7 @@ struct Search<'a> {
     placed: u128,
     is_used: Vec<bool>,
     waiting: Vec<usize>,
-    order: Vec<Vec<usize>>,
+    order: Vec<Vec<TaskId>>,
     /// Least cost of all that is not placed.
     left: u128,
     /// For each key, what was met: when processors are free, when values are made, and the last start.
@@ -156,8 +86,8 @@ struct Candidate {
     start: u64,
     /// The least makespan with it.
     through: u64,
-    node: usize,
-    processor: usize,
+    node: TaskId,
+    processor: ProcessorId,
 }
 
 impl Search<'_> {
@@ -181,7 +111,7 @@ impl Search<'_> {
             return true;
         }
         for candidate in self.candidates(last_start) {
-            let sets = 1_u32 << self.recipients[candidate.node][candidate.processor].len();
+            let sets = 1_u32 << self.recipients(candidate).len();
             for set in 0..sets {
                 if !self.place(candidate, set, makespan) {
                     return false;
@@ -208,10 +138,7 @@ impl Search<'_> {
         for node in self.ready() {
             for processor in self.problem.supporting(node) {
                 // Of processors that are the same and unused, only the first.
-                let twin = self.twins[processor];
-                let is_copy = !self.is_used[processor]
-                    && (twin..processor).any(|other| self.twins[other] == twin && !self.is_used[other]);
-                if is_copy {
+                if self.has_unused_twin_before(processor) {
                     continue;
                 }
                 let Some(start) = self.start(node, processor, last_start) else { continue };
@@ -227,18 +154,35 @@ impl Search<'_> {
         candidates
     }
 
+    /// Whether a processor is unused, and one before it that is the same as well.
+    fn has_unused_twin_before(&self, processor: ProcessorId) -> bool {
+        let twin = self.twins[processor.index()];
+        let before = twin.index()..processor.index();
+        !self.is_used[processor.index()]
+            && before.into_iter().any(|other| self.twins[other] == twin && !self.is_used[other])
+    }
+
+    /// Where the values of a candidate could be sent.
+    fn recipients(&self, candidate: Candidate) -> &[Recipient] {
+        &self.recipients[candidate.node.index()][candidate.processor.index()]
+    }
+
+    fn is_placed(&self, node: TaskId) -> bool {
+        self.placed >> node.index() & 1 == 1
+    }
+
     /// Nodes whose inputs are made.
-    fn ready(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.problem.len()).filter(|&node| self.placed >> node & 1 == 0 && self.waiting[node] == 0)
+    fn ready(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.problem.nodes().filter(|&node| !self.is_placed(node) && self.waiting[node.index()] == 0)
     }
 
     /// Earliest start of a node on a processor; `None` if a value that it reads was not sent there.
-    fn start(&self, node: usize, processor: usize, last_start: u64) -> Option<u64> {
+    fn start(&self, node: TaskId, processor: ProcessorId, last_start: u64) -> Option<u64> {
         Some(self.execution.earliest(self.problem, node, processor)?.0.max(last_start))
     }
 
     /// The least makespan if the node starts then.
-    fn through(&self, node: usize, processor: usize, start: u64) -> u64 {
+    fn through(&self, node: TaskId, processor: ProcessorId, start: u64) -> u64 {
         start + self.problem.time(node, processor).unwrap_or(0) + self.bounds.tail(node, processor)
     }
 
@@ -247,25 +191,25 @@ impl Search<'_> {
     fn place(&mut self, candidate: Candidate, set: u32, makespan: u64) -> bool {
         let Candidate { start, node, processor, .. } = candidate;
         let problem = self.problem;
-        let possible = self.recipients[node][processor].iter().enumerate();
+        let possible = self.recipients(candidate).iter().enumerate();
         let sent: Vec<Recipient> = possible.filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, sent)| *sent).collect();
         let mark = self.execution.mark();
         let Some(span) = self.execution.run_to(problem, node, processor, Nanoseconds(start), &sent) else {
             return true;
         };
-        let was_used = std::mem::replace(&mut self.is_used[processor], true);
-        self.placed |= 1 << node;
-        self.order[processor].push(node);
-        self.left -= self.costs[node];
-        problem.outgoing(node).for_each(|edge| self.waiting[edge.to] -= 1);
+        let was_used = std::mem::replace(&mut self.is_used[processor.index()], true);
+        self.placed |= 1 << node.index();
+        self.order[processor.index()].push(node);
+        self.left -= self.costs[node.index()];
+        problem.outgoing(node).for_each(|edge| self.waiting[edge.to.index()] -= 1);
 
         let is_complete = self.visit(start, makespan.max(span.end.0));
 
-        problem.outgoing(node).for_each(|edge| self.waiting[edge.to] += 1);
-        self.left += self.costs[node];
-        self.order[processor].pop();
-        self.placed &= !(1 << node);
-        self.is_used[processor] = was_used;
+        problem.outgoing(node).for_each(|edge| self.waiting[edge.to.index()] += 1);
+        self.left += self.costs[node.index()];
+        self.order[processor.index()].pop();
+        self.placed &= !(1 << node.index());
+        self.is_used[processor.index()] = was_used;
         self.execution.rollback(mark);
         is_complete
     }
@@ -313,23 +257,23 @@ impl Search<'_> {
         let free = self.execution.free();
         let mut homes = Vec::new();
         let mut moments: Vec<u64> = free.iter().map(|free| idle_until(free.0)).collect();
-        for node in (0..self.problem.len()).filter(|&node| self.placed >> node & 1 == 1) {
-            if self.problem.outgoing(node).all(|edge| self.placed >> edge.to & 1 == 1) {
+        for node in self.problem.nodes().filter(|&node| self.is_placed(node)) {
+            if self.problem.outgoing(node).all(|edge| self.is_placed(edge.to)) {
                 continue;
             }
-            homes.push(self.execution.home(node).unwrap_or_default() as u8);
+            homes.push(self.execution.home(node).map_or(0, |home| home.index() as u8));
             // Values that are everywhere by now might as well be there a little later.
             let made = self.execution.span(node).end.0;
-            let everywhere = last_start.saturating_sub(self.slowest_transfer[node]);
+            let everywhere = last_start.saturating_sub(self.slowest_transfer[node.index()]);
             moments.push(if self.may_fetch { made } else { made.max(everywhere) });
             if self.has_blocking {
                 let mut there: Vec<_> = self.execution.transfers(node).iter().collect();
                 there.sort_unstable_by_key(|transfer| (transfer.value, transfer.to));
                 homes.push(there.len() as u8);
                 for transfer in there {
-                    homes.extend([transfer.value as u8, transfer.to as u8]);
+                    homes.extend([transfer.value.index() as u8, transfer.to.index() as u8]);
                     // Whoever reads it there starts when the processor is free.
-                    moments.push(transfer.at.max(free[transfer.to]).0.max(last_start));
+                    moments.push(transfer.at.max(free[transfer.to.index()]).0.max(last_start));
                 }
             }
         }

@@ -1,0 +1,97 @@
+//! What a search knows before it begins.
+
+use std::collections::HashMap;
+
+use millstream_cost::BlockedEnd;
+use millstream_schedule::execution::{Execution, Recipient, recipients};
+
+use super::{MOST_NODES, Search};
+use crate::bounds::PathBounds;
+use crate::exact::LEAST_NODES_FOR_LOADS;
+use crate::load::{Loads, UNIT};
+use crate::local_search::Found;
+use crate::mapping::Budget;
+use crate::{Edge, MappingProblem, TaskId};
+
+/// Values that a node could send, times processors that they could go to: every set of them is a branch.
+const MOST_RECIPIENTS: usize = 12;
+/// Steps of the budget for each processor that a state's next node may go to.
+const STEPS_PER_CANDIDATE: u64 = 4;
+
+impl<'a> Search<'a> {
+    /// A search that has not begun; it takes so many steps at the most, and what they take from the budget.
+    pub(super) fn new(
+        problem: &'a MappingProblem,
+        found: &'a mut Found,
+        recipients: Vec<Vec<Vec<Recipient>>>,
+        most_states: usize,
+        (most_steps, budget): (u64, &'a Budget<'a>),
+    ) -> Self {
+        let blocks_somewhere = |end: BlockedEnd| problem.edges().iter().any(|edge| edge.blocks_anywhere(end));
+        let has_blocking = [BlockedEnd::Sender, BlockedEnd::Receiver].into_iter().any(blocks_somewhere);
+        let (bounds, prices, costs) = known(problem);
+        let left = costs.iter().sum();
+        Self {
+            problem,
+            bounds,
+            twins: if has_blocking { problem.processors().collect() } else { problem.twins() },
+            recipients,
+            has_blocking,
+            may_fetch: blocks_somewhere(BlockedEnd::Receiver),
+            slowest_transfer: problem.nodes().map(|node| slowest_transfer(problem, node)).collect(),
+            prices,
+            costs,
+            found,
+            execution: Execution::new(problem),
+            placed: 0,
+            is_used: vec![false; problem.processor_count()],
+            waiting: problem.nodes().map(|node| problem.incoming(node).len()).collect(),
+            order: vec![Vec::new(); problem.processor_count()],
+            left,
+            seen: HashMap::new(),
+            remembered: 0,
+            most_states,
+            steps: 0,
+            steps_per_visit: STEPS_PER_CANDIDATE * problem.processor_count() as u64,
+            most_steps,
+            budget,
+        }
+    }
+}
+
+/// Per node and processor, where the node's values could be sent from there; `None` if the problem is too large for the search.
+pub(super) fn recipients_of_all(problem: &MappingProblem) -> Option<Vec<Vec<Vec<Recipient>>>> {
+    // Values and processors are named by bytes where states are remembered.
+    let is_small = |number: usize| number <= usize::from(u8::MAX);
+    let has_few_values =
+        problem.edges().iter().all(|edge| is_small((edge.value().index() + 1) * problem.processor_count()));
+    if problem.len() > MOST_NODES || !has_few_values || !is_small(problem.processor_count()) {
+        return None;
+    }
+    let possible = |node: TaskId| -> Vec<Vec<Recipient>> {
+        let places = |reader: TaskId| problem.supporting(reader);
+        problem.processors().map(|from| recipients(problem, node, from, places)).collect()
+    };
+    let recipients: Vec<Vec<Vec<Recipient>>> = problem.nodes().map(possible).collect();
+    recipients.iter().flatten().all(|recipients| recipients.len() <= MOST_RECIPIENTS).then_some(recipients)
+}
+
+/// Bounds of nodes; prices of processors, and with them the least costs of nodes.
+fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
+    let mut bounds = PathBounds::new(problem);
+    let even = vec![UNIT / problem.processor_count().max(1) as u64; problem.processor_count()];
+    let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node));
+    let costs: Vec<u128> = problem.nodes().map(cost).collect();
+    if problem.len() < LEAST_NODES_FOR_LOADS {
+        return (bounds, even, costs);
+    }
+    let loads = Loads::new(problem);
+    bounds.add_loads(problem, &loads);
+    let best = loads.best().map(|(prices, costs)| (prices.to_vec(), costs.to_vec()));
+    let (prices, costs) = best.unwrap_or((even, costs));
+    (bounds, prices, costs)
+}
+
+fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> u64 {
+    problem.outgoing(node).map(Edge::slowest_transfer).max().unwrap_or(0)
+}
