@@ -7,6 +7,7 @@ use millstream_backend::{
     Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
 };
 use millstream_board::Processor;
+use millstream_files::ScratchFolder;
 use millstream_graph::{Family, OperatorId};
 use millstream_onnx::Model;
 
@@ -155,7 +156,7 @@ impl Observed for OrtBackend {
         self.check_owns(processor)?;
         let graph = self.model.graph();
         let failed = |error: std::io::Error| BackendError::failed(format!("a folder for the profile: {error}"));
-        let folder = tempfile::tempdir().map_err(failed)?;
+        let folder = ScratchFolder::new().map_err(failed)?;
         let session = self.profiled_session(segment, processor, folder.path());
         let session = session.map_err(|detail| self.prepare_error(segment, detail))?;
         let values = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();

@@ -37,7 +37,10 @@ impl Environment {
         if library.contains(std::path::MAIN_SEPARATOR) && !Path::new(&library).is_file() {
             return Err(unavailable(format!("there is no file {library}")));
         }
-        if let Some(fault) = crate::whole_library::fault(Path::new(&library)) {
+        // Other names are looked up by the system.
+        let fault =
+            library.contains(std::path::MAIN_SEPARATOR).then(|| crate::whole_library::fault(Path::new(&library)));
+        if let Some(fault) = fault.flatten() {
             return Err(unavailable(fault));
         }
         let wants_telemetry = std::env::var(TELEMETRY).is_ok_and(|value| value == "1");

@@ -106,9 +106,12 @@ impl SessionCache {
         let weights = folder.join(WEIGHTS);
         // Opening maps the weights, and does not depend on what they are.
         let (opened, is_intact) = thread::scope(|scope| {
-            let check = scope.spawn(|| content(&weights).is_ok_and(|found| found == entry.weights));
+            let check = || content(&weights).is_ok_and(|found| found == entry.weights);
+            let beside = thread::Builder::new().spawn_scoped(scope, check);
             let opened = open(&folder.join(MODEL));
-            (opened, check.join().unwrap_or(false))
+            // Where no thread can be started, one after the other.
+            let is_intact = beside.map_or_else(|_| check(), |thread| thread.join().unwrap_or(false));
+            (opened, is_intact)
         });
         if !is_intact {
             drop(opened);

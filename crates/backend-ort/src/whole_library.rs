@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use object::elf::FileHeader64;
+use object::elf::{FileHeader64, ProgramHeader64};
 use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadRef};
@@ -14,30 +14,22 @@ pub(crate) fn fault(library: &Path) -> Option<String> {
     let file = File::open(library).ok()?;
     let length = file.metadata().ok()?.len();
     let data = ReadCache::new(file);
-    let needed = needed_bytes(&data)?;
-    let is_whole = needed.is_some_and(|needed| needed <= length);
-    (!is_whole).then(|| format!("{} is not whole: it has {length} bytes; fetch it again", library.display()))
-}
-
-/// How long a file has to be for all that is mapped of it, and for its table of sections, which comes last. `None` within if that can't be
-/// read; `None` if the file is of another kind.
-fn needed_bytes<'data>(data: impl ReadRef<'data>) -> Option<Option<u64>> {
     if !data.read_bytes_at(0, 5).is_ok_and(|start| start == b"\x7fELF\x02") {
         return None;
     }
-    Some(extent(data))
+    let is_whole = extent(&data).is_some_and(|extent| extent <= length);
+    (!is_whole).then(|| format!("{} is not whole: it has {length} bytes; fetch it again", library.display()))
 }
 
+/// How long a library has to be for all that is mapped of it, and for its table of sections, which comes last; `None` if not even that can
+/// be read.
 fn extent<'data>(data: impl ReadRef<'data>) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
-    let end = |segment: &_| {
-        let segment: &object::elf::ProgramHeader64<Endianness> = segment;
-        segment.p_offset(endian).checked_add(segment.p_filesz(endian))
-    };
-    let segments = header.program_headers(endian, data).ok()?;
     let sections = u64::from(header.e_shnum(endian)) * u64::from(header.e_shentsize(endian));
     let sections_end = header.e_shoff(endian).checked_add(sections)?;
+    let segments = header.program_headers(endian, data).ok()?;
+    let end = |segment: &ProgramHeader64<Endianness>| segment.p_offset(endian).checked_add(segment.p_filesz(endian));
     segments.iter().map(end).try_fold(sections_end, |longest, end| Some(longest.max(end?)))
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 mod arguments;
 mod commands;
 mod control;
+mod distinct;
 mod duration;
 mod hint;
 mod interrupt;

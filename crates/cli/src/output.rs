@@ -23,7 +23,7 @@ pub(crate) fn line(text: impl std::fmt::Display) {
         return;
     }
     let mut stdout = std::io::stdout();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    match writeln!(stdout, "{}", visible(&text)).and_then(|()| stdout.flush()) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => IS_UNREAD.store(true, Ordering::Relaxed),
         Err(error) => {
@@ -41,7 +41,20 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 
 /// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
 pub(crate) fn remark(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible(&text));
+}
+
+/// The text without what a terminal would obey: names come from models that may be anybody's.
+fn visible(text: &impl std::fmt::Display) -> String {
+    let mut shown = String::new();
+    for character in text.to_string().chars() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
 }
 
 /// Prints an error with its causes to standard error. Causes that the message already contains are not repeated.
@@ -81,4 +94,14 @@ pub(crate) fn start_logging(verbosity: u8) {
     let records =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().log_internal_errors(false);
     tracing_subscriber::registry().with(records.with_filter(filter)).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(visible(&"a\tb\nc \u{1b}[31m\u{7}\0 \r\u{9b}é"), "a\tb\nc \\u{1b}[31m\\u{7}\\u{0} \\r\\u{9b}é");
+    }
 }

@@ -99,8 +99,8 @@ fn compare_shows_every_contender() {
         let number = |field: &str| contender[field].as_f64().unwrap();
         let rates = ["frames_per_second_p25", "frames_per_second", "frames_per_second_p75"].map(number);
         assert!(rates.is_sorted() && rates[0] > 0.0, "{rates:?}");
-        assert_eq!(number("rounds"), 2.0);
-        assert!(number("disturbed_rounds") <= 2.0);
+        assert_eq!(contender["rounds"].as_array().unwrap().len(), 2);
+        assert!(number("disturbed_rounds") <= 2.0, "of two");
     }
     let names: Vec<&str> = report["networks"][0]["contenders"]
         .as_array()

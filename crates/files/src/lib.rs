@@ -14,10 +14,12 @@
 //! What can't be kept to: a file that may be written in a folder that may not is overwritten in place, and so is one that something
 //! else is mounted on. Room for it is reserved first, so a full disk leaves it as it was; a process that is killed meanwhile does not.
 
+mod scratch;
 mod staging;
 mod unfinished;
 mod whole;
 
+pub use scratch::ScratchFolder;
 pub use unfinished::abandon_unfinished;
 pub use whole::WholeFile;
 
@@ -34,11 +36,16 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-/// Fails early, before any work is done for a file that could not be written.
+/// Fails early, before any work is done for a file that could not be written. Named pipes are left alone.
 ///
 /// # Errors
 /// As [`WholeFile::create`].
 pub fn check_writable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::fs::metadata(path).is_ok_and(|data| std::os::unix::fs::FileTypeExt::is_fifo(&data.file_type())) {
+        // Its reader would take a writer that comes and goes for the end of the data.
+        return Ok(());
+    }
     WholeFile::create(path).map(drop)
 }
 

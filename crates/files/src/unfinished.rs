@@ -48,7 +48,7 @@ pub fn abandon_unfinished(limit: Duration) {
     };
     for name in names.iter() {
         // It may be gone already.
-        let _ = std::fs::remove_file(name);
+        let _ = if name.is_dir() { std::fs::remove_dir_all(name) } else { std::fs::remove_file(name) };
     }
     // Never unlocked again.
     std::mem::forget(names);

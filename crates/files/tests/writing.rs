@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use millstream_files::{WholeFile, abandon_unfinished, check_folder, check_writable, write};
+use millstream_files::{ScratchFolder, WholeFile, abandon_unfinished, check_folder, check_writable, write};
 use tempfile::TempDir;
 
 /// Set for a process that a test starts: what it writes.
@@ -123,6 +123,8 @@ fn a_file_in_a_folder_that_may_not_be_written_to_is_overwritten() {
 #[test]
 fn a_process_ends_in_the_middle() {
     let Some(target) = std::env::var_os("MILLSTREAM_TEST_HALF").map(PathBuf::from) else { return };
+    let scratch = ScratchFolder::new().unwrap();
+    fs::write(scratch.path().join("trace"), "half").unwrap();
     let mut file = WholeFile::create(&target).unwrap();
     file.write_all(b"half").unwrap();
     if std::env::var_os("MILLSTREAM_TEST_KILLED").is_some() {
@@ -144,8 +146,12 @@ fn nothing_is_left_of_a_process_that_ends_in_the_middle() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "a_process_ends_in_the_middle"]).env("MILLSTREAM_TEST_HALF", path("file"));
         command.envs(killed.map(|value| ("MILLSTREAM_TEST_KILLED", value)));
+        let temporary = tempfile::tempdir().unwrap();
+        command.env("TMPDIR", temporary.path());
         let status = command.output().unwrap().status;
         assert_eq!(status.code(), killed.is_none().then_some(7), "{status}");
+        // A folder has its name, so that one stays after a kill.
+        assert_eq!(names(temporary.path()).len(), usize::from(killed.is_some()));
         assert_eq!(names(folder.path()), ["file"]);
         assert_eq!(fs::read_to_string(path("file")).unwrap(), "as it was");
     }
@@ -174,4 +180,28 @@ fn a_process_writes_to_standard_output() {
     if std::env::var_os("MILLSTREAM_TEST_STREAM").is_some() {
         write(Path::new("/dev/stdout"), b"a document\n").unwrap();
     }
+}
+
+#[test]
+fn a_scratch_folder_is_gone_with_all_that_is_in_it() {
+    let scratch = ScratchFolder::new().unwrap();
+    let path = scratch.path().to_owned();
+    fs::create_dir(path.join("inner")).unwrap();
+    fs::write(path.join("inner/file"), "text").unwrap();
+    drop(scratch);
+    assert!(!path.exists());
+}
+
+/// A reader that waits for a writer gets all that is written, and not the end of a writer who only looked.
+#[test]
+fn a_named_pipe_is_opened_once() {
+    let (_folder, path) = folder();
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    let mut reader = Command::new("cat").arg(path("pipe")).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    check_writable(&path("pipe")).unwrap();
+    write(&path("pipe"), b"all of it").unwrap();
+    let mut read = String::new();
+    std::io::Read::read_to_string(reader.stdout.as_mut().unwrap(), &mut read).unwrap();
+    assert!(reader.wait().unwrap().success());
+    assert_eq!(read, "all of it");
 }

@@ -116,7 +116,7 @@ impl CoreWatch {
 }
 
 /// The lines `cpuN user nice system idle iowait irq softirq steal ...` of `/proc/stat`: ticks busy and ticks in all.
-fn parse_cores(text: &str) -> BTreeMap<u32, (u64, u64)> {
+pub(crate) fn parse_cores(text: &str) -> BTreeMap<u32, (u64, u64)> {
     let core = |line: &str| {
         let mut words = line.strip_prefix("cpu")?.split_whitespace();
         let core = words.next().filter(|_| !line.starts_with("cpu "))?.parse().ok()?;

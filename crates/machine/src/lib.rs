@@ -21,6 +21,7 @@ mod cpu_list;
 mod detect;
 mod error;
 mod memory;
+mod others;
 mod sensors;
 
 pub use affinity::{become_real_time, pin_current_thread, prefer_short_slices, usable_cores};
@@ -30,4 +31,5 @@ pub use cpu_list::parse_cpu_list;
 pub use detect::{detect, detect_at};
 pub use error::MachineError;
 pub use memory::{release_freed_memory, share_heaps};
+pub use others::OthersWatch;
 pub use sensors::PowerSensors;

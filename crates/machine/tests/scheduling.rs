@@ -82,7 +82,7 @@ fn only_cores_of_the_affinity_mask_are_detected() {
 
 #[test]
 fn cores_that_do_not_exist_are_refused() {
-    for core in [500, 1023, 1024, 1025, 100_000, u32::MAX] {
+    for core in [1024, 1025, 100_000, u32::MAX] {
         assert!(!pin_current_thread(CoreId(core)), "{core}");
     }
 }

@@ -173,7 +173,7 @@ pub enum Error {
         available_mebibytes: u64,
     },
     /// The network refuses a frame.
-    #[error("the network refuses the frame '{label}': {source}")]
+    #[error("plain inference of the frame '{label}', which results are compared with: {source}")]
     Refused {
         /// What the frame is called.
         label: String,
@@ -189,6 +189,14 @@ pub enum Error {
         frame: String,
         /// How many elements differ, and the worst of them.
         detail: String,
+    },
+    /// A core can't be made slower as it was asked for.
+    #[error("the slow core {core}: {problem}")]
+    SlowCore {
+        /// The core.
+        core: CoreId,
+        /// Why not, and what to do.
+        problem: String,
     },
     /// Frames of a run have no results.
     #[error("{failed} of {frames} frames failed:\n{detail}")]

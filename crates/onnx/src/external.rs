@@ -3,11 +3,12 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
 
+use crate::pieces::read_in_pieces;
 use crate::proto::TensorProto;
 use crate::{OnnxError, ReadOptions};
 
@@ -169,7 +170,7 @@ impl ExternalFile {
         let mut data = Vec::new();
         data.try_reserve_exact(usize::try_from(length).map_err(io::Error::other)?)?;
         self.file.seek(SeekFrom::Start(offset))?;
-        self.file.by_ref().take(length).read_to_end(&mut data)?;
+        read_in_pieces(&mut self.file, length, &mut data)?;
         match data.len() as u64 == length {
             true => Ok(data.into()),
             false => Err(io::ErrorKind::UnexpectedEof.into()),

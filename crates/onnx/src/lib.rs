@@ -41,6 +41,7 @@ mod model;
 mod moves;
 mod nested;
 mod part;
+mod pieces;
 #[doc(hidden)]
 pub mod proto;
 mod quantised;

@@ -1,6 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use millstream_graph::Graph;
 use prost::Message;
 
 use crate::digest::digest;
+use crate::pieces::read_in_pieces;
 use crate::proto::{ModelProto, NodeProto, OperatorSetIdProto};
 use crate::{OnnxError, Weight, read};
 
@@ -137,14 +137,14 @@ impl Model {
 fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, OnnxError> {
     let failed = |source| OnnxError::Io { path: path.to_owned(), source };
     let too_large = || OnnxError::FileTooLarge { path: path.to_owned(), limit };
-    let file = File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
     let known = file.metadata().map_err(failed)?.len();
     if known > limit {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(known as usize).map_err(|error| failed(error.into()))?;
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    read_in_pieces(&mut file, limit + 1, &mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 

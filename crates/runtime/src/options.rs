@@ -18,14 +18,16 @@ pub struct EngineOptions {
     /// programs keep it from its core. Costs the memory and the time to prepare every segment on all processors of its stage.
     pub takes_over: bool,
     /// How long a stage may work on one frame, without the waiting between stages. After that the frame is cancelled and fails with
-    /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that has not ended half a second later is given up and started anew. `None`
-    /// is without a limit.
+    /// [`FrameError::TimedOut`](crate::FrameError::TimedOut); a replica that has not ended half a second later is given up and started anew. With a
+    /// limit, frames wait a minute at most, or as long as the limit if it is longer, for a replica that is being prepared. `None` is without
+    /// a limit.
     pub frame_timeout: Option<Duration>,
     /// How often within a minute a replica that panicked, lost its device or got stuck is prepared again while frames of its stage wait for
-    /// it, if there is no other replica: at once, after 20 ms, and after twice as long each time. One that is lost more often takes no frames
-    /// until the first of these losses is a minute ago. One that can't be prepared, so many times in a row, is tried again all the same, after
-    /// at most five seconds each time. Frames of a stage without any replica fail meanwhile, or run through the fallback. `None` is 5 times;
-    /// with 0, a replica that was lost takes no more frames.
+    /// it, if there is no other replica: at once, after 20 ms, and after twice as long each time. After one loss more, frames don't wait until
+    /// the first of these losses is a minute ago. A replica that can't be prepared, so many times in a row and once more, is tried again all the
+    /// same, with pauses of at most five seconds, and frames don't wait. Those of a stage without any replica fail meanwhile, one each
+    /// millisecond. Where there is a fallback, frames run through it as soon as a stage has no replica, and none is prepared again. `None` is 5
+    /// times; with 0, a replica that was lost takes no more frames.
     pub restarts: Option<usize>,
 }
 

@@ -11,6 +11,7 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
+use crate::distinct::NamedFiles;
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use millstream::{CostSource, Machine, ReadOptions, SlowCore};
@@ -106,6 +107,13 @@ pub(crate) struct BoardArguments {
     /// A board file instead of what is detected
     #[arg(long, value_name = "FILE")]
     pub(crate) board: Option<PathBuf>,
+}
+
+impl BoardArguments {
+    /// With the files that a command names.
+    pub(crate) fn named(&self, files: NamedFiles) -> NamedFiles {
+        files.reads("--board", self.board.as_deref())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -360,6 +368,14 @@ pub(crate) struct ScheduledArguments {
     pub(crate) board: BoardArguments,
 }
 
+impl ScheduledArguments {
+    /// The files that are read.
+    pub(crate) fn named(&self) -> NamedFiles {
+        let files = NamedFiles::default().reads("--schedule", [self.schedule.as_path()]);
+        self.board.named(files.reads_models(self.model.model.as_deref()))
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CompareCommand {
     /// An ONNX file, zoo:NAME, or zoo:all; may be repeated [default: zoo:squeezenet]
@@ -371,7 +387,7 @@ pub(crate) struct CompareCommand {
     pub(crate) board: BoardArguments,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
-    /// Make a core so many times slower: by real-time pulses where the system allows them, else by busy loops; may be repeated
+    /// Make a core so many times slower: by real-time pulses where the system allows them, else by busy loops, which need a whole factor; may be repeated
     #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
     pub(crate) slow_cores: Vec<SlowCore>,
     /// Rounds in which every contender takes part

@@ -66,7 +66,8 @@ pub(crate) struct RunCommand {
     /// [default: workers + hand-overs]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
-    /// Cancel a frame that a stage works on for longer than this, such as 2s, and end with an error
+    /// Cancel a frame that a stage works on for longer than this, such as 2s: it fails, others go on, and the command fails at the end.
+    /// Plain inference, which results are compared with, may take ten times as long for each stage
     #[arg(long, value_name = "TIME", help_heading = "Length and rate")]
     pub(crate) frame_timeout: Option<Budget>,
     /// Write the results of every frame into this folder, as NAME.npz

@@ -6,7 +6,7 @@ pub(super) fn parse_slow_core(text: &str) -> Result<SlowCore, String> {
     let (core, factor) = text.split_once(':').ok_or_else(expected)?;
     let core = CoreId(core.parse().map_err(|_| expected())?);
     let factor: f64 = factor.parse().map_err(|_| expected())?;
-    if factor > 1.0 && factor <= 16.0 { Ok(SlowCore { core, factor }) } else { Err(expected()) }
+    if factor > 1.0 && factor <= SlowCore::MOST { Ok(SlowCore { core, factor }) } else { Err(expected()) }
 }
 
 #[cfg(test)]

@@ -85,13 +85,16 @@ fn print(report: &NetworkContest, slow_cores: &[String]) {
     }
     output::line(table);
     if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
-        output::line("=: the middle halves of the rounds overlap, so the difference is within the noise");
+        output::line(
+            "=: too small a difference for these rounds to tell (95 % interval of the median of their ratios)",
+        );
     }
-    let disturbed: usize = report.contenders.iter().map(|contender| contender.disturbed_rounds).sum();
-    if disturbed > 0 {
-        let rounds: usize = report.contenders.iter().map(|contender| contender.rounds).sum();
+    for contender in report.contenders.iter().filter(|contender| contender.disturbed_rounds > 0) {
         output::line(format!(
-            "Disturbed: in {disturbed} of {rounds} turns, repeated ones included, others used more than a tenth of a core"
+            "Disturbed, also when repeated: {} of {} rounds of '{}'; others used more than a tenth of a core",
+            contender.disturbed_rounds,
+            contender.rounds.len(),
+            contender.name
         ));
     }
     output::line("");

@@ -6,9 +6,16 @@ use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::arguments::{ProfileCommand, sources};
 use crate::control::control;
+use crate::distinct::NamedFiles;
 use crate::output;
 
+fn named_files(command: &ProfileCommand) -> NamedFiles {
+    let files = NamedFiles::default().reads_models(command.models.iter().map(String::as_str));
+    command.board.named(files).reads_inputs(&command.inputs.inputs).writes("--output", [command.output.as_path()])
+}
+
 pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
+    named_files(command).check()?;
     files::check_writable(&command.output)?;
     let machine = command.board.machine()?;
     machine.check_usable()?;

@@ -7,6 +7,7 @@ use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
 
 use crate::arguments::SimulateCommand;
+use crate::distinct::NamedFiles;
 use crate::output;
 
 /// Changes of speed that are shown.
@@ -35,7 +36,14 @@ struct Report {
     events: u64,
 }
 
+fn named_files(command: &SimulateCommand) -> NamedFiles {
+    let files = command.scheduled.named().reads("--profile", command.profile.as_deref());
+    let files = files.reads("--cost", command.cost.as_deref()).reads("--fallback", command.fallback.as_deref());
+    files.writes("--trace", command.trace.as_deref())
+}
+
 pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
+    named_files(command).check()?;
     if let Some(trace) = &command.trace {
         files::check_writable(trace)?;
     }

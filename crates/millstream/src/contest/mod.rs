@@ -15,7 +15,7 @@ use crate::profiling::known_or_measured;
 use crate::{Aim, Control, Error, Machine, Network, backends};
 use contender::{Contender, Measurement};
 pub use slowing::{SlowedCores, Slowing};
-use turns::{Match, TURN, Turn, quantile};
+use turns::{Rounds, TURN, Turn, quantile};
 
 /// A core, and how many times slower it is made or taken to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +24,11 @@ pub struct SlowCore {
     pub core: CoreId,
     /// How many times longer work takes there: above 1.
     pub factor: f64,
+}
+
+impl SlowCore {
+    /// The largest factor: the system keeps real-time threads from taking more of a core away.
+    pub const MOST: f64 = 16.0;
 }
 
 /// What came of comparing ways to run a network.
@@ -56,10 +61,9 @@ pub struct ContenderReport {
     pub frames_per_second_p25: f64,
     /// A quarter of the rounds passed more.
     pub frames_per_second_p75: f64,
-    /// Rounds that were measured, and those of them during which other programs, or a virtual machine's host, used more than a tenth of one of
-    /// the cores, also when they were repeated.
-    pub rounds: usize,
-    /// The latter.
+    /// What passed in each round.
+    pub rounds: Vec<f64>,
+    /// Rounds during which other programs, or a virtual machine's host, used more than a tenth of a core, also when they were repeated.
     pub disturbed_rounds: usize,
     /// Median over the rounds of the round's median time of a frame.
     pub median_frame_seconds: f64,
@@ -111,7 +115,7 @@ pub fn compare(
     }
     contenders.extend(rivals);
     let cores = board.cores().map(|core| core.id).collect();
-    let turns = Match::new(network, &contenders, &frame, cores).play(rounds, control)?;
+    let turns = Rounds::new(network, &contenders, &frame, cores).play(rounds, control)?;
     let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
 }
@@ -132,7 +136,7 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         frames_per_second: quantile(&throughput, 0.5),
         frames_per_second_p25: quantile(&throughput, 0.25),
         frames_per_second_p75: quantile(&throughput, 0.75),
-        rounds: turns.len(),
+        rounds: throughput,
         disturbed_rounds: turns.iter().filter(|turn| turn.is_disturbed()).count(),
         median_frame_seconds: median(&|measurement| measurement.median_frame_seconds),
         worst_frame_seconds: median(&|measurement| measurement.worst_frame_seconds),
@@ -140,11 +144,32 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
 }
 
 impl ContenderReport {
-    /// Whether the two passed as many frames as far as the rounds can tell: the middle halves of their rounds overlap.
+    /// Whether the two passed as many frames as far as the rounds can tell: 1 is within the interval that has the median of the rounds'
+    /// ratios with 95 % (by their ranks, whatever their distribution). With less than six rounds nothing is certain that much.
     pub fn is_within_noise_of(&self, other: &Self) -> bool {
-        self.frames_per_second_p25 <= other.frames_per_second_p75
-            && other.frames_per_second_p25 <= self.frames_per_second_p75
+        let mut ratios: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(own, other)| own / other).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let rank = median_rank(ratios.len());
+        let interval = rank.and_then(|rank| Some((ratios.get(rank)?, ratios.get(ratios.len() - 1 - rank)?)));
+        interval.is_none_or(|(least, most)| *least <= 1.0 && 1.0 <= *most)
     }
+}
+
+/// From which of so many values, counted from 0, to which from the end their median lies with 95 %: the chance that it is beyond is that of as
+/// few heads in so many throws of a coin. `None` where no interval is that certain.
+fn median_rank(values: usize) -> Option<usize> {
+    const BEYOND_EITHER_END: f64 = 0.025;
+    let mut chance = 0.5_f64.powi(i32::try_from(values).unwrap_or(i32::MAX));
+    let (mut sum, mut rank) = (0.0, None);
+    for heads in 0..values {
+        sum += chance;
+        if sum > BEYOND_EITHER_END {
+            break;
+        }
+        rank = Some(heads);
+        chance *= (values - heads) as f64 / (heads + 1) as f64;
+    }
+    rank
 }
 
 /// The machine with some cores taken to be slower, each in a cluster of its own. [`SlowedCores`] makes them so.
@@ -155,4 +180,18 @@ pub fn with_slow_cores(machine: &Machine, slow_cores: &[SlowCore]) -> Result<Mac
     let slowed: Vec<(CoreId, f64)> = slow_cores.iter().map(|slow| (slow.core, slow.factor)).collect();
     let board: Board = machine.board().with_slowdown(&slowed)?;
     Ok(machine.with_board(board))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median_rank;
+
+    /// Published tables of the sign test's intervals.
+    #[test]
+    fn intervals_of_the_median_are_those_of_the_sign_test() {
+        assert_eq!(
+            [1, 5, 6, 8, 9, 12, 20, 50].map(median_rank),
+            [None, None, Some(0), Some(0), Some(1), Some(2), Some(5), Some(17)]
+        );
+    }
 }

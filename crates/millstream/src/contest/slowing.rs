@@ -45,10 +45,18 @@ impl SlowedCores {
     /// given share of the core to everything else, two for a factor of 3.
     ///
     /// # Errors
-    /// [`Error::Thread`] if a thread can't be started or pinned, or if the factor needs pulses where they are not allowed.
+    /// [`Error::SlowCore`] for a factor that is not above 1 and at most [`SlowCore::MOST`], one that needs pulses where they are not allowed,
+    /// and a core that is named twice; [`Error::Thread`] if a thread can't be started or pinned.
     pub fn start(slow_cores: &[SlowCore]) -> Result<Self, Error> {
         let mut slowed = Self { stop: Arc::default(), threads: Vec::new(), methods: Vec::new() };
-        for &slow in slow_cores {
+        for (place, &slow) in slow_cores.iter().enumerate() {
+            let wrong = |problem: &str| Error::SlowCore { core: slow.core, problem: problem.to_owned() };
+            if !(slow.factor > 1.0 && slow.factor <= SlowCore::MOST) {
+                return Err(wrong("its factor is not above 1 and at most 16"));
+            }
+            if slow_cores[..place].iter().any(|other| other.core == slow.core) {
+                return Err(wrong("it is named twice"));
+            }
             let method = if slowed.pulse(slow)? { Slowing::RealTimePulses } else { Slowing::BusyLoops };
             if method == Slowing::BusyLoops {
                 slowed.loop_beside(slow)?;
@@ -65,7 +73,7 @@ impl SlowedCores {
 
     /// Tells whether pulses are allowed.
     fn pulse(&mut self, slow: SlowCore) -> Result<bool, Error> {
-        let busy = PULSE_PERIOD.mul_f64(1.0 - 1.0 / slow.factor);
+        let busy = pulse(slow.factor);
         self.begin(slow.core, "pulses", become_real_time, move |stop| {
             let mut next = Instant::now();
             while !stop.load(Ordering::Relaxed) {
@@ -81,12 +89,9 @@ impl SlowedCores {
 
     fn loop_beside(&mut self, slow: SlowCore) -> Result<(), Error> {
         if slow.factor.fract() != 0.0 {
-            let what = format!(
-                "core {} can't be made {} times slower without real-time scheduling, which the system refuses; give a whole factor, or the \
-                 right to it (ulimit -r, CAP_SYS_NICE)",
-                slow.core, slow.factor
-            );
-            return Err(Error::Thread { what, source: std::io::ErrorKind::PermissionDenied.into() });
+            let problem = "only real-time scheduling, which the system refuses, slows by a factor that is no whole number; give a whole one, or \
+                           the right to it (ulimit -r, CAP_SYS_NICE)";
+            return Err(Error::SlowCore { core: slow.core, problem: problem.to_owned() });
         }
         for _ in 1..slow.factor as u32 {
             self.begin(
@@ -125,10 +130,20 @@ impl SlowedCores {
         let started = thread(&format!("{name} {core}")).spawn(body);
         self.threads.push(started.map_err(|source| refused("cannot start what slows", source))?);
         match entered.recv() {
-            Ok(Some(has_entered)) => Ok(has_entered),
+            Ok(Some(has_entered)) => {
+                if let (false, Some(refused)) = (has_entered, self.threads.pop_if(|_| !has_entered)) {
+                    let _ = refused.join();
+                }
+                Ok(has_entered)
+            }
             _ => Err(refused("cannot pin what slows", std::io::Error::other("the system refused"))),
         }
     }
+}
+
+/// How long the core is taken away in each period.
+fn pulse(factor: f64) -> Duration {
+    PULSE_PERIOD.mul_f64(1.0 - 1.0 / factor)
 }
 
 impl Drop for SlowedCores {
@@ -171,8 +186,22 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_does_not_exist_is_an_error() {
+    fn pulses_leave_the_core_its_share() {
+        let microseconds = [2.0, 3.0, 1.5, 16.0].map(|factor| pulse(factor).as_nanos());
+        assert_eq!(microseconds, [150_000, 200_000, 100_000, 281_250]);
+    }
+
+    #[test]
+    fn cores_and_factors_that_make_no_sense_are_errors() {
         let refused = SlowedCores::start(&[SlowCore { core: CoreId(100_000), factor: 2.0 }]);
         assert!(matches!(refused, Err(Error::Thread { .. })));
+        let core = millstream_machine::usable_cores().unwrap()[0];
+        for factor in [1.0, 0.5, -3.0, 17.0, f64::NAN, f64::INFINITY] {
+            let refused = SlowedCores::start(&[SlowCore { core, factor }]);
+            assert!(matches!(refused, Err(Error::SlowCore { .. })), "{factor}");
+        }
+        let twice = [2.0, 3.0].map(|factor| SlowCore { core, factor });
+        assert!(matches!(SlowedCores::start(&twice), Err(Error::SlowCore { .. })));
+        assert_eq!(classes(core), Vec::<String>::new());
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millstream_backend::Tensor;
 use millstream_board::CoreId;
-use millstream_machine::CoreWatch;
+use millstream_machine::OthersWatch;
 
 use super::contender::{Contender, Measurement};
 use crate::{Control, Error, Network};
@@ -14,24 +14,30 @@ pub(super) const TURN: Duration = Duration::from_millis(1500);
 /// And at least so many times as long as a frame takes in our slowest pipeline.
 const TURN_FRAMES: u32 = 8;
 /// A turn is disturbed if others used more than this part of a core meanwhile; a virtual machine's host counts among them.
-pub(super) const DISTURBED: f64 = 0.1;
+const DISTURBED: f64 = 0.1;
 
 /// One turn of a contender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     pub(super) measurement: Measurement,
-    /// The most that others used of a core meanwhile, from 0 to 1; 0 where the system does not tell.
-    pub(super) others: f64,
+    /// How many cores others used meanwhile; 0 where the system does not tell.
+    others: f64,
 }
 
 impl Turn {
     pub(super) fn is_disturbed(&self) -> bool {
         self.others > DISTURBED
     }
+
+    fn replace_by_quieter(&mut self, again: Self) {
+        if again.others < self.others {
+            *self = again;
+        }
+    }
 }
 
-/// Contenders that take turns.
-pub(super) struct Match<'a> {
+/// Rounds in which every contender has a turn.
+pub(super) struct Rounds<'a> {
     network: &'a Network,
     contenders: &'a [Contender],
     frame: &'a [Tensor],
@@ -39,7 +45,7 @@ pub(super) struct Match<'a> {
     turn: Duration,
 }
 
-impl<'a> Match<'a> {
+impl<'a> Rounds<'a> {
     pub(super) fn new(
         network: &'a Network,
         contenders: &'a [Contender],
@@ -68,6 +74,12 @@ impl<'a> Match<'a> {
                 return Ok(turns);
             }
         }
+        self.repeat_disturbed(&mut turns, rounds, control)?;
+        Ok(turns)
+    }
+
+    /// Each contender's most disturbed turn, until none is or there were so many rounds more.
+    fn repeat_disturbed(&self, turns: &mut [Vec<Turn>], rounds: usize, control: &Control) -> Result<(), Error> {
         for _ in 0..rounds {
             let disturbed =
                 turns.iter_mut().map(|turns| turns.iter_mut().max_by(by_others).filter(|turn| turn.is_disturbed()));
@@ -81,21 +93,16 @@ impl<'a> Match<'a> {
                 break;
             }
             for (contender, worst) in disturbed {
-                let again = self.turn(contender)?;
-                if again.others < worst.others {
-                    *worst = again;
-                }
+                worst.replace_by_quieter(self.turn(contender)?);
             }
         }
-        Ok(turns)
+        Ok(())
     }
 
     fn turn(&self, contender: &Contender) -> Result<Turn, Error> {
-        let mut watch = CoreWatch::new();
+        let watch = OthersWatch::new(self.cores.clone());
         let measurement = contender.measure(self.frame, self.turn)?;
-        let loads = watch.loads();
-        let own = loads.iter().filter(|load| self.cores.contains(&load.core));
-        Ok(Turn { measurement, others: own.map(|load| load.others).fold(0.0, f64::max) })
+        Ok(Turn { measurement, others: watch.cores().unwrap_or_default() })
     }
 }
 
@@ -114,7 +121,27 @@ pub(super) fn quantile(values: &[f64], part: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::quantile;
+    use super::*;
+
+    #[test]
+    fn a_disturbed_turn_is_replaced_by_a_quieter_one() {
+        let turn = |frames_per_second, others| Turn {
+            measurement: Measurement {
+                frames_per_second,
+                median_frame_seconds: 1.0,
+                worst_frame_seconds: 1.0,
+                stage_seconds: None,
+            },
+            others,
+        };
+        let mut own = turn(5.0, 0.5);
+        assert!(own.is_disturbed());
+        own.replace_by_quieter(turn(9.0, 0.6));
+        assert_eq!(own.measurement.frames_per_second, 5.0, "faster, but more disturbed");
+        own.replace_by_quieter(turn(4.0, 0.01));
+        assert_eq!(own.measurement.frames_per_second, 4.0);
+        assert!(!own.is_disturbed());
+    }
 
     #[test]
     fn quantiles_lie_between_the_values_at_hand() {

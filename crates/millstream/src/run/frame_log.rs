@@ -55,9 +55,9 @@ impl<W: Write> FrameLog<W> {
             since(frame.arrived),
             since(frame.result.submitted),
             since(frame.result.received),
-            format!("{latency:.9}"),
+            frame.failure.as_ref().map_or_else(|| format!("{latency:.9}"), |_| String::new()),
             u8::from(is_late).to_string(),
-            frame.failure.clone().unwrap_or_default(),
+            in_one_line(frame.failure.as_deref().unwrap_or_default()),
         ])?;
         self.frames += 1;
         self.writer.write_all(&line)
@@ -71,6 +71,11 @@ impl<W: Write> FrameLog<W> {
         self.writer.flush()?;
         Ok(self.writer)
     }
+}
+
+/// Messages of libraries may have several lines.
+pub(super) fn in_one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A line of its own, for the writer to have in one piece.

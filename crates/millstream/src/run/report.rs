@@ -40,10 +40,6 @@ impl RunReport {
     }
 }
 
-fn is_none(count: &u64) -> bool {
-    *count == 0
-}
-
 /// What a run showed of one network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +63,7 @@ pub struct NetworkRun {
     /// Frames that were dropped because they came too late.
     pub dropped_frames: u64,
     /// Frames that have no results because a stage failed on them, or took too long. They are not among `frames`.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default)]
     pub failed_frames: u64,
     /// Time between two frames that the schedule predicts.
     pub predicted_period_seconds: f64,
@@ -184,7 +180,7 @@ pub struct StageReport {
     /// Frames that it worked on.
     pub frames: u64,
     /// How often it was started again after it was lost.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default)]
     pub restarts: u64,
     /// Mean time that a frame waited for it.
     pub queue_wait_seconds: f64,

@@ -163,7 +163,8 @@ impl<'a> Runner<'a> {
         let (metrics, warnings) = (self.engine.metrics(), self.engine.warnings());
         let document = match &self.costs {
             Some(costs) if at_work != *schedule => adapted(document, &at_work, network, self.board, costs)?,
-            _ => document.clone(),
+            // What is predicted is of the schedule that was lost; the engine warns of that.
+            _ => ScheduleDocument { configuration: at_work.to_string(), ..document.clone() },
         };
         drop(self.engine);
 
@@ -235,11 +236,19 @@ pub(crate) fn warm_up(
         (!is_over).then(|| reference.frame(count - 1))
     });
     let mut first_result = None;
+    let mut failures = 0_u64;
     for (number, result) in (0..).zip(engine.run(supply)) {
-        first_result.get_or_insert(result.received);
-        // A frame that fails now is none of the run's.
-        if let Ok(outputs) = result.outcome {
-            reference.check(number, &outputs)?;
+        match result.outcome {
+            Ok(outputs) => {
+                first_result.get_or_insert(result.received);
+                reference.check(number, &outputs)?;
+            }
+            // It is none of the run's frames.
+            Err(error) if failures == 0 => {
+                control.warn(&format!("the warm-up's frame '{}' failed: {error}", reference.label(number)));
+                failures += 1;
+            }
+            Err(_) => failures += 1,
         }
     }
     engine.reset_metrics();

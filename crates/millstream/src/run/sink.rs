@@ -9,6 +9,7 @@ use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
 use millstream_runtime::FrameResult;
 
 use crate::Error;
+use crate::run::frame_log::in_one_line;
 use crate::run::reference::{Reference, describe};
 use crate::run::statistics::FrameStatistics;
 
@@ -103,7 +104,7 @@ impl Sink {
         let taken = Taken { result, label, arrived, failure };
         match &taken.failure {
             Some(failure) if self.failures.len() < MOST_TOLD => {
-                self.failures.push(format!("  '{}': {failure}", taken.label))
+                self.failures.push(format!("  '{}': {}", taken.label, in_one_line(failure)));
             }
             Some(_) => {}
             None => self.check(number, &taken.label, tensors)?,
@@ -142,7 +143,10 @@ impl Sink {
     pub(crate) fn verdict(&self) -> Result<(), Error> {
         let FrameStatistics { frames, failed, .. } = self.statistics;
         if failed > 0 {
-            return Err(Error::FailedFrames { failed, frames: frames + failed, detail: self.failures.join("\n") });
+            let wrong = self.wrong_frames;
+            let unexpected = (wrong > 0).then(|| format!("; {wrong} others have other results than expected"));
+            let detail = self.failures.join("\n") + &unexpected.unwrap_or_default();
+            return Err(Error::FailedFrames { failed, frames: frames + failed, detail });
         }
         let (Some(golden), true) = (&self.golden, self.wrong_frames > 0) else { return Ok(()) };
         let told: Vec<String> = self

@@ -12,12 +12,21 @@ use millstream::{Error, Loaded, NetworkOutcome, RunReport, RunSource, Scheduled,
 
 use crate::arguments::RunCommand;
 use crate::control::control;
+use crate::distinct::NamedFiles;
 use crate::{interrupt, output};
 
 /// The file that is read where none is named.
 const DEFAULT_SCHEDULE: &str = "schedule.json";
 
+/// All but what is in the folder of results, whose files are named after frames.
+fn named_files(command: &RunCommand) -> NamedFiles {
+    let files = command.scheduled.named().reads_inputs(&command.inputs.inputs);
+    let files = files.reads("--expect", command.expect.as_deref());
+    files.writes("--csv", command.csv.as_deref()).writes("--trace", command.trace.as_deref())
+}
+
 pub(crate) fn run(command: &RunCommand) -> Result<()> {
+    named_files(command).check()?;
     for path in command.trace.iter().chain(&command.csv) {
         files::check_writable(path)?;
     }

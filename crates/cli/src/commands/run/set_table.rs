@@ -5,7 +5,7 @@ use millstream_report::{Align, Table, milliseconds, percent};
 
 use crate::output;
 
-use super::table::operator_table;
+use super::table::{all_frames, operator_table};
 
 pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     let mut table = Table::new([
@@ -47,12 +47,14 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
             output::line(format!("Warning: {}: {warning}", report.network));
         }
         if report.failed_frames > 0 {
-            let all = report.frames as u64 + report.failed_frames;
-            output::line(format!("Failed:  {} of {all} frames of {}", report.failed_frames, report.network));
+            let (failed, all) = (report.failed_frames, all_frames(report));
+            output::line(format!("Failed:  {failed} of {all} frames of {} have no results", report.network));
         }
         if let Some(missed @ 1..) = report.missed_deadlines {
-            let (frames, network) = (report.frames, &report.network);
-            output::line(format!("Missed:  {missed} of {frames} frames of {network} came after the deadline"));
+            let (all, network) = (all_frames(report), &report.network);
+            output::line(format!(
+                "Missed:  {missed} of {all} frames of {network} came after the deadline, or not at all"
+            ));
         }
         if !report.operators.is_empty() {
             output::line(format!("\nOperators of {}, longest first, each stage by itself:\n", report.network));

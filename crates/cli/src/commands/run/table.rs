@@ -60,22 +60,18 @@ fn print_rates(run: &NetworkRun) {
     if let Some(seconds) = run.start_up_seconds {
         output::line(format!("Start-up:   {seconds:.2} s until the first frame was through"));
     }
+    let all = all_frames(run);
     if run.dropped_frames > 0 {
-        let all = run.frames as u64 + run.dropped_frames;
         output::line(format!("Dropped:    {} of {all} frames came when there was no room", run.dropped_frames));
     }
+    if run.failed_frames > 0 {
+        output::line(format!("Failed:     {} of {all} frames have no results", run.failed_frames));
+    }
     let restarts: u64 = run.stages.iter().map(|stage| stage.restarts).sum();
-    if run.failed_frames > 0 || restarts > 0 {
-        let all = run.frames as u64 + run.failed_frames;
-        let again = match restarts {
-            0 => String::new(),
-            1 => "; a replica was started again".to_owned(),
-            times => format!("; replicas were started again {times} times"),
-        };
-        output::line(format!("Failed:     {} of {all} frames{again}", run.failed_frames));
+    if restarts > 0 {
+        output::line(format!("Restarted:  lost replicas, {restarts} times"));
     }
     if let (Some(deadline), Some(missed)) = (run.deadline_seconds, run.missed_deadlines) {
-        let all = run.frames as u64 + run.failed_frames + run.dropped_frames;
         output::line(format!("Deadline:   {missed} of {all} frames missed {} ms", milliseconds(deadline)));
     }
     for missed in &run.missed_constraints {
@@ -92,6 +88,11 @@ fn print_rates(run: &NetworkRun) {
         }
         (None, None) => {}
     }
+}
+
+/// With those that have no results.
+pub(super) fn all_frames(run: &NetworkRun) -> u64 {
+    run.frames as u64 + run.failed_frames + run.dropped_frames
 }
 
 fn print_latency(run: &NetworkRun) {

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
 use crate::control::control;
+use crate::distinct::NamedFiles;
 use crate::output;
 use published::AlgorithmPoint;
 
@@ -56,7 +57,15 @@ impl Point {
     }
 }
 
+fn named_files(command: &ScheduleCommand) -> NamedFiles {
+    let files = NamedFiles::default().reads_models(command.models.iter().map(String::as_str));
+    let files = command.board.named(files).reads_inputs(&command.inputs.inputs);
+    let files = files.reads("--profile", command.profile.as_deref()).reads("--cost", command.cost.as_deref());
+    files.writes("--output", [command.output.as_path()]).writes("--certificate", command.certificate.as_deref())
+}
+
 pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
+    named_files(command).check()?;
     files::check_writable(&command.output)?;
     published::check(command)?;
     let aim = command.aim();
