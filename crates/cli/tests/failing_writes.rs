@@ -158,7 +158,7 @@ impl Writer<'_> {
         let is_known = |file: &PathBuf| self.whole.iter().chain(self.growing).any(|name| file.ends_with(name));
         let in_folder = |file: &PathBuf| self.folder.is_some_and(|folder| file.starts_with(workplace.path(folder)));
         let unknown: Vec<PathBuf> =
-            left.filter(|file| !is_known(file) && !(in_folder(file) && is_whole(file))).collect();
+            left.filter(|file| !(is_known(file) || in_folder(file) && is_whole(file))).collect();
         if !unknown.is_empty() {
             faults.push(format!("left behind: {unknown:?}"));
         }

@@ -83,7 +83,7 @@ mod tests {
         let watch = OthersWatch::at(root.path(), vec![CoreId(0), CoreId(1)]);
         assert_eq!(watch.cores(), None, "no time has gone by");
         // In 100 ticks of both cores 70 and 50 were busy, 90 of them with this process, wherever its threads were.
-        record(root.path(), &"cpu0 70 0 0 30 0 0 0 0 0 0\ncpu1 0 0 20 50 0 0 0 30 0 0\n".to_owned(), [70, 30]);
+        record(root.path(), "cpu0 70 0 0 30 0 0 0 0 0 0\ncpu1 0 0 20 50 0 0 0 30 0 0\n", [70, 30]);
         assert!((watch.cores().unwrap() - 0.3).abs() < 1e-9);
         // Its own time may be a little more than what was counted.
         record(root.path(), &cores(50, 50, 50), [120, 0]);

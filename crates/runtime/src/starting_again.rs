@@ -14,7 +14,7 @@ use crate::recovery::let_go;
 use crate::restarts::Pause;
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use crate::sync::{Ordering, lock, now};
-use crate::worker::{Incoming, Worker};
+use crate::worker::{Over, Worker};
 
 /// How often a caretaker whose frames wait looks whether the engine ends.
 const LOOK: Duration = Duration::from_millis(50);
@@ -83,7 +83,7 @@ impl Worker {
             if caretaker.is_useless() {
                 return caretaker.retire();
             }
-            let error = match attempt(&self.hiring, &self.dispatch, self.name()) {
+            let error = match attempt(&self.hiring, &self.dispatch, &self.name()) {
                 Ok(attempt) => match caretaker.preparation(&attempt) {
                     Waited::Done(Ok(())) => return caretaker.hand_over(&attempt),
                     Waited::Done(Err(error)) => error,
@@ -98,10 +98,10 @@ impl Worker {
 }
 
 /// Starts a thread that prepares a replica. As long as it does, it holds nothing that others wait for.
-fn attempt(hiring: &Arc<Hiring>, dispatch: &Arc<Dispatch>, name: String) -> Result<Attempt, RuntimeError> {
+fn attempt(hiring: &Arc<Hiring>, dispatch: &Arc<Dispatch>, name: &str) -> Result<Attempt, RuntimeError> {
     let (tell, outcome) = bounded(1);
     let (go, may_go) = bounded::<Arc<Worker>>(1);
-    let (hiring, own, threads) = (Arc::clone(hiring), name.clone(), Arc::clone(dispatch));
+    let (hiring, own, threads) = (Arc::clone(hiring), name.to_owned(), Arc::clone(dispatch));
     let work = move || match hiring.again(&threads, &own) {
         Ok(crew) => {
             let _ = tell.send(Ok(()));
@@ -115,7 +115,7 @@ fn attempt(hiring: &Arc<Hiring>, dispatch: &Arc<Dispatch>, name: String) -> Resu
             let _ = tell.send(Err(error));
         }
     };
-    dispatch.spawn(&name, work)?;
+    dispatch.spawn(name, work)?;
     Ok(Attempt { outcome, go })
 }
 
@@ -223,12 +223,12 @@ impl Caretaker {
         let incoming = self.worker.try_next();
         drop(awaited);
         match incoming {
-            Incoming::Frame(packet) => match self.worker.answer(packet) {
+            Ok(Some(packet)) => match self.worker.answer(packet) {
                 true => Answered::Frame,
                 false => Answered::Over,
             },
-            Incoming::None => Answered::None,
-            Incoming::Over => Answered::Over,
+            Ok(None) => Answered::None,
+            Err(Over) => Answered::Over,
         }
     }
 }

@@ -56,14 +56,8 @@ pub(crate) enum Left {
     GivenUp,
 }
 
-/// What is there for a stage to work on.
-pub(crate) enum Incoming {
-    Frame(Packet),
-    /// Nothing yet.
-    None,
-    /// Nothing, for ever.
-    Over,
-}
+/// No more frames come.
+pub(crate) struct Over;
 
 impl Worker {
     pub(crate) fn name(&self) -> String {
@@ -103,17 +97,17 @@ impl Worker {
     }
 
     /// The next frame, if it is there and may be in flight now.
-    pub(crate) fn try_next(&self) -> Incoming {
+    pub(crate) fn try_next(&self) -> Result<Option<Packet>, Over> {
         if self.dispatch.stop.is_set() {
-            return Incoming::Over;
+            return Err(Over);
         }
         if self.is_first && self.tokens.0.try_send(()).is_err() {
-            return Incoming::None;
+            return Ok(None);
         }
         let incoming = match self.incoming.try_recv() {
-            Ok(packet) => return Incoming::Frame(packet),
-            Err(TryRecvError::Empty) => Incoming::None,
-            Err(TryRecvError::Disconnected) => Incoming::Over,
+            Ok(packet) => return Ok(Some(packet)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(Over),
         };
         if self.is_first {
             let _ = self.tokens.1.try_recv();

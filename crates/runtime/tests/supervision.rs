@@ -238,7 +238,7 @@ fn a_stage_whose_device_was_away_for_long_works_again() {
         // All replicas of the first stage are lost before the device is there again.
         let input = |index: usize| if index < replicas { LOSES_DEVICE } else { (index % 500) as f32 };
         let mut results = Vec::new();
-        while !results.last().is_some_and(|result: &FrameResult| result.outcome.is_ok()) {
+        while results.last().is_none_or(|result: &FrameResult| result.outcome.is_err()) {
             assert!(results.len() < 100_000, "it does not come back: {:?}", engine.warnings());
             std::thread::sleep(Duration::from_micros(100));
             engine.submit(frame(input(results.len()))).unwrap();
