@@ -22,6 +22,7 @@ mod detect;
 mod error;
 mod memory;
 mod sensors;
+mod threads;
 
 pub use affinity::{pin_current_thread, prefer_short_slices, usable_cores};
 pub use clock_limit::{clock_limit, clock_limit_file};
@@ -31,3 +32,4 @@ pub use detect::{detect, detect_at};
 pub use error::MachineError;
 pub use memory::{release_freed_memory, share_heaps};
 pub use sensors::PowerSensors;
+pub use threads::{Threads, confine_current_thread, cores_of_current_thread, spread_current_thread};
