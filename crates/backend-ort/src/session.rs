@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use millstream_backend::{BackendError, Canceller, PreparedSegment, Tensor, copy_output};
+use millstream_backend::{BackendError, Canceller, PreparedSegment, Tensor, check_inputs, copy_output};
 use millstream_graph::Value;
 use ort::session::{RunOptions, SessionInputValue};
 
@@ -28,21 +28,6 @@ impl OrtSegment {
         let file = self.session.get().end_profiling().map_err(|error| BackendError::failed(error.to_string()))?;
         std::fs::read_to_string(&file).map_err(|error| BackendError::failed(format!("{file}: {error}")))
     }
-
-    fn check(&self, inputs: &[Tensor]) -> Result<(), BackendError> {
-        if inputs.len() != self.inputs.len() {
-            let detail = format!("{} inputs were given, {} are needed", inputs.len(), self.inputs.len());
-            return Err(BackendError::Failed { detail });
-        }
-        for (value, tensor) in self.inputs.iter().zip(inputs) {
-            tensor.check_fits(value).map_err(|expected| BackendError::Input {
-                value: value.name.clone(),
-                expected,
-                found: tensor.description(),
-            })?;
-        }
-        Ok(())
-    }
 }
 
 /// Tensors as a session takes them.
@@ -53,7 +38,7 @@ fn values(inputs: &[Tensor]) -> Result<Vec<SessionInputValue<'_>>, BackendError>
 
 impl PreparedSegment for OrtSegment {
     fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
-        self.check(inputs)?;
+        check_inputs(self.inputs.iter(), inputs)?;
         let inputs = values(inputs)?;
         let options = RunOptions::new().map_err(|error| BackendError::failed(error.to_string()))?;
         let session = self.session.get();
@@ -66,7 +51,7 @@ impl PreparedSegment for OrtSegment {
     }
 
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
-        self.check(inputs)?;
+        check_inputs(self.inputs.iter(), inputs)?;
         if destination::run_into(self.session.get(), &values(inputs)?, output, &self.cancellation)? {
             return Ok(());
         }

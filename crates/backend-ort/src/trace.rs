@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use millstream_backend::OperatorTimes;
+use millstream_backend::{Node, OperatorTimes, cover};
 use millstream_graph::{Graph, OperatorId};
 use serde::Deserialize;
 
@@ -31,12 +31,6 @@ struct Arguments {
     op_name: String,
 }
 
-/// A node as it ran: the operator that it is named after, and the type of what ran.
-struct Node {
-    operator: OperatorId,
-    op_name: String,
-}
-
 impl Event {
     fn end(&self) -> u64 {
         self.ts.saturating_add(self.dur)
@@ -57,8 +51,8 @@ pub fn operator_times(
         serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
     events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
     let names = Names::new(graph, segment);
-    let mut nodes: BTreeMap<OperatorId, Node> = BTreeMap::new();
-    let mut order: Vec<OperatorId> = Vec::new();
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut seen: HashSet<OperatorId> = HashSet::new();
     let mut seconds: HashMap<OperatorId, Vec<f64>> = HashMap::new();
     for frame in frames(&events).into_iter().skip(warm_up) {
         let mut times: BTreeMap<OperatorId, f64> = BTreeMap::new();
@@ -74,21 +68,20 @@ pub fn operator_times(
             };
             let Some(owner) = owner else { continue };
             *times.entry(owner).or_default() += event.dur as f64 * 1e-6;
-            if known[index].is_some() && !nodes.contains_key(&owner) {
-                order.push(owner);
-                nodes.insert(owner, Node { operator: owner, op_name: event.args.op_name.clone() });
+            if known[index].is_some() && seen.insert(owner) {
+                nodes.push(Node { operator: owner, op_type: event.args.op_name.clone() });
             }
         }
         for (operator, time) in times {
             seconds.entry(operator).or_default().push(time);
         }
     }
-    let groups = cover(graph, segment, &order, &nodes);
+    let groups = cover(graph, segment, &nodes);
     let mut times = |operator: OperatorId| seconds.remove(&operator).unwrap_or_default();
-    Ok(order
+    Ok(nodes
         .iter()
         .zip(groups)
-        .map(|(&operator, operators)| OperatorTimes { operators, seconds: times(operator) })
+        .map(|(node, operators)| OperatorTimes { operators, seconds: times(node.operator) })
         .collect())
 }
 
@@ -137,59 +130,6 @@ impl<'a> Names<'a> {
         let by_name = || [name, plain].into_iter().find_map(|name| self.operators.get(name));
         by_value.or_else(by_name).copied()
     }
-}
-
-/// Assigns every operator of the segment to the node that ran it: fused operators run in the node of those that they were
-/// fused with, and eliminated ones count for whoever made their input.
-fn cover(
-    graph: &Graph,
-    segment: &[OperatorId],
-    order: &[OperatorId],
-    nodes: &BTreeMap<OperatorId, Node>,
-) -> Vec<Vec<OperatorId>> {
-    let place: HashMap<OperatorId, usize> = order.iter().enumerate().map(|(place, &id)| (id, place)).collect();
-    let mut owner: HashMap<OperatorId, usize> = place.clone();
-    let members: HashSet<OperatorId> = segment.iter().copied().collect();
-    let producers = |id: OperatorId| {
-        let inputs = graph.operator(id).inputs.iter();
-        inputs.filter_map(|&value| graph.producer(value)).filter(|producer| members.contains(producer))
-    };
-    for node in nodes.values() {
-        let mut open = vec![node.operator];
-        while let Some(id) = open.pop() {
-            let op_type = graph.operator(id).op_type.as_str();
-            if node.op_name.ends_with(op_type) {
-                continue;
-            }
-            for producer in producers(id) {
-                if let std::collections::hash_map::Entry::Vacant(entry) = owner.entry(producer) {
-                    entry.insert(place[&node.operator]);
-                    open.push(producer);
-                }
-            }
-        }
-    }
-    for &id in segment {
-        if !owner.contains_key(&id)
-            && let Some(latest) = producers(id).filter_map(|producer| owner.get(&producer).copied()).max()
-        {
-            owner.insert(id, latest);
-        }
-    }
-    for &id in segment.iter().rev() {
-        if !owner.contains_key(&id) {
-            let readers = graph.operator(id).outputs.iter().flat_map(|&value| graph.readers(value));
-            let earliest = readers.filter_map(|reader| owner.get(reader).copied()).min();
-            owner.insert(id, earliest.unwrap_or(0));
-        }
-    }
-    let mut groups = vec![Vec::new(); order.len()];
-    for id in segment {
-        if let Some(group) = owner.get(id).and_then(|&index| groups.get_mut(index)) {
-            group.push(*id);
-        }
-    }
-    groups
 }
 
 #[cfg(test)]

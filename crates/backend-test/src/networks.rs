@@ -52,7 +52,8 @@ fn network(subject: &Subject, rig: &Rig, reference: Option<&Rig>) -> Result<(), 
         made.check_fits(value)
             .map_err(|expected| format!("'{}' is {}, not {expected}", value.name, made.description()))?;
     }
-    if let Some(reference) = reference {
+    let is_quantised = || graph.operators().iter().any(|operator| operator.op_type.contains("QuantizeLinear"));
+    if let Some(reference) = reference.filter(|_| subject.steps == 0 || !is_quantised()) {
         let expected = reference.run_network(&frames[0])?;
         agree(&made[0], &expected, tolerance).map_err(failed("beside the reference"))?;
     }

@@ -7,7 +7,7 @@ use millstream_graph::{Graph, OperatorId};
 
 use crate::Subject;
 use crate::rig::{Rig, description, failed};
-use crate::tensors::{agree, inputs_of};
+use crate::tensors::{agree_in_steps, inputs_of};
 
 /// Runs the operators of a network that were not `seen` before. Without a reference there is nothing to compare them with: then whole
 /// networks have to do.
@@ -33,7 +33,8 @@ pub(crate) fn check(
         let segment = affordable(graph, id, subject.slow.as_ref().map(|slow| slow.most_macs));
         let inputs = inputs_of(graph, &segment, 5)?;
         let (made, expected) = (rig.run(&segment, &inputs)?, reference.run(&segment, &inputs)?);
-        agree(&made, &expected, subject.tolerance).map_err(failed(&description(graph, &segment)))?;
+        let compared = agree_in_steps(&made, &expected, subject.tolerance, subject.steps);
+        compared.map_err(failed(&description(graph, &segment)))?;
     }
     Ok(())
 }

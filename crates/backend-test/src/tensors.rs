@@ -55,16 +55,21 @@ fn elements(bytes: &[u8]) -> Vec<f32> {
 
 /// Whether two lists of tensors are alike. Floats may differ by `tolerance` of the largest expected one, everything else must be equal.
 pub(crate) fn agree(found: &[Tensor], expected: &[Tensor], tolerance: f32) -> Result<(), String> {
+    agree_in_steps(found, expected, tolerance, 0)
+}
+
+/// The same; integers of 8 bits may differ by so many.
+pub(crate) fn agree_in_steps(found: &[Tensor], expected: &[Tensor], tolerance: f32, steps: u8) -> Result<(), String> {
     if found.len() != expected.len() {
         return Err(format!("{} tensors were made, not {}", found.len(), expected.len()));
     }
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
-        agree_one(found, expected, tolerance).map_err(|detail| format!("result {index}: {detail}"))?;
+        agree_one(found, expected, tolerance, steps).map_err(|detail| format!("result {index}: {detail}"))?;
     }
     Ok(())
 }
 
-fn agree_one(found: &Tensor, expected: &Tensor, tolerance: f32) -> Result<(), String> {
+fn agree_one(found: &Tensor, expected: &Tensor, tolerance: f32, steps: u8) -> Result<(), String> {
     if found.description() != expected.description() {
         return Err(format!("it is {}, not {}", found.description(), expected.description()));
     }
@@ -75,7 +80,12 @@ fn agree_one(found: &Tensor, expected: &Tensor, tolerance: f32) -> Result<(), St
         return Err(format!("it has {} bytes, not {}", own.len(), other.len()));
     }
     if found.data_type() != DataType::F32 {
-        let place = own.iter().zip(other).position(|(own, other)| own != other);
+        let is_close = |own: u8, other: u8| match found.data_type() {
+            DataType::U8 => own.abs_diff(other) <= steps,
+            DataType::I8 => own.cast_signed().abs_diff(other.cast_signed()) <= steps,
+            _ => own == other,
+        };
+        let place = own.iter().zip(other).position(|(&own, &other)| !is_close(own, other));
         return place.map_or(Ok(()), |place| Err(format!("byte {place} is {}, not {}", own[place], other[place])));
     }
     let (own, other) = (elements(own), elements(other));
@@ -121,6 +131,12 @@ mod tests {
         assert_eq!(agree(&tensor([f32::NAN, 1.0]), &tensor([f32::NAN, 1.0]), 1e-4), Ok(()));
         assert!(agree(&[], &tensor([1.0, 1.0]), 1e-4).is_err());
         assert!(agree(&[Tensor::from_f32([1, 2], vec![1.0; 2])], &tensor([1.0; 2]), 1e-4).is_err());
+        let byte = |data_type, byte| [Tensor::from_bytes(data_type, [1], vec![byte])];
+        let steps =
+            |one, other, data_type| agree_in_steps(&byte(data_type, one), &byte(data_type, other), 1.0, 1).is_ok();
+        assert!(steps(127, 128, DataType::U8) && !steps(126, 128, DataType::U8) && !steps(127, 128, DataType::I8));
+        assert!(steps(255, 0, DataType::I8) && !steps(255, 0, DataType::U8) && !steps(1, 0, DataType::Bool));
+        assert!(agree(&byte(DataType::U8, 1), &byte(DataType::U8, 2), 1.0).is_err());
         assert!(agree(&[Tensor::from_i64([1], vec![3])], &[Tensor::from_i64([1], vec![2])], 1.0).is_err());
     }
 

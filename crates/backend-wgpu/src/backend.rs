@@ -123,13 +123,8 @@ impl WgpuBackend {
             return Err(BackendError::Unavailable { backend: NAME.to_owned(), detail });
         }
         let choice = self.work_choice();
-        let name =
-            |id: Option<&OperatorId>| id.map_or(String::new(), |&id| self.model.graph().operator(id).name.clone());
-        let plan = Plan::new(&self.model, segment, &choice).map_err(|detail| BackendError::Prepare {
-            first: name(segment.operators.first()),
-            last: name(segment.operators.last()),
-            detail,
-        })?;
+        let plan = Plan::new(&self.model, segment, &choice);
+        let plan = plan.map_err(|detail| BackendError::preparing(self.model.graph(), segment, detail))?;
         GpuSegment::new(self, segment, plan, has_ticks)
     }
 }

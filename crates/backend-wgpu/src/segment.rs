@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
+use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor, check_inputs};
 use millstream_graph::{OperatorId, Shape, Value, ValueId};
 use wgpu::{BindGroup, Buffer, BufferUsages, ComputePipeline, QuerySet};
 
@@ -156,17 +156,9 @@ impl GpuSegment {
     }
 
     fn upload(&self, inputs: &[Tensor]) -> Result<(), BackendError> {
-        if inputs.len() != self.inputs.len() {
-            let detail = format!("{} inputs were given, {} are needed", inputs.len(), self.inputs.len());
-            return Err(BackendError::Failed { detail });
-        }
+        check_inputs(self.inputs.iter().map(|(value, _)| value), inputs)?;
         self.gpu.0.check()?;
-        for ((value, buffer), tensor) in self.inputs.iter().zip(inputs) {
-            tensor.check_fits(value).map_err(|expected| BackendError::Input {
-                value: value.name.clone(),
-                expected,
-                found: tensor.description(),
-            })?;
+        for ((_, buffer), tensor) in self.inputs.iter().zip(inputs) {
             let bytes = tensor.bytes().ok_or_else(|| BackendError::failed("an input is not in host memory"))?;
             self.gpu.0.queue.write_buffer(buffer, 0, bytes);
         }

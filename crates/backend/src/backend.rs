@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_board::Processor;
-use millstream_graph::{Boundary, Graph, OperatorId, ValueId};
+use millstream_graph::{Boundary, Graph, OperatorId, Value, ValueId};
 
 use crate::{BackendError, Tensor};
 
@@ -100,6 +100,26 @@ pub trait PreparedSegment: Send {
     fn canceller(&self) -> Option<Arc<dyn Canceller>> {
         None
     }
+}
+
+/// Checks that there is a tensor for each of the values that a segment takes, and that each fits.
+///
+/// # Errors
+/// [`BackendError::Failed`] if there are more or fewer, [`BackendError::Input`] with the first that does not fit.
+pub fn check_inputs<'a>(
+    values: impl ExactSizeIterator<Item = &'a Value>,
+    inputs: &[Tensor],
+) -> Result<(), BackendError> {
+    if inputs.len() != values.len() {
+        return Err(BackendError::failed(format!("{} inputs were given, {} are needed", inputs.len(), values.len())));
+    }
+    values.zip(inputs).try_for_each(|(value, tensor)| {
+        tensor.check_fits(value).map_err(|expected| BackendError::Input {
+            value: value.name.clone(),
+            expected,
+            found: tensor.description(),
+        })
+    })
 }
 
 /// Copies the only one of `outputs` to `output`.

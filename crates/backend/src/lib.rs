@@ -25,15 +25,20 @@
 //! Invariants: this crate contains no kernels and starts no threads; a tensor never changes once it is made.
 
 mod backend;
+mod cover;
 mod error;
+pub mod marks;
 mod observed;
 mod several;
 mod tensor;
+mod threads;
 mod whole;
 
-pub use backend::{Backend, Canceller, PreparedSegment, Segment, copy_output};
+pub use backend::{Backend, Canceller, PreparedSegment, Segment, check_inputs, copy_output};
+pub use cover::{Node, cover};
 pub use error::BackendError;
-pub use observed::{Observed, OperatorTimes, TransferTimes};
+pub use observed::{Observed, OperatorTimes, TransferTimes, run_timed};
 pub use several::Several;
 pub use tensor::{Storage, Tensor};
+pub use threads::ThreadChoice;
 pub use whole::WholeNetwork;

@@ -1,11 +1,11 @@
 //! What can be seen of a backend at work: times of its operators and of its transfers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 
-use crate::{Backend, BackendError, Segment, Tensor};
+use crate::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 
 /// A backend that can tell what it spends its time on. Profiles are measured through it; running needs only [`Backend`].
 pub trait Observed: Backend {
@@ -47,4 +47,25 @@ pub struct OperatorTimes {
     pub operators: Vec<OperatorId>,
     /// One time per frame.
     pub seconds: Vec<f64>,
+}
+
+/// Runs a frame of a trace after the other, until `go_on`, which is given the time of each, says that it is enough. Returns the times.
+///
+/// # Errors
+/// As [`PreparedSegment::run`].
+pub fn run_timed(
+    prepared: &mut dyn PreparedSegment,
+    inputs: &[Tensor],
+    go_on: &mut dyn FnMut(Duration) -> bool,
+) -> Result<Vec<Duration>, BackendError> {
+    let mut times = Vec::new();
+    loop {
+        let start = Instant::now();
+        prepared.run(inputs)?;
+        let time = start.elapsed();
+        times.push(time);
+        if !go_on(time) {
+            return Ok(times);
+        }
+    }
 }

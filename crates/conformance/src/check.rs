@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use millstream_backend::{Backend, Tensor, WholeNetwork};
-use millstream_backend_ort::{Environment, OrtBackend, PlainSession, SessionSettings};
+use millstream_backend::{Tensor, WholeNetwork};
+use millstream_backend_ort::{OrtBackend, PlainSession, SessionSettings};
 use millstream_frames::{FrameMaker, Tolerance, compare, largest_difference};
 use millstream_graph::Graph;
 use millstream_onnx::proto::ModelProto;
@@ -14,7 +14,7 @@ use millstream_partition::Chain;
 use prost::Message;
 
 use crate::case::{Case, Data};
-use crate::ways;
+use crate::{Engine, ways};
 
 /// What became of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,9 +45,9 @@ pub enum Outcome {
     },
 }
 
-/// Runs a case in plain ONNX Runtime and in every way here.
-pub fn check(case: &Case, environment: &Environment) -> Outcome {
-    let mut plain = match PlainSession::load(environment, &case.model) {
+/// Runs a case in plain ONNX Runtime and in every way here, with an engine.
+pub fn check(case: &Case, engine: &Engine) -> Outcome {
+    let mut plain = match PlainSession::load(engine.reference(), &case.model) {
         Ok(plain) => plain,
         Err(error) => return Outcome::NotByOnnxRuntime { detail: error.to_string() },
     };
@@ -61,31 +61,31 @@ pub fn check(case: &Case, environment: &Environment) -> Outcome {
     };
     let own = read(&case.model, &data);
     match (own, expected, data) {
-        (Ok(model), Ok(expected), Ok(data)) => outcome(compare_with_suite(&model, &data, &expected, environment)),
+        (Ok(model), Ok(expected), Ok(data)) => outcome(compare_with_suite(&model, &data, &expected, engine)),
         (Err(detail), Ok(_), _) => Outcome::Refused { detail },
         // What is no tensor can't be given to either: the reader's word is what a user gets.
         (Err(detail), Err(_), Err(_)) => Outcome::Refused { detail },
-        (Ok(model), Err(_), Err(detail)) => refusal_without_data(&model, environment, &detail),
+        (Ok(model), Err(_), Err(detail)) => refusal_without_data(&model, engine, &detail),
         (_, Err(detail), Ok(_)) => Outcome::NotByOnnxRuntime { detail },
         (Ok(_), Ok(_), Err(detail)) => Outcome::Wrong { detail },
     }
 }
 
 /// Runs a network, of which nobody has test data, on made-up frames: in plain ONNX Runtime and in every way here.
-pub fn check_network(path: &Path, options: &ReadOptions, environment: &Environment) -> Outcome {
+pub fn check_network(path: &Path, options: &ReadOptions, engine: &Engine) -> Outcome {
     let compared = || -> Result<Outcome, Failure> {
         let model = Model::read(path, options).map_err(|error| Failure::Refused(error.to_string()))?;
         let graph = model.graph();
-        let backend = OrtBackend::new(environment, Arc::new(model.clone()));
-        let mut whole = WholeNetwork::prepare(graph, &backend, &ways::processor(0))
+        let backend = engine.backend(&model);
+        let mut whole = WholeNetwork::prepare(graph, &*backend, &ways::processor(0))
             .map_err(|error| Failure::Refused(error.to_string()))?;
         let frame = FrameMaker::tried(&model, &mut whole).and_then(|maker| maker.frame(1));
         let frame = frame.map_err(|error| Failure::Refused(error.to_string()))?;
         let names = graph.inputs().iter().map(|&id| graph.value(id).name.clone());
         let inputs: BTreeMap<String, Tensor> = names.zip(frame.iter().cloned()).collect();
-        let expected = PlainSession::load(environment, path).and_then(|mut plain| plain.run(&inputs));
+        let expected = PlainSession::load(engine.reference(), path).and_then(|mut plain| plain.run(&inputs));
         let expected = expected.map_err(|error| Failure::Wrong(format!("plain ONNX Runtime: {error}")))?;
-        let (has_two_stages, has_splits) = compare_ways(&model, &frame, &expected, environment)?;
+        let (has_two_stages, has_splits) = compare_ways(&model, &frame, &expected, engine)?;
         Ok(Outcome::Agrees { has_two_stages, has_splits, differs_from_suite: false })
     };
     outcome(compared())
@@ -115,8 +115,8 @@ fn read(path: &Path, data: &Result<Data, String>) -> Result<Model, String> {
 }
 
 /// A model whose data are no tensors: it must say so when it is prepared.
-fn refusal_without_data(model: &Model, environment: &Environment, data: &str) -> Outcome {
-    let backend = OrtBackend::new(environment, Arc::new(model.clone()));
+fn refusal_without_data(model: &Model, engine: &Engine, data: &str) -> Outcome {
+    let backend = engine.backend(model);
     let segment = millstream_backend::Segment::whole(model.graph());
     match backend.prepare(&segment, &ways::processor(0)) {
         Err(error) => Outcome::Refused { detail: error.to_string() },
@@ -125,17 +125,12 @@ fn refusal_without_data(model: &Model, environment: &Environment, data: &str) ->
 }
 
 /// Runs a case of the suite in every way.
-fn compare_with_suite(
-    model: &Model,
-    data: &Data,
-    expected: &[Tensor],
-    environment: &Environment,
-) -> Result<Outcome, Failure> {
+fn compare_with_suite(model: &Model, data: &Data, expected: &[Tensor], engine: &Engine) -> Result<Outcome, Failure> {
     let graph = model.graph();
     let frame: Option<Vec<Tensor>> =
         graph.inputs().iter().map(|&id| data.inputs.get(&graph.value(id).name).cloned()).collect();
     let frame = frame.ok_or_else(|| Failure::Wrong("an input that the data do not have".to_owned()))?;
-    let (has_two_stages, has_splits) = compare_ways(model, &frame, expected, environment)?;
+    let (has_two_stages, has_splits) = compare_ways(model, &frame, expected, engine)?;
     let differs_from_suite = differs(expected, &data.expected, is_random(graph), Tolerance::default()).is_some();
     Ok(Outcome::Agrees { has_two_stages, has_splits, differs_from_suite })
 }
@@ -151,16 +146,16 @@ fn compare_ways(
     model: &Model,
     frame: &[Tensor],
     expected: &[Tensor],
-    environment: &Environment,
+    engine: &Engine,
 ) -> Result<(bool, bool), Failure> {
     let graph = model.graph();
     let chain = Chain::of(graph);
-    let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(environment, Arc::new(model.clone())));
+    let backend = engine.backend(model);
     let is_random = is_random(graph);
     let mut tolerance = Tolerance::default();
     let mut agree = |way: &str, results: &[Tensor]| {
         if differs(results, expected, is_random, tolerance).is_some() && tolerance.rounding == 0.0 {
-            tolerance.rounding = rounding(model, frame, expected, environment).map_err(Failure::Wrong)?;
+            tolerance.rounding = rounding(model, frame, expected, engine).map_err(Failure::Wrong)?;
         }
         match differs(results, expected, is_random, tolerance) {
             None => Ok(()),
@@ -208,9 +203,9 @@ fn compare_ways(
 }
 
 /// How much results differ if ONNX Runtime computes and rounds every operator by itself: what rounding alone does to the network.
-fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], environment: &Environment) -> Result<f64, String> {
+fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], engine: &Engine) -> Result<f64, String> {
     let settings = SessionSettings { optimised: false, ..SessionSettings::default() };
-    let backend = OrtBackend::with_settings(environment, Arc::new(model.clone()), settings);
+    let backend = OrtBackend::with_settings(engine.reference(), Arc::new(model.clone()), settings);
     let results = ways::whole(model.graph(), &backend, frame)?;
     largest_difference(&results, expected).map_err(|error| error.to_string())
 }

@@ -1,22 +1,32 @@
 use std::collections::BTreeMap;
 
-use crate::ConformanceError;
+use crate::{ConformanceError, Engine};
 
 /// Models that ONNX Runtime runs and that are refused here, with what the error must say.
 ///
-/// As a text: a line `== REASON: PART OF THE ERROR`, and below it a model a line. Lines that begin with `#` are remarks.
+/// As a text: a line `== REASON: PART OF THE ERROR`, and below it a model a line. Lines that begin with `#` are remarks. Models below a
+/// line `~~ REASON: PART OF WHAT IS WRONG` are not refused: an engine computes them otherwise, at edges that its authors chose.
 #[derive(Debug, Clone, Default)]
 pub struct Refusals {
-    expected: BTreeMap<String, String>,
+    expected: BTreeMap<String, Expected>,
+}
+
+/// What is expected of a model on the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// It is refused, and the error has this part.
+    Refusal(String),
+    /// Its results are others, and what is said of it has this part.
+    Difference(String),
 }
 
 impl Refusals {
-    /// The list that is checked in.
+    /// The list that is checked in for an engine.
     ///
     /// # Errors
     /// As [`Refusals::parse`].
-    pub fn checked_in() -> Result<Self, ConformanceError> {
-        Self::parse(include_str!("../refusals.txt"))
+    pub fn checked_in(engine: &Engine) -> Result<Self, ConformanceError> {
+        Self::parse(engine.refusals())
     }
 
     /// Reads a list.
@@ -25,29 +35,32 @@ impl Refusals {
     /// [`ConformanceError::Refusals`] for a model without a reason, or one that is listed twice.
     pub fn parse(text: &str) -> Result<Self, ConformanceError> {
         let mut expected = BTreeMap::new();
-        let mut message: Option<&str> = None;
+        let mut message: Option<Expected> = None;
         for (index, line) in text.lines().map(str::trim).enumerate() {
             let wrong = |detail: &str| ConformanceError::Refusals { line: index + 1, detail: detail.to_owned() };
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            if let Some(heading) = line.strip_prefix("== ") {
+            let heading = |mark, expected: fn(String) -> Expected| Some((line.strip_prefix(mark)?, expected));
+            if let Some((heading, expected)) =
+                heading("== ", Expected::Refusal).or_else(|| heading("~~ ", Expected::Difference))
+            {
                 let (_, part) =
                     heading.split_once(": ").ok_or_else(|| wrong("a reason reads '== REASON: PART OF THE ERROR'"))?;
-                message = Some(part);
+                message = Some(expected(part.to_owned()));
                 continue;
             }
-            let message = message.ok_or_else(|| wrong("a model stands below its reason"))?;
-            if expected.insert(line.to_owned(), message.to_owned()).is_some() {
+            let message = message.clone().ok_or_else(|| wrong("a model stands below its reason"))?;
+            if expected.insert(line.to_owned(), message).is_some() {
                 return Err(wrong("the model is listed twice"));
             }
         }
         Ok(Self { expected })
     }
 
-    /// What the error of a model must contain, if the model is refused.
-    pub fn expected(&self, name: &str) -> Option<&str> {
-        self.expected.get(name).map(String::as_str)
+    /// What is expected of a model, if it is on the list.
+    pub fn expected(&self, name: &str) -> Option<&Expected> {
+        self.expected.get(name)
     }
 
     /// All models on the list.
@@ -62,11 +75,14 @@ mod tests {
 
     #[test]
     fn every_model_has_one_reason() {
-        let refusals = Refusals::parse("# remark\n== a: x\none\n\n== b: y z\ntwo\n").unwrap();
-        assert_eq!((refusals.expected("one"), refusals.expected("two")), (Some("x"), Some("y z")));
+        let refusals = Refusals::parse("# remark\n== a: x\none\n\n~~ b: y z\ntwo\n").unwrap();
+        assert_eq!(refusals.expected("one"), Some(&Expected::Refusal("x".to_owned())));
+        assert_eq!(refusals.expected("two"), Some(&Expected::Difference("y z".to_owned())));
         assert_eq!(refusals.expected("three"), None);
         assert!(Refusals::parse("one\n").is_err() && Refusals::parse("== no part\n").is_err());
         assert!(Refusals::parse("== a: x\none\n== b: y\none\n").is_err());
-        assert!(Refusals::checked_in().is_ok());
+        for list in [include_str!("../refusals.txt"), include_str!("../refusals-openvino.txt")] {
+            assert!(Refusals::parse(list).is_ok());
+        }
     }
 }

@@ -6,8 +6,7 @@
 
 use std::path::PathBuf;
 
-use millstream_backend_ort::Environment;
-use millstream_conformance::{Outcome, check_network};
+use millstream_conformance::{Engine, Outcome, check_network};
 use millstream_onnx::ReadOptions;
 
 fn path(file: &str) -> PathBuf {
@@ -21,7 +20,7 @@ fn path(file: &str) -> PathBuf {
 fn ways(file: &str, sizes: &[(&str, usize)]) -> (bool, bool) {
     let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
     let options = ReadOptions { dimensions, ..ReadOptions::default() };
-    match check_network(&path(file), &options, &Environment::load().unwrap()) {
+    match check_network(&path(file), &options, &Engine::onnx_runtime().unwrap()) {
         Outcome::Agrees { has_two_stages, has_splits, .. } => (has_two_stages, has_splits),
         other => panic!("{file}: {other:?}"),
     }

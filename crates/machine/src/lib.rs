@@ -23,6 +23,7 @@ mod error;
 mod memory;
 mod others;
 mod sensors;
+mod threads;
 
 pub use affinity::{become_real_time, pin_current_thread, prefer_short_slices, usable_cores};
 pub use clock_limit::{clock_limit, clock_limit_file};
@@ -33,3 +34,4 @@ pub use error::MachineError;
 pub use memory::{release_freed_memory, share_heaps};
 pub use others::OthersWatch;
 pub use sensors::PowerSensors;
+pub use threads::{Threads, confine_current_thread, cores_of_current_thread, spread_current_thread};

@@ -57,7 +57,7 @@ impl Model {
             nodes.push(node.clone());
         }
         let weights = weights.into_iter().map(|(name, weight)| (name.to_owned(), Cow::Borrowed(weight))).collect();
-        self.sub_model(operators, nodes, weights, None, storage)
+        self.assemble_sub_model(operators, nodes, weights, None, storage)
     }
 
     /// Writes the part of some operators that makes the output channels `channels` of the first one: the others follow it
@@ -73,11 +73,27 @@ impl Model {
     ) -> Result<SubModel, OnnxError> {
         let part = self.part(operators, channels)?;
         let weights = part.weights.into_iter().collect();
-        self.sub_model(operators, part.nodes, weights, Some((part.units.axis, channels.len())), storage)
+        self.assemble_sub_model(operators, part.nodes, weights, Some((part.units.axis, channels.len())), storage)
+    }
+
+    /// [`Model::segment`], or [`Model::segment_part`] where only some channels are made.
+    ///
+    /// # Errors
+    /// As of these.
+    pub fn sub_model(
+        &self,
+        operators: &[OperatorId],
+        channels: Option<&Range<usize>>,
+        storage: WeightStorage,
+    ) -> Result<SubModel, OnnxError> {
+        match channels {
+            None => self.segment(operators, storage),
+            Some(channels) => self.segment_part(operators, channels, storage),
+        }
     }
 
     /// A model of these nodes and weights, whose outputs have a different size in one dimension if `resized` says so.
-    fn sub_model(
+    fn assemble_sub_model(
         &self,
         operators: &[OperatorId],
         nodes: Vec<NodeProto>,

@@ -1,0 +1,204 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream_backend::{
+    Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, ThreadChoice, TransferTimes,
+    run_timed,
+};
+use millstream_board::Processor;
+use millstream_graph::{Family, OperatorId, Value};
+use millstream_onnx::Model;
+
+use crate::devices::DeviceWatch;
+use crate::native::{CompiledModel, Port, Request};
+use crate::pinning::Pinning;
+use crate::pool::Hold;
+use crate::refusals::{Refusals, said};
+use crate::segment::{OpenVinoSegment, Parts};
+use crate::settings::{self, Precision};
+use crate::shared_models::SharedModels;
+use crate::trace::{Counters, operator_times};
+use crate::{NAME, OpenVino, devices, places};
+
+/// Frames of a trace that only settle memory and caches.
+const WARM_UP_FRAMES: usize = 2;
+
+/// OpenVINO as a [`Backend`] for one model.
+pub struct OpenVinoBackend {
+    library: OpenVino,
+    model: Arc<Model>,
+    precision: Precision,
+    place: Where,
+    threads: ThreadChoice,
+    models: SharedModels,
+    refusals: Refusals,
+}
+
+/// Where it runs.
+enum Where {
+    /// On the cores of any processor.
+    Cores,
+    /// On one of OpenVINO's devices, which the board calls `label`.
+    Device { label: String, watch: Arc<DeviceWatch> },
+}
+
+impl OpenVinoBackend {
+    /// A backend for `model` on cores.
+    pub fn new(library: &OpenVino, model: Arc<Model>) -> Self {
+        Self {
+            library: library.clone(),
+            models: SharedModels::default(),
+            refusals: Refusals::default(),
+            model,
+            precision: Precision::default(),
+            place: Where::Cores,
+            threads: ThreadChoice::default(),
+        }
+    }
+
+    /// A backend for `model` on one of OpenVINO's [devices](OpenVino::devices), which the board has as the accelerator `label`.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] if there is no such device.
+    pub fn on_device(
+        library: &OpenVino,
+        device: &str,
+        label: impl Into<String>,
+        model: Arc<Model>,
+    ) -> Result<Self, BackendError> {
+        let watch = Arc::new(DeviceWatch::new(library, device)?);
+        Ok(Self { place: Where::Device { label: label.into(), watch }, ..Self::new(library, model) })
+    }
+
+    /// Computes with less precision than the model says, if that is asked for: faster where the processor has instructions for it.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+
+    /// Sets how many threads the operators of each family had best use on a cluster. A segment that is prepared from now on uses as
+    /// many as the family with the most work in it, at the most one per core of its processor.
+    pub fn choose_threads(&self, cluster: impl Into<String>, threads: BTreeMap<Family, usize>) {
+        self.threads.choose(cluster, threads);
+    }
+
+    fn owns(&self, processor: &Processor) -> bool {
+        match &self.place {
+            Where::Cores => !processor.is_accelerator(),
+            Where::Device { label, .. } => processor.is_accelerator() && processor.cluster == *label,
+        }
+    }
+
+    fn prepared(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        is_timed: bool,
+    ) -> Result<OpenVinoSegment, BackendError> {
+        if !self.owns(processor) {
+            let place = match &self.place {
+                Where::Cores => "cores",
+                Where::Device { label, .. } => label,
+            };
+            let detail = format!("it runs on {place}, not on {processor}");
+            return Err(BackendError::Unavailable { backend: NAME.to_owned(), detail });
+        }
+        let graph = self.model.graph();
+        let failed = |detail: String| BackendError::preparing(graph, segment, detail);
+        if let Some(detail) = segment.operators.iter().find_map(|&id| self.refusal(id)) {
+            return Err(failed(detail));
+        }
+        let (device, properties, pinning, hold) = match &self.place {
+            Where::Cores => {
+                let threads = self.threads.threads(graph, segment, processor);
+                let hold = (threads > 1).then(|| Hold::new(&self.library, processor.cores.iter().copied()));
+                let properties = settings::of_cores(self.precision, threads, is_timed);
+                (devices::CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
+            }
+            Where::Device { watch, .. } => (watch.id(), settings::of_device(self.precision, is_timed), None, None),
+        };
+        let bytes = self.models.share(&self.model, segment).map_err(failed)?;
+        let refused = |error: openvino::InferenceError| self.lost().unwrap_or_else(|| failed(said(&error)));
+        let compiled = CompiledModel::new(&self.library, &bytes, device, &properties).map_err(refused)?;
+        let boundary = &segment.boundary;
+        let (ports, outputs) = (compiled.inputs().map_err(refused)?, compiled.outputs().map_err(refused)?);
+        if outputs.len() != boundary.outputs.len() {
+            let (made, wanted) = (outputs.len(), boundary.outputs.len());
+            return Err(failed(format!("OpenVINO makes {made} values of it, not {wanted}")));
+        }
+        let inputs: Vec<Value> = boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
+        let read = read_inputs(&ports, &inputs).map_err(failed)?;
+        let places =
+            boundary.outputs.iter().zip(&outputs).map(|(&value, port)| places::of(graph, value, port)).collect();
+        let request = Request::new(compiled, ports.len(), places).map_err(refused)?;
+        Ok(OpenVinoSegment::new(Parts { device: self.device(), request, inputs, read, outputs, pinning, _hold: hold }))
+    }
+
+    fn refusal(&self, operator: OperatorId) -> Option<String> {
+        self.refusals.of(&self.library, &self.model, operator)
+    }
+
+    /// The device, where it is none of the cores and may go away.
+    fn device(&self) -> Option<Arc<DeviceWatch>> {
+        match &self.place {
+            Where::Cores => None,
+            Where::Device { watch, .. } => Some(Arc::clone(watch)),
+        }
+    }
+
+    /// The error of a device that has gone; `None` if it is still there.
+    fn lost(&self) -> Option<BackendError> {
+        self.device()?.lost()
+    }
+}
+
+impl Backend for OpenVinoBackend {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
+        self.owns(processor) && self.refusal(operator).is_none()
+    }
+
+    fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        Ok(Box::new(self.prepared(segment, processor, false)?))
+    }
+}
+
+impl Observed for OpenVinoBackend {
+    fn trace(
+        &self,
+        segment: &Segment,
+        processor: &Processor,
+        inputs: &[Tensor],
+        go_on: &mut dyn FnMut(Duration) -> bool,
+    ) -> Result<Vec<OperatorTimes>, BackendError> {
+        let mut prepared = self.prepared(segment, processor, true)?;
+        for _ in 0..WARM_UP_FRAMES {
+            prepared.run(inputs)?;
+        }
+        let before = Counters { frames: WARM_UP_FRAMES, nodes: prepared.node_times()? };
+        let times = run_timed(&mut prepared, inputs, go_on)?;
+        let seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
+        let after = Counters { frames: WARM_UP_FRAMES + seconds.len(), nodes: prepared.node_times()? };
+        Ok(operator_times(self.model.graph(), &segment.operators, &before, &after, &seconds))
+    }
+
+    /// OpenVINO moves what a device needs while it computes, and does not tell how long that takes.
+    fn transfer_times(&self, _: &Processor, _: u64) -> Result<Option<TransferTimes>, BackendError> {
+        Ok(None)
+    }
+}
+
+/// Which of a segment's inputs each of a compiled model is. It has all of them in their order, but for those that turned out not to
+/// matter, as one of which only the type is looked at.
+fn read_inputs(ports: &[Port], inputs: &[Value]) -> Result<Vec<usize>, String> {
+    if ports.len() == inputs.len() {
+        return Ok((0..inputs.len()).collect());
+    }
+    let find = |port: &Port| inputs.iter().position(|input| input.name == port.name);
+    let found: Option<Vec<usize>> = ports.iter().map(find).collect();
+    found.ok_or_else(|| format!("OpenVINO reads {} inputs of {}, by other names", ports.len(), inputs.len()))
+}

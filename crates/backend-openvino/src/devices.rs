@@ -1,0 +1,95 @@
+//! What OpenVINO can run on here.
+
+use std::borrow::Cow;
+
+use millstream_backend::BackendError;
+use openvino::{Core, DeviceType, InferenceError, PropertyKey};
+
+use crate::{NAME, OpenVino, OpenVinoError};
+
+/// A device of OpenVINO's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// What OpenVINO calls it: `CPU`, `GPU`, `GPU.1`, `NPU`.
+    pub id: String,
+    /// What it calls itself.
+    pub name: String,
+    /// The version of the plug-in that drives it.
+    pub version: String,
+}
+
+impl Device {
+    /// Whether it is the cores of this computer.
+    pub fn is_cpu(&self) -> bool {
+        self.id == CPU
+    }
+
+    /// Whether it is a graphics device.
+    pub fn is_gpu(&self) -> bool {
+        self.id.split('.').next() == Some("GPU")
+    }
+}
+
+/// The cores of this computer.
+pub(crate) const CPU: &str = "CPU";
+
+impl OpenVino {
+    /// The devices that it finds now.
+    ///
+    /// # Errors
+    /// [`OpenVinoError::Failed`] if it can't tell.
+    pub fn devices(&self) -> Result<Vec<Device>, OpenVinoError> {
+        all(self)
+    }
+
+    /// The device of this name.
+    ///
+    /// # Errors
+    /// [`OpenVinoError::NoDevice`] if it is not there, or not any more.
+    pub fn device(&self, id: &str) -> Result<Device, OpenVinoError> {
+        let all = self.devices()?;
+        let ids = || all.iter().map(|device| device.id.clone()).collect();
+        let known = all.iter().find(|device| device.id == id).cloned();
+        known.ok_or_else(|| OpenVinoError::NoDevice { device: id.to_owned(), available: ids() })
+    }
+}
+
+/// The devices that there are. A plug-in that can't be used, as where a driver is missing, has none.
+pub(crate) fn all(_: &OpenVino) -> Result<Vec<Device>, OpenVinoError> {
+    let failed = |detail: String| OpenVinoError::Failed { what: "OpenVINO can't say which devices there are", detail };
+    let said = |error: InferenceError| failed(error.to_string());
+    let core = Core::new().map_err(|error| failed(error.to_string()))?;
+    let devices = core.available_devices().map_err(said)?;
+    devices.iter().map(|device| device_of(&core, device).map_err(said)).collect()
+}
+
+/// A device that was there, and may go away.
+pub(crate) struct DeviceWatch {
+    library: OpenVino,
+    id: String,
+}
+
+impl DeviceWatch {
+    pub(crate) fn new(library: &OpenVino, id: &str) -> Result<Self, OpenVinoError> {
+        Ok(Self { library: library.clone(), id: library.device(id)?.id })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The error of a device that is not there any more; `None` if it is.
+    pub(crate) fn lost(&self) -> Option<BackendError> {
+        let error = self.library.device(&self.id).err()?;
+        Some(BackendError::DeviceLost { backend: NAME.to_owned(), detail: error.to_string() })
+    }
+}
+
+fn device_of(core: &Core, device: &DeviceType<'_>) -> Result<Device, InferenceError> {
+    let name = core.get_property(device, &PropertyKey::DeviceFullName)?;
+    let plugin = device.as_ref().split('.').next().unwrap_or_default();
+    let versions = core.versions(plugin)?;
+    let version = versions.first().map(|(_, version)| version.build_number.clone()).unwrap_or_default();
+    let version = Cow::from(version.split('-').next().unwrap_or_default());
+    Ok(Device { id: device.as_ref().to_owned(), name: name.trim().to_owned(), version: version.into_owned() })
+}

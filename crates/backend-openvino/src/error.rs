@@ -1,0 +1,62 @@
+use std::path::PathBuf;
+
+use millstream_backend::BackendError;
+use thiserror::Error;
+
+use crate::{NAME, library};
+
+/// Why OpenVINO, or a device of its, can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OpenVinoError {
+    /// The library is nowhere to be found.
+    #[error(
+        "there is no OpenVINO: {looked}; run through `cargo xtask`, or `pip install openvino` and set {} to the package's folder",
+        library::VARIABLE
+    )]
+    Missing {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// A file of its name is something else, or damaged.
+    #[error("{} is no OpenVINO that can be loaded: {detail}; set {} to the folder of another one", .path.display(), library::VARIABLE)]
+    NotLoaded {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// It has another version than those that this was written for.
+    #[error(
+        "{} is OpenVINO {version}, which is not supported; `pip install openvino=={}` and set {} to the package's folder",
+        .path.display(), library::SUPPORTED, library::VARIABLE
+    )]
+    WrongVersion {
+        /// The library.
+        path: PathBuf,
+        /// What it says that it is.
+        version: String,
+    },
+    /// There is no such device, or it has gone.
+    #[error("OpenVINO has no device {device} here, only {}; look at its driver, or plan for another processor", .available.join(", "))]
+    NoDevice {
+        /// The device.
+        device: String,
+        /// Those that there are.
+        available: Vec<String>,
+    },
+    /// The library did not do what it was asked for.
+    #[error("{what}: {detail}")]
+    Failed {
+        /// What was asked for.
+        what: &'static str,
+        /// What the library says.
+        detail: String,
+    },
+}
+
+impl From<OpenVinoError> for BackendError {
+    fn from(error: OpenVinoError) -> Self {
+        Self::Unavailable { backend: NAME.to_owned(), detail: error.to_string() }
+    }
+}

@@ -1,0 +1,68 @@
+/// What floats are computed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// 32 bits, as the model says.
+    #[default]
+    F32,
+    /// 16 bits, where the processor has instructions for them; results differ by about a thousandth.
+    F16,
+    /// 16 bits with the range of 32, where the processor has instructions for them; results differ by about a hundredth.
+    Bf16,
+}
+
+impl Precision {
+    /// What OpenVINO calls it.
+    fn hint(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+        }
+    }
+}
+
+/// What a model is compiled with.
+pub(crate) type Properties = Vec<(&'static str, String)>;
+
+/// What a model is compiled with for cores: so many threads, which do not leave the thread that runs it.
+pub(crate) fn of_cores(precision: Precision, threads: usize, is_timed: bool) -> Properties {
+    let mut properties = vec![
+        ("INFERENCE_NUM_THREADS", threads.to_string()),
+        ("NUM_STREAMS", "1".to_owned()),
+        // Workers are pinned by who runs them; OpenVINO's pinning would move them.
+        ("ENABLE_CPU_PINNING", "NO".to_owned()),
+    ];
+    if precision == Precision::F32 {
+        // It would round activations to 8 bits where weights have 8 bits.
+        properties.push(("DYNAMIC_QUANTIZATION_GROUP_SIZE", "0".to_owned()));
+    }
+    properties.extend(of_device(precision, is_timed));
+    properties
+}
+
+/// What a model is compiled with for any device.
+pub(crate) fn of_device(precision: Precision, is_timed: bool) -> Properties {
+    let mut properties = vec![("INFERENCE_PRECISION_HINT", precision.hint().to_owned())];
+    if is_timed {
+        properties.push(("PERF_COUNT", "YES".to_owned()));
+    }
+    properties
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_precision_is_only_used_when_it_is_asked_for() {
+        let hint = |precision| {
+            let properties = of_cores(precision, 3, false);
+            let value = |name| properties.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
+            assert_eq!(value("INFERENCE_NUM_THREADS").as_deref(), Some("3"));
+            (value("INFERENCE_PRECISION_HINT"), value("DYNAMIC_QUANTIZATION_GROUP_SIZE").is_some())
+        };
+        assert_eq!(hint(Precision::default()), (Some("f32".to_owned()), true));
+        assert_eq!(hint(Precision::F16), (Some("f16".to_owned()), false));
+        assert_eq!(hint(Precision::Bf16), (Some("bf16".to_owned()), false));
+    }
+}

@@ -1,0 +1,61 @@
+//! A library that is not there, or is none, gives an error that says what to do. Each is tried in a process of its own, as a process
+//! can load one library only.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::Command;
+
+use millstream_backend::BackendError;
+use millstream_backend_openvino::{OpenVino, VARIABLE};
+
+/// What a process says that looks for the library in a folder.
+fn said(folder: &Path) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--ignored", "--nocapture"]).env(VARIABLE, folder);
+    let output = command.env_remove("LD_LIBRARY_PATH").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+#[ignore = "what the other tests start"]
+fn child() {
+    match OpenVino::load() {
+        Ok(library) => println!("loaded {}", library.version()),
+        Err(error) => println!("{}", BackendError::from(error)),
+    }
+}
+
+#[test]
+fn a_library_that_is_not_there_is_told_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = said(folder.path());
+    for part in ["'openvino' is not available", "libopenvino_c.so is not in", VARIABLE, "pip install openvino"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn another_library_is_not_taken_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("libopenvino_c.so");
+    std::fs::write(&file, b"\x7fELF and nothing else").unwrap();
+    let text = said(folder.path());
+    assert!(text.contains("none of OpenVINO's functions") && text.contains("set OPENVINO_INSTALL_DIR"), "{text}");
+    // It has the name of a function, but can't be loaded.
+    std::fs::write(&file, b"\x7fELF ov_get_openvino_version\0").unwrap();
+    let text = said(folder.path());
+    assert!(text.contains("is no OpenVINO that can be loaded"), "{text}");
+}
+
+#[test]
+fn the_library_of_set_up_is_loaded_with_its_devices() {
+    let library = OpenVino::load().unwrap();
+    assert!(library.version().starts_with("2026."), "{}", library.version());
+    let devices = library.devices().unwrap();
+    let cpu = devices.iter().find(|device| device.is_cpu()).unwrap();
+    assert!(!cpu.name.is_empty() && cpu.version == library.version() && !cpu.is_gpu(), "{cpu:?}");
+    let error = library.device("GPU.7").unwrap_err().to_string();
+    assert!(error.contains("no device GPU.7") && error.contains("CPU"), "{error}");
+}

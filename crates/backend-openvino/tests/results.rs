@@ -1,0 +1,114 @@
+//! Results are those of ONNX Runtime, in whatever way a network is run; with less precision when that is asked for.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use millstream_backend::{Backend, BackendError, Segment, Tensor, WholeNetwork};
+use millstream_backend_openvino::{OpenVino, OpenVinoBackend, Precision};
+use millstream_backend_ort::{Environment, OrtBackend};
+use millstream_board::Processor;
+use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
+use millstream_runtime::{Engine, EngineOptions};
+use millstream_schedule::{Replica, Schedule, Stage};
+
+/// The largest difference to ONNX Runtime, relative to the largest element: rounding of a few dozen layers.
+const ROUNDING: f32 = 1e-5;
+
+fn processor() -> Processor {
+    Processor::new("B", [0])
+}
+
+fn image() -> Tensor {
+    let element = |index: usize| ((index * 37 % 101) as f32 - 50.0) / 50.0;
+    Tensor::from_f32([1, 3, 224, 224], (0..3 * 224 * 224).map(element).collect())
+}
+
+fn run(model: &Model, backend: &dyn Backend) -> Vec<f32> {
+    let mut network = WholeNetwork::prepare(model.graph(), backend, &processor()).unwrap();
+    network.run(&[image()]).unwrap()[0].as_f32().unwrap().to_vec()
+}
+
+fn difference(made: &[f32], expected: &[f32]) -> f32 {
+    let largest = expected.iter().fold(0.0_f32, |largest, element| largest.max(element.abs()));
+    made.iter().zip(expected).fold(0.0_f32, |worst, (one, other)| worst.max((one - other).abs())) / largest
+}
+
+#[test]
+fn results_are_those_of_onnx_runtime() {
+    let library = OpenVino::load().unwrap();
+    for name in ["squeezenet", "googlenet"] {
+        let model = Arc::new(millstream_zoo::build(name).unwrap());
+        let expected = run(&model, &OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
+        let made = run(&model, &OpenVinoBackend::new(&library, Arc::clone(&model)));
+        assert!(difference(&made, &expected) < ROUNDING, "{name}: {}", difference(&made, &expected));
+        for precision in [Precision::F16, Precision::Bf16] {
+            let backend = OpenVinoBackend::new(&library, Arc::clone(&model)).with_precision(precision);
+            assert!(difference(&run(&model, &backend), &expected) < 0.05, "{name} with {precision:?}");
+        }
+    }
+}
+
+#[test]
+fn an_engine_gives_the_bits_of_the_whole() {
+    let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+    let graph = model.graph();
+    let backend: Arc<dyn Backend> = Arc::new(OpenVinoBackend::new(&OpenVino::load().unwrap(), Arc::clone(&model)));
+    let expected = run(&model, &*backend);
+    let stage = |operators: &[_]| Stage { replicas: vec![Replica::single(processor(), operators.to_vec())] };
+    // At the first concatenation, where only one value crosses.
+    let cut = graph.order().iter().position(|&id| graph.operator(id).op_type == "Concat").unwrap() + 1;
+    let (first, second) = graph.order().split_at(cut);
+    let replicas = [(); 2].map(|()| Replica::single(processor(), graph.order().to_vec())).to_vec();
+    for schedule in
+        [Schedule { stages: vec![stage(first), stage(second)] }, Schedule { stages: vec![Stage { replicas }] }]
+    {
+        let engine = Engine::new(graph, &schedule, std::slice::from_ref(&backend), &EngineOptions::default()).unwrap();
+        let results: Vec<Vec<Tensor>> =
+            engine.run((0..4).map(|_| vec![image()])).map(|result| result.outcome.unwrap()).collect();
+        assert_eq!(results.len(), 4);
+        assert!(results.iter().all(|made| made[0].as_f32() == Some(&expected[..])));
+    }
+}
+
+/// OpenVINO would leave the results alone, and write to the input, if it were told where the results go.
+#[test]
+fn inputs_that_are_handed_on_are_results() {
+    let mut builder = ModelBuilder::new("nothing");
+    let input = builder.input("x", [1, 3]);
+    let one = builder.weight("one", &Weight::from_f32([1], vec![1.0]));
+    let results = [
+        builder.node("Identity", &[&input]),
+        builder.node("Max", &[&input]),
+        builder.node("Dropout", &[&input]),
+        builder.node("Mul", &[&input, &one]),
+        builder.node_with("Concat", &[&input], Attributes::new().int("axis", 1)),
+        builder.node_with("Transpose", &[&input], Attributes::new().ints("perm", &[0, 1])),
+    ];
+    for result in &results {
+        builder.output(result);
+    }
+    let model = Arc::new(builder.build().unwrap());
+    let graph = model.graph();
+    let backend = OpenVinoBackend::new(&OpenVino::load().unwrap(), Arc::clone(&model));
+    let alone = graph.order().iter().map(|&id| Segment::new(graph, vec![id]));
+    for segment in alone.chain([Segment::whole(graph)]) {
+        let mut prepared = backend.prepare(&segment, &processor()).unwrap();
+        for first in [1.0, 2.0] {
+            let elements = [first, 5.0, 7.0];
+            let input = Tensor::from_f32([1, 3], elements.to_vec());
+            for made in prepared.run(std::slice::from_ref(&input)).unwrap() {
+                assert_eq!(made.as_f32(), Some(&elements[..]));
+            }
+            assert_eq!(input.as_f32(), Some(&elements[..]), "an input is never written to");
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_told() {
+    let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+    let refused = OpenVinoBackend::on_device(&OpenVino::load().unwrap(), "NPU.9", "N", model).map(drop);
+    let Err(BackendError::Unavailable { backend, detail }) = refused else { unreachable!("it is not there") };
+    assert!(backend == "openvino" && detail.contains("no device NPU.9") && detail.contains("driver"), "{detail}");
+}
