@@ -191,12 +191,15 @@ impl Sessions {
                             let _ = order.ready.send(());
                             let _ = order.go.recv();
                             let mut times = Vec::new();
-                            let mut outcome = Ok(());
-                            while outcome.is_ok() && !order.stop.load(Ordering::Relaxed) {
+                            // One frame at least, however late this thread has its turn.
+                            let outcome = loop {
                                 let before = Instant::now();
-                                outcome = prepared.run(&order.frame).map(drop);
+                                let outcome = prepared.run(&order.frame).map(drop);
                                 times.push(before.elapsed().as_secs_f64());
-                            }
+                                if outcome.is_err() || order.stop.load(Ordering::Relaxed) {
+                                    break outcome;
+                                }
+                            };
                             let _ = order.report.send(outcome.map(|()| (times, Instant::now())));
                         }
                     }
