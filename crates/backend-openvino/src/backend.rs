@@ -71,7 +71,8 @@ impl OpenVinoBackend {
         Ok(Self { place: Where::Device { label: label.into(), watch }, ..Self::new(library, model) })
     }
 
-    /// Computes with less precision than the model says, if that is asked for: faster where the processor has instructions for it.
+    /// Computes with less precision than the model says, if that is asked for: faster where the processor has instructions for it. Quantised
+    /// networks are then computed with integers.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }

@@ -55,6 +55,9 @@
 //! | `Resize` | `antialias`, `exclude_outside`, `keep_aspect_ratio_policy` |
 //! | `Tile` | the number of times is computed |
 //!
+//! Quantised networks are computed with floats that are rounded where the model says, in every segment alike; with integers, as the library
+//! would by itself, roundings move, and results depend on where a network is cut. [`OpenVinoBackend::with_precision`] allows that.
+//!
 //! Integers of 64 bits are computed with 32: those that do not fit come out as the largest or least that does. ONNX's own test models
 //! show what else differs at edges; `crates/conformance/refusals-openvino.txt` lists them.
 //!

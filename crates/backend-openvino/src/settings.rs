@@ -35,6 +35,8 @@ pub(crate) fn of_cores(precision: Precision, threads: usize, is_timed: bool) -> 
     if precision == Precision::F32 {
         // It would round activations to 8 bits where weights have 8 bits.
         properties.push(("DYNAMIC_QUANTIZATION_GROUP_SIZE", "0".to_owned()));
+        // It would move the roundings of quantised networks to where integers can be computed with: other places in each segment.
+        properties.push(("LP_TRANSFORMS_MODE", "NO".to_owned()));
     }
     properties.extend(of_device(precision, is_timed));
     properties
