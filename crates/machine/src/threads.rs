@@ -135,7 +135,7 @@ mod tests {
         let threads = Threads::named("a thread of long name");
         assert_eq!((threads.count(), Threads::named("another").count()), (1, 0));
         assert!(threads.confine(&last));
-        assert_eq!(threads.cores(), [last.clone()]);
+        assert_eq!(threads.cores(), std::slice::from_ref(&last));
         end.send(()).unwrap();
         let (confined, spread) = worker.unwrap().join().unwrap();
         assert_eq!(confined, Some(last.clone()));
