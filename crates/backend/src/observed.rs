@@ -14,7 +14,7 @@ pub trait Observed: Backend {
     /// [`Backend::prepare`].
     ///
     /// # Errors
-    /// As [`Backend::prepare`] and [`PreparedSegment::run`](crate::PreparedSegment::run).
+    /// As [`Backend::prepare`] and [`PreparedSegment::run`].
     fn trace(
         &self,
         segment: &Segment,
@@ -27,7 +27,7 @@ pub trait Observed: Backend {
     /// in the host's memory.
     ///
     /// # Errors
-    /// As [`PreparedSegment::run`](crate::PreparedSegment::run).
+    /// As [`PreparedSegment::run`].
     fn transfer_times(&self, processor: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError>;
 }
 
