@@ -90,5 +90,5 @@ fn a_trace_is_whole_after_an_interruption_and_of_use_after_a_kill() {
     let events: Vec<Value> = serde_json::from_str(&mended).unwrap();
     assert!(events.iter().filter(|event| event["ph"] == "X").count() > 100);
     let table = text(&workplace.path("frames.csv"));
-    assert!(table.ends_with('\n') && table.lines().all(|line| line.split(',').count() == 8));
+    assert!(table.ends_with('\n') && table.lines().all(|line| line.split(',').count() == 9));
 }
