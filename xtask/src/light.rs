@@ -10,7 +10,7 @@ const CRATES: [&str; 6] =
     ["--package", "millstream-mapping", "--package", "millstream-pipeline", "--package", "millstream-tune"];
 
 /// What is on with each feature left out alone, and with all left out.
-const LEFT_OUT: [&str; 4] = ["ort,wgpu", "highs,wgpu", "highs,ort", ""];
+const LEFT_OUT: [&str; 5] = ["openvino,ort,wgpu", "highs,openvino,wgpu", "highs,openvino,ort", "highs,ort,wgpu", ""];
 
 /// Runs the tests of searches without the solver, of the front door with each feature left out and with all, and those of the command
 /// that are about it.

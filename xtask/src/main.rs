@@ -51,7 +51,7 @@ Work on Millstream:
   setup       fetch ONNX Runtime, OpenVINO, HiGHS and libclang (every other verb does it when needed); MILLSTREAM_HIGHS=compile has
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
-  conformance run ONNX's own test models in every way [part of a name]
+  conformance run ONNX's own test models in every way [--engine openvino] [part of a name]
   chaos       run the engine in a simulation of threads, time and faults, for a minute; [--long] for an hour or two;
               stories of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
               [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]

@@ -10,6 +10,8 @@ pub struct Environment {
     pub(crate) inner: Arc<ort::environment::Environment>,
     /// Tells one build of the library from another.
     pub(crate) build: Arc<str>,
+    /// Its file.
+    library: Arc<Path>,
 }
 
 /// The environment variable that, set to 1, lets ONNX Runtime collect usage data, which some of its builds do unless told not to.
@@ -20,6 +22,16 @@ pub const TELEMETRY: &str = "MILLSTREAM_ORT_TELEMETRY";
 static LOADED: Mutex<Option<Environment>> = Mutex::new(None);
 
 impl Environment {
+    /// The library's version, such as `1.31.1`, if its file tells: what the interface tells is how it was built.
+    pub fn version(&self) -> Option<String> {
+        const MARK: &[u8] = b"VERS_";
+        let bytes = std::fs::read(&*self.library).ok()?;
+        let after = bytes.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
+        let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        let version = bytes.get(after..)?.iter().copied().take_while(|byte| is_part(byte)).collect();
+        String::from_utf8(version).ok().filter(|version| !version.is_empty())
+    }
+
     /// Loads ONNX Runtime, or returns what was loaded before.
     ///
     /// # Errors
@@ -58,7 +70,7 @@ impl Environment {
         // Builds that were not made from a repository name no commit, so that the size has to tell them apart.
         let bytes = std::fs::metadata(&library).map_or(0, |data| data.len());
         let build = format!("{}, {bytes} bytes", ort::info()).into();
-        let environment = Self { inner: Arc::new(inner), build };
+        let environment = Self { inner: Arc::new(inner), build, library: Path::new(&library).into() };
         *loaded = Some(environment.clone());
         Ok(environment)
     }

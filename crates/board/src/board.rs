@@ -1,10 +1,11 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, BoardError, Link, Processor, ProcessorClass, label};
+use crate::{Accelerator, BoardError, EngineName, Link, Processor, ProcessorClass, label};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,9 @@ impl fmt::Display for CoreId {
         self.0.fmt(formatter)
     }
 }
+
+/// Engines of clusters by their labels, those of the usual one left out.
+pub type Engines = BTreeMap<String, EngineName>;
 
 /// A board: everything that can execute operators.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +55,9 @@ pub struct Cluster {
     pub capacity: u32,
     /// The cores that may be used.
     pub cores: Vec<Core>,
+    /// What computes on them.
+    #[serde(default, skip_serializing_if = "EngineName::is_default")]
+    pub engine: EngineName,
     /// Frequencies, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operating_points: Vec<OperatingPoint>,
@@ -187,6 +194,28 @@ impl Board {
         Self::try_from(crate::BoardDocument { accelerators, ..self.to_document() })
     }
 
+    /// The same board with this engine on all its cores.
+    #[must_use]
+    pub fn with_engine(mut self, engine: EngineName) -> Self {
+        self.clusters.iter_mut().for_each(|cluster| cluster.engine = engine);
+        self
+    }
+
+    /// The same board with the engines of clusters by their labels, and the usual one on all others.
+    #[must_use]
+    pub fn with_engines(mut self, engines: &Engines) -> Self {
+        for cluster in &mut self.clusters {
+            cluster.engine = engines.get(&cluster.label).copied().unwrap_or_default();
+        }
+        self
+    }
+
+    /// The engines of clusters by their labels, but for the usual one.
+    pub fn engines(&self) -> Engines {
+        let unusual = self.clusters.iter().filter(|cluster| !cluster.engine.is_default());
+        unusual.map(|cluster| (cluster.label.clone(), cluster.engine)).collect()
+    }
+
     /// What is known beforehand of moving data between clusters and accelerators.
     pub fn links(&self) -> &[Link] {
         &self.links
@@ -249,7 +278,8 @@ impl Board {
         }
     }
 
-    /// Identifies the hardware, whatever the board is called: a digest of clusters, cores, speeds, caches and accelerators.
+    /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores, speeds, caches, engines
+    /// and accelerators.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for cluster in &self.clusters {
@@ -260,6 +290,9 @@ impl Board {
             }
             for cache in &cluster.caches {
                 hasher.update(format!("{} {} ", cache.level, cache.bytes));
+            }
+            if !cluster.engine.is_default() {
+                hasher.update(format!("{} ", cluster.engine));
             }
         }
         for accelerator in &self.accelerators {

@@ -30,6 +30,14 @@ pub enum BoardError {
         /// The clusters it has.
         clusters: Vec<String>,
     },
+    /// There is no engine of this name.
+    #[error("there is no engine '{engine}'; there are {}", engines.join(", "))]
+    UnknownEngine {
+        /// The name.
+        engine: String,
+        /// Those that there are.
+        engines: Vec<String>,
+    },
     /// A core does not exist, belongs to another cluster, or may not be used by this process.
     #[error(
         "core {core} does not belong to cluster '{cluster}' of board '{board}', or this process may not use it; cluster '{cluster}' has the cores {cores:?}"

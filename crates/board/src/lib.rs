@@ -28,6 +28,7 @@
 mod accelerator;
 mod board;
 mod document;
+mod engine;
 mod error;
 mod label;
 mod processor;
@@ -36,8 +37,9 @@ mod reading;
 mod slowdown;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
-pub use board::{Board, Cache, Cluster, Core, CoreId, Memory, OperatingPoint, PowerCoefficients, Thermal};
+pub use board::{Board, Cache, Cluster, Core, CoreId, Engines, Memory, OperatingPoint, PowerCoefficients, Thermal};
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
+pub use engine::EngineName;
 pub use error::BoardError;
 pub use processor::{Processor, ProcessorClass};
 pub use provenance::Provenance;

@@ -74,6 +74,7 @@ pub fn certify(
 ) -> Result<Certificate, Error> {
     let certificate = Certificate::from_json(&files::read(path)?).in_file(path)?;
     let Scheduled { network, document, .. } = scheduled;
+    let machine = &machine.as_planned(document);
     let board = machine.board();
     let table = costs.table(network, machine)?.at_clocks(board, &document.clocks);
     check(&certificate, document, (network.graph(), network.chain()), board, &table).in_file(path)?;

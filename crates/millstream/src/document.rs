@@ -21,7 +21,7 @@ pub fn document(
         version: SCHEDULE_VERSION,
         provenance: provenance(),
         model: network.reference(),
-        board: BoardReference { name: board.name().to_owned(), fingerprint: board.fingerprint() },
+        board: BoardReference::of(board),
         algorithm: algorithm.to_owned(),
         objective,
         configuration: schedule.to_string(),

@@ -27,7 +27,7 @@
 //! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
 //! is a set of one in all of them.
 //!
-//! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `wgpu` on graphics devices, `highs` brings the
+//! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on graphics devices, `highs` brings the
 //! integer programs of operator mapping, which give stronger bounds. Without engines, networks can be planned for on costs that are
 //! known, and simulated.
 //!
@@ -77,6 +77,7 @@ pub use {
 };
 
 pub use aim::Aim;
+pub use backends::{EngineReport, engines};
 pub use certifying::certify;
 pub use clocks::{choose_clocks, clocks_text};
 pub use contest::{ContenderReport, NetworkContest, SlowCore, SlowedCores, Slowing, compare, with_slow_cores};
@@ -87,6 +88,7 @@ pub use inputs::Inputs;
 pub use loading::{Loaded, RunSource};
 pub use machine::Machine;
 pub use millstream_backend::Tensor;
+pub use millstream_board::EngineName;
 pub use millstream_machine::share_heaps;
 pub use millstream_onnx::ReadOptions;
 pub use millstream_pipeline::{Constraints, Objective};

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::Board;
+use millstream_board::{Board, EngineName, Engines};
 use millstream_machine::usable_cores;
+use millstream_schedule::ScheduleDocument;
 
 use crate::error::InFile;
 use crate::profile_cache::ProfileCache;
@@ -15,6 +16,8 @@ use crate::{Error, files};
 #[derive(Debug, Clone)]
 pub struct Machine {
     board: Board,
+    /// The engine that somebody asked for, on all cores.
+    engine: Option<EngineName>,
     /// Profiles of networks on it. Clones of a machine share it.
     pub(crate) cache: ProfileCache,
 }
@@ -39,7 +42,7 @@ impl Machine {
 
     /// A board that is known.
     pub fn of_board(board: Board) -> Self {
-        Self { board, cache: ProfileCache::default() }
+        Self { board, engine: None, cache: ProfileCache::default() }
     }
 
     /// The board of a file.
@@ -57,9 +60,59 @@ impl Machine {
         Self { cache: ProfileCache::in_folder(folder.into()), ..self }
     }
 
+    /// The same with this engine on all its cores, whatever plans and profiles say. Without it, networks are measured with the engines
+    /// of the board, which are ONNX Runtime unless its file says otherwise, and run with those that they were planned for.
+    #[must_use]
+    pub fn with_engine(self, engine: EngineName) -> Self {
+        Self { board: self.board.with_engine(engine), engine: Some(engine), ..self }
+    }
+
+    /// The same with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
+    /// the machine has none yet.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if OpenVINO is not there.
+    pub fn with_openvino_devices(self) -> Result<Self, Error> {
+        let known = self.board.accelerators();
+        let all = [known, &crate::backends::openvino_devices(known)?].concat();
+        Ok(Self { board: self.board.with_accelerators(all)?, ..self })
+    }
+
+    /// The same with the engines that a schedule was planned for, unless somebody asked for one.
+    #[must_use]
+    pub fn as_planned(&self, schedule: &ScheduleDocument) -> Self {
+        self.with_engines(&schedule.board.engines)
+    }
+
+    /// The same with these engines, unless somebody asked for one.
+    fn with_engines(&self, engines: &Engines) -> Self {
+        match self.engine {
+            Some(_) => self.clone(),
+            None => self.with_board(self.board.clone().with_engines(engines)),
+        }
+    }
+
+    /// The same for something that was measured with these engines and can't be used with another one.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] if somebody asked for another engine.
+    pub(crate) fn with_only_engines(&self, engines: &Engines) -> Result<Self, Error> {
+        let machine = self.with_engines(engines);
+        let (asked, measured) = (machine.board.engines(), engines);
+        if asked == *measured {
+            return Ok(machine);
+        }
+        let name = |engines: &Engines| engines.values().next().copied().unwrap_or_default();
+        Err(Error::Unfit(format!(
+            "the costs are of the engine {}, not of {}; leave the engine out, or measure with it",
+            name(measured),
+            name(&asked)
+        )))
+    }
+
     /// Another board, with the same cache.
     pub(crate) fn with_board(&self, board: Board) -> Self {
-        Self { board, cache: self.cache.clone() }
+        Self { board, engine: self.engine, cache: self.cache.clone() }
     }
 
     /// What it consists of.

@@ -52,6 +52,20 @@ pub enum CostSource<'a> {
 }
 
 impl CostSource<'_> {
+    /// A machine with the engines that costs in a file are of, so that schedules that are planned on them run with these.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is not usable, or [`Error::Unfit`] if somebody asked for an engine and it is another one.
+    pub fn machine(self, machine: &Machine) -> Result<Machine, Error> {
+        let (path, board) = match self {
+            Self::Models(path) => (path, CostModels::from_json(&files::read(path)?).in_file(path)?.board),
+            Self::Profile(path) => (path, read_profile(path)?.board),
+            Self::Cached | Self::Table(_) => return Ok(machine.clone()),
+        };
+        let board = Board::try_from(board).in_file(path)?;
+        machine.with_only_engines(&board.engines()).in_file(path)
+    }
+
     /// The costs of a network on a board.
     ///
     /// # Errors

@@ -35,7 +35,8 @@ impl Scheduled {
     /// # Errors
     /// [`Error::Schedule`] if the schedule does not fit the network or the board.
     pub fn alone(network: Network, document: ScheduleDocument, board: &Board) -> Result<Self, Error> {
-        let schedule = document.resolve(network.graph(), network.digest(), board)?;
+        let board = board.clone().with_engines(&document.board.engines);
+        let schedule = document.resolve(network.graph(), network.digest(), &board)?;
         Ok(Self {
             network,
             schedule,

@@ -97,6 +97,7 @@ pub fn rounds_hertz(networks: impl Iterator<Item = (f64, f64)>) -> f64 {
 /// # Errors
 /// [`Error::Unfit`] if the board lacks what the options need; [`Error::NoProfile`] or [`Error::File`] without costs.
 pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Vec<Simulated>, Error> {
+    let machine = &set.first().map_or_else(|| machine.clone(), |own| machine.as_planned(&own.document));
     let board = machine.board();
     let mut tables = Vec::new();
     for own in set {

@@ -18,7 +18,7 @@ use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine, threa
 /// Any number of threads may submit frames and one should take results; frames that nobody takes the results of fill the pipeline, and
 /// [`Stream::submit`] then waits. Nothing is checked: [`run`](crate::run()) compares results with sequential inference.
 pub struct Stream<'a> {
-    machine: &'a Machine,
+    machine: Machine,
     scheduled: &'a Scheduled,
     engine: Engine,
     costs: Option<CostTable>,
@@ -34,11 +34,12 @@ impl<'a> Stream<'a> {
     ///
     /// # Errors
     /// [`Error::NotHere`] if the board is not this computer; whatever keeps an engine from starting.
-    pub fn start(machine: &'a Machine, scheduled: &'a Scheduled, options: &EngineOptions) -> Result<Self, Error> {
+    pub fn start(machine: &Machine, scheduled: &'a Scheduled, options: &EngineOptions) -> Result<Self, Error> {
         let begin = Instant::now();
         machine.check_usable()?;
+        let machine = machine.as_planned(&scheduled.document);
         let Scheduled { network, schedule, document, .. } = scheduled;
-        let (backends, costs) = Backends::open_to_run(machine, network)?;
+        let (backends, costs) = Backends::open_to_run(&machine, network)?;
         let engine = engine::with_fallback(network, machine.board(), schedule, &backends.backend(), *options)?;
         backends.stop_keeping();
         for advice in clocks::unset_clocks(&document.clocks, machine.board()) {

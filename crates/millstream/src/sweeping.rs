@@ -67,7 +67,7 @@ fn sweep_one(
 ) -> Result<Option<NetworkProfile>, Error> {
     let graph = model.graph();
     let chain = Chain::of(graph);
-    let backend = backends::on_cores(model)?;
+    let backend = backends::on_cores(board, model)?;
     let frame = FrameMaker::new(model).frame(0)?;
     let workload = Workload { graph, chain: &chain, backend: &*backend, frame: &frame };
     let settings = OperatorSettings { budget: NETWORK_BUDGET, ..OperatorSettings::default() };

@@ -1,4 +1,4 @@
-use millstream_board::{Board, Document, Processor, Provenance, read_document};
+use millstream_board::{Board, Document, Engines, Processor, Provenance, read_document};
 use millstream_cost::Clocks;
 use millstream_graph::{Graph, OperatorId};
 use schemars::JsonSchema;
@@ -70,6 +70,16 @@ pub struct BoardReference {
     pub name: String,
     /// Its fingerprint.
     pub fingerprint: String,
+    /// What computes on the cores of its clusters, by their labels, where it is not the usual engine.
+    #[serde(default, skip_serializing_if = "Engines::is_empty")]
+    pub engines: Engines,
+}
+
+impl BoardReference {
+    /// The reference to a board.
+    pub fn of(board: &Board) -> Self {
+        Self { name: board.name().to_owned(), fingerprint: board.fingerprint(), engines: board.engines() }
+    }
 }
 
 /// What a schedule should achieve, by the cost table that it was made from.

@@ -223,7 +223,7 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
             dimensions: vec![("height".into(), 224)],
             batch: 1,
         },
-        board: BoardReference { name: "test".into(), fingerprint: "a fingerprint".into() },
+        board: BoardReference { name: "test".into(), fingerprint: "a fingerprint".into(), engines: Default::default() },
         algorithm: "exact".into(),
         objective: millstream_schedule::Objective::Throughput,
         configuration: schedule.to_string(),

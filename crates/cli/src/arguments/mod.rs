@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::distinct::NamedFiles;
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use millstream::{CostSource, Machine, ReadOptions, SlowCore};
+use millstream::{CostSource, EngineName, Machine, ReadOptions, SlowCore};
 #[cfg(feature = "highs")]
 use millstream_reproduce::Paper;
 
@@ -107,6 +107,10 @@ pub(crate) struct BoardArguments {
     /// A board file instead of what is detected
     #[arg(long, value_name = "FILE")]
     pub(crate) board: Option<PathBuf>,
+    /// What computes on the cores: onnxruntime or openvino [default: what a schedule was planned for, or the board file says, else
+    /// onnxruntime]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) engine: Option<EngineName>,
 }
 
 impl BoardArguments {
@@ -218,9 +222,19 @@ impl DimensionArguments {
 impl BoardArguments {
     /// The board of the file, or the machine at hand.
     pub(crate) fn machine(&self) -> Result<Machine> {
-        Ok(match &self.board {
+        let machine = match &self.board {
             Some(path) => Machine::read(path)?,
             None => Machine::detect()?,
+        };
+        self.with_engine(machine)
+    }
+
+    /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
+    pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
+        Ok(match (self.engine, &self.board) {
+            (None, _) => machine,
+            (Some(EngineName::OpenVino), None) => machine.with_openvino_devices()?.with_engine(EngineName::OpenVino),
+            (Some(engine), _) => machine.with_engine(engine),
         })
     }
 }

@@ -1,13 +1,13 @@
 use anyhow::Result;
-use millstream::Machine;
-use millstream_report::board_table;
+use millstream::{EngineReport, Machine, engines};
+use millstream_report::{Align, Table, board_table};
 
 use crate::arguments::BoardCommand;
 use crate::output;
 
 pub(crate) fn run(command: &BoardCommand) -> Result<()> {
     let machine = match (command.software_gpu, &command.board.board) {
-        (true, None) => Machine::detect_with(true)?,
+        (true, None) => command.board.with_engine(Machine::detect_with(true)?)?,
         _ => command.board.machine()?,
     };
     let board = machine.board();
@@ -16,5 +16,28 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
     }
     output::line(format!("{}, fingerprint {}", board.name(), board.fingerprint()));
     output::line(board_table(board));
+    output::line("\nEngines:\n");
+    output::line(engines_table(&machine));
     Ok(())
+}
+
+/// What computes, and for whom.
+fn engines_table(machine: &Machine) -> Table {
+    let mut table = Table::new([
+        ("engine", Align::Left),
+        ("version", Align::Left),
+        ("device", Align::Left),
+        ("used by", Align::Left),
+    ]);
+    let mut missing = Vec::new();
+    for EngineReport { engine, version, device, used_by } in engines(machine) {
+        let version = version.unwrap_or_else(|reason| {
+            missing.push(reason);
+            "not here".to_owned()
+        });
+        let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        table.row([engine, version, or_none(device.unwrap_or_default()), or_none(used_by.join(" "))]);
+    }
+    missing.iter().for_each(output::remark);
+    table
 }

@@ -1,5 +1,5 @@
 use anyhow::Result;
-use millstream::{Network, TuneOn, Tuned, files, read_schedules, tune};
+use millstream::{Machine, Network, TuneOn, Tuned, files, read_schedules, tune};
 use millstream_report::{Align, Table, milliseconds};
 use millstream_schedule::Schedule;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
     if matches!(command.on(), TuneOn::ThisMachine) {
         machine.check_usable()?;
     }
-    let (network, start) = start(command, &machine)?;
+    let (machine, network, start) = start(command, machine)?;
     let options = command.options();
     if !matches!(options.algorithm, millstream::TuneAlgorithm::ModelGuided) {
         output::remark(format!("{} over {}", options.algorithm.name(), options.place_names(&network, &machine)?));
@@ -43,16 +43,16 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
     Ok(())
 }
 
-/// The network, and the schedule that is named to start from.
-fn start(command: &TuneCommand, machine: &millstream::Machine) -> Result<(Network, Option<Schedule>)> {
+/// The network, and the schedule that is named to start from, with the engines that it was planned for.
+fn start(command: &TuneCommand, machine: Machine) -> Result<(Machine, Network, Option<Schedule>)> {
     let options = command.model.dimensions.read_options()?;
     let model = command.model.model.as_deref();
     let Some(path) = &command.schedule else {
-        return Ok((Network::open(model.unwrap_or(DEFAULT_MODEL), options)?, None));
+        return Ok((machine, Network::open(model.unwrap_or(DEFAULT_MODEL), options)?, None));
     };
     let mut set = read_schedules(path, machine.board(), model, &options)?;
     match set.pop().filter(|_| set.is_empty()) {
-        Some(only) => Ok((only.network, Some(only.schedule))),
+        Some(only) => Ok((machine.as_planned(&only.document), only.network, Some(only.schedule))),
         None => anyhow::bail!("{}: schedules of several networks are not tuned together", path.display()),
     }
 }

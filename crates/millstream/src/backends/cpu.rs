@@ -9,6 +9,7 @@ use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSetti
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
+use super::CoreEngine;
 use crate::Error;
 
 /// The engine on the cores, for one model.
@@ -17,31 +18,34 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    pub(super) fn open(model: &Arc<Model>) -> Result<Self, Error> {
-        Ok(Self { backend: Arc::new(OrtBackend::new(&Environment::load()?, Arc::clone(model))) })
-    }
-
-    /// The same with sessions that are kept from one start to the next, where there is a folder for them.
-    pub(super) fn open_cached(model: &Arc<Model>, folder: Option<PathBuf>) -> Result<Self, Error> {
+    /// `sessions`: a folder where sessions are kept from one start to the next.
+    pub(super) fn open(model: &Arc<Model>, sessions: Option<PathBuf>) -> Result<Self, Error> {
         let backend = OrtBackend::new(&Environment::load()?, Arc::clone(model));
-        let backend = match folder {
+        let backend = match sessions {
             Some(folder) => backend.with_cache(SessionCache::new(folder)),
             None => backend,
         };
         Ok(Self { backend: Arc::new(backend) })
     }
+}
 
-    pub(super) fn stop_keeping(&self) {
-        self.backend.stop_storing();
-    }
-
-    pub(super) fn backend(&self) -> Arc<dyn Observed> {
+impl CoreEngine for Cpu {
+    fn backend(&self) -> Arc<dyn Observed> {
         Arc::clone(&self.backend) as Arc<dyn Observed>
     }
 
-    pub(super) fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>) {
+    fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>) {
         self.backend.choose_threads(cluster.to_owned(), threads);
     }
+
+    fn stop_keeping(&self) {
+        self.backend.stop_storing();
+    }
+}
+
+/// The engine's version.
+pub(super) fn version() -> Result<String, Error> {
+    Ok(Environment::load()?.version().unwrap_or_else(|| "unknown".to_owned()))
 }
 
 pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {

@@ -1,4 +1,4 @@
-//! What runs operators on a board: an engine on its cores, and one on each of its GPUs.
+//! What runs operators on a board: an engine on the cores of each cluster, and one on each accelerator.
 //!
 //! The engines are behind cargo features. A file of the same functions stands in for each that is left out.
 
@@ -7,29 +7,55 @@ mod cpu;
 #[cfg(not(feature = "ort"))]
 #[path = "no_cpu.rs"]
 mod cpu;
+mod engines;
 #[cfg(feature = "wgpu")]
 mod gpu;
 #[cfg(not(feature = "wgpu"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+mod on_clusters;
+#[cfg(feature = "openvino")]
+mod openvino;
+#[cfg(not(feature = "openvino"))]
+#[path = "no_openvino.rs"]
+mod openvino;
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, AcceleratorKind, Board, Processor};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, Processor};
 use millstream_cost::CostTable;
+use millstream_graph::Family;
 use millstream_onnx::Model;
 use millstream_predict::{Profile, fit, threads_by_family};
 
 use crate::{Control, Error, Machine, Network};
 use cpu::Cpu;
 use gpu::Gpus;
+use on_clusters::OnClusters;
+use openvino::OpenVino;
+
+pub use engines::{EngineReport, engines};
+
+/// An engine on cores, for one model.
+trait CoreEngine: Send + Sync {
+    /// What runs operators.
+    fn backend(&self) -> Arc<dyn Observed>;
+
+    /// Sets how many threads the operators of each family had best use on a cluster.
+    fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>);
+
+    /// Keeps no more of what it made for the next start.
+    fn stop_keeping(&self) {}
+}
 
 /// The backends of a board for one model.
 pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Observed>,
-    cpu: Cpu,
+    cores: Vec<Arc<dyn CoreEngine>>,
     gpus: Gpus,
 }
 
@@ -37,7 +63,7 @@ impl Backends {
     /// Opens whatever the board has, to try many ways to run the model. `profile` says how threads of GPUs share the work, if it is
     /// known.
     pub(crate) fn open(board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
-        Self::with_cpu(Cpu::open(model)?, board, model, profile)
+        Self::with_sessions(None, board, model, profile)
     }
 
     /// The same to run a network in one way, which is prepared faster the next time. Threads are as the network's profile suggests,
@@ -45,32 +71,28 @@ impl Backends {
     pub(crate) fn open_to_run(machine: &Machine, network: &Network) -> Result<(Self, Option<CostTable>), Error> {
         let (board, model) = (machine.board(), network.model());
         let profile = machine.cache.load(network, board);
-        let cpu = Cpu::open_cached(model, machine.cache.sessions())?;
-        let backends = Self::with_cpu(cpu, board, model, profile.as_ref())?;
+        let backends = Self::with_sessions(machine.cache.sessions().as_deref(), board, model, profile.as_ref())?;
         let costs = profile.map(|profile| backends.choose_threads(network, board, &profile)).transpose()?;
         Ok((backends, costs))
     }
 
-    fn with_cpu(cpu: Cpu, board: &Board, model: &Arc<Model>, profile: Option<&Profile>) -> Result<Self, Error> {
-        let mut all = vec![cpu.backend()];
+    /// `sessions`: a folder for what engines make, to be found by the next start.
+    fn with_sessions(
+        sessions: Option<&Path>,
+        board: &Board,
+        model: &Arc<Model>,
+        profile: Option<&Profile>,
+    ) -> Result<Self, Error> {
+        let (mut all, cores) = on_cores_of(board, model, sessions)?;
         let mut gpus = Gpus::new(model);
         for accelerator in board.accelerators() {
-            let is_gpu = matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu);
-            let no_engine = |feature| Error::NoEngine {
-                processor: format!("{} ({})", accelerator.label, accelerator.kind),
-                board: board.name().to_owned(),
-                feature,
-            };
-            if !is_gpu {
-                return Err(no_engine(None));
-            }
-            if !gpu::IS_BUILT_IN {
-                return Err(no_engine(Some("wgpu")));
-            }
-            all.push(gpus.open(accelerator)?);
+            all.push(match openvino::drives(accelerator) {
+                true => openvino::on_device(accelerator, model)?,
+                false => graphics(board, accelerator, &mut gpus)?,
+            });
         }
         gpus.choose_work(profile);
-        Ok(Self { all: Arc::new(Several::new(all)), cpu, gpus })
+        Ok(Self { all: Arc::new(Several::new(all)), cores, gpus })
     }
 
     /// All of them as one that is not looked at.
@@ -90,14 +112,14 @@ impl Backends {
         for cluster in board.clusters().iter().filter(|cluster| cluster.cores.len() > 1) {
             let threads = threads_by_family(&table, graph, &cluster.label);
             tracing::info!(cluster = cluster.label, ?threads, "threads by operator family");
-            self.cpu.choose_threads(&cluster.label, threads);
+            self.cores.iter().for_each(|engine| engine.choose_threads(&cluster.label, threads.clone()));
         }
         Ok(table)
     }
 
     /// Keeps no more sessions from now on: what is prepared while frames flow should take neither cores nor memory from them.
     pub(crate) fn stop_keeping(&self) {
-        self.cpu.stop_keeping();
+        self.cores.iter().for_each(|engine| engine.stop_keeping());
     }
 
     /// Measures how the work of convolutions is best divided among the threads of each GPU, where the profile does not know.
@@ -118,17 +140,60 @@ pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
     cpu::unoptimised(model)
 }
 
-/// The engine on the cores, as it comes: threads where the system puts them, spinning.
-pub(crate) fn as_it_comes(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
-    cpu::as_it_comes(model)
+/// The engine on the fastest cores, as it comes: threads where the system puts them, spinning; OpenVINO with its threads on all cores.
+pub(crate) fn as_it_comes(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    match board.clusters().first().map(|cluster| cluster.engine) {
+        Some(EngineName::OpenVino) => Ok(OpenVino::open(model)?.backend() as Arc<dyn Backend>),
+        _ => cpu::as_it_comes(model),
+    }
 }
 
-/// The engine on the cores.
-pub(crate) fn on_cores(model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
-    Ok(Cpu::open(model)?.backend())
+/// The engines on the cores.
+pub(crate) fn on_cores(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
+    Ok(Arc::new(Several::new(on_cores_of(board, model, None)?.0)))
+}
+
+type OnCores = (Vec<Arc<dyn Observed>>, Vec<Arc<dyn CoreEngine>>);
+
+/// What runs operators on the cores of each cluster, and the engines that do.
+fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<OnCores, Error> {
+    let mut clusters: BTreeMap<EngineName, Vec<String>> = BTreeMap::new();
+    for cluster in board.clusters() {
+        clusters.entry(cluster.engine).or_default().push(cluster.label.clone());
+    }
+    let (mut all, mut engines): OnCores = (Vec::new(), Vec::new());
+    for (name, clusters) in clusters {
+        let engine: Arc<dyn CoreEngine> = match name {
+            EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
+            _ => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
+        };
+        all.push(Arc::new(OnClusters::new(engine.backend(), clusters)) as Arc<dyn Observed>);
+        engines.push(engine);
+    }
+    Ok((all, engines))
+}
+
+/// The engine of a graphics device.
+fn graphics(board: &Board, accelerator: &Accelerator, gpus: &mut Gpus) -> Result<Arc<dyn Observed>, Error> {
+    let is_gpu = matches!(accelerator.kind, AcceleratorKind::Gpu | AcceleratorKind::SoftwareGpu);
+    let no_engine = |feature| Error::NoEngine {
+        processor: format!("{} ({})", accelerator.label, accelerator.kind),
+        board: board.name().to_owned(),
+        feature,
+    };
+    match (is_gpu, gpu::IS_BUILT_IN) {
+        (true, true) => gpus.open(accelerator),
+        (true, false) => Err(no_engine(Some("wgpu"))),
+        (false, _) => Err(no_engine(None)),
+    }
 }
 
 /// The graphics devices of this computer.
 pub(crate) fn accelerators(has_software_gpus: bool) -> Vec<Accelerator> {
     gpu::accelerators(has_software_gpus)
+}
+
+/// The devices of this computer that OpenVINO drives, beside those that are known already.
+pub(crate) fn openvino_devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
+    openvino::devices(known)
 }

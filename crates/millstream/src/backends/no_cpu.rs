@@ -8,6 +8,7 @@ use millstream_backend::{Backend, Observed};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
+use super::CoreEngine;
 use crate::Error;
 
 const MISSING: Error = Error::MissingFeature { what: "running operators on cores", feature: "ort" };
@@ -16,25 +17,23 @@ const MISSING: Error = Error::MissingFeature { what: "running operators on cores
 pub(super) enum Cpu {}
 
 impl Cpu {
-    pub(super) fn open(_: &Arc<Model>) -> Result<Self, Error> {
+    pub(super) fn open(_: &Arc<Model>, _: Option<PathBuf>) -> Result<Self, Error> {
         Err(MISSING)
     }
+}
 
-    pub(super) fn open_cached(model: &Arc<Model>, _: Option<PathBuf>) -> Result<Self, Error> {
-        Self::open(model)
-    }
-
-    pub(super) fn stop_keeping(&self) {
+impl CoreEngine for Cpu {
+    fn backend(&self) -> Arc<dyn Observed> {
         match *self {}
     }
 
-    pub(super) fn backend(&self) -> Arc<dyn Observed> {
+    fn choose_threads(&self, _: &str, _: BTreeMap<Family, usize>) {
         match *self {}
     }
+}
 
-    pub(super) fn choose_threads(&self, _: &str, _: BTreeMap<Family, usize>) {
-        match *self {}
-    }
+pub(super) fn version() -> Result<String, Error> {
+    Err(MISSING)
 }
 
 pub(super) fn unoptimised(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {

@@ -89,7 +89,7 @@ pub fn compare(
     let (mut profile, opened) = known_or_measured(network, machine, known, budget, control)?;
     let backend = opened.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
-    let usual = backends::as_it_comes(network.model())?;
+    let usual = backends::as_it_comes(board, network.model())?;
     let rivals = [
         Contender::session_over_all_cores(network, board, &usual)?,
         Contender::session_on_fastest_cluster(network, board, &backend)?,

@@ -81,9 +81,11 @@ pub fn run_observed(
 ) -> Result<Vec<NetworkOutcome>, Error> {
     machine.check_usable()?;
     options.check(set.len())?;
-    let mut runners = set
+    let machines: Vec<Machine> = set.iter().map(|scheduled| machine.as_planned(&scheduled.document)).collect();
+    let mut runners = machines
         .iter()
-        .map(|scheduled| Runner::start(machine, scheduled, options, control))
+        .zip(set)
+        .map(|(machine, scheduled)| Runner::start(machine, scheduled, options, control))
         .collect::<Result<Vec<_>, Error>>()?;
 
     let pace = Pace::new(set, &runners, options, control);

@@ -73,6 +73,10 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         bail!("a margin is one to a limit: give --max-latency, --min-throughput or --max-power with it");
     }
     let machine = command.board.machine()?;
+    let machine = match command.costs() {
+        Some(costs) => costs.machine(&machine)?,
+        None => machine,
+    };
     if command.models.len() > 1 {
         command.inputs.check_only_network(command.models.len())?;
         if command.certificate.is_some() {

@@ -1,0 +1,49 @@
+//! No OpenVINO.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_backend::Observed;
+use millstream_board::Accelerator;
+use millstream_graph::Family;
+use millstream_onnx::Model;
+
+use super::CoreEngine;
+use crate::Error;
+
+const MISSING: Error = Error::MissingFeature { what: "running operators with OpenVINO", feature: "openvino" };
+
+/// An engine that can't be opened.
+pub(super) enum OpenVino {}
+
+impl OpenVino {
+    pub(super) fn open(_: &Arc<Model>) -> Result<Self, Error> {
+        Err(MISSING)
+    }
+}
+
+impl CoreEngine for OpenVino {
+    fn backend(&self) -> Arc<dyn Observed> {
+        match *self {}
+    }
+
+    fn choose_threads(&self, _: &str, _: BTreeMap<Family, usize>) {
+        match *self {}
+    }
+}
+
+pub(super) fn report() -> Result<(String, Vec<String>), Error> {
+    Err(MISSING)
+}
+
+pub(super) fn drives(_: &Accelerator) -> bool {
+    false
+}
+
+pub(super) fn on_device(_: &Accelerator, _: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn devices(_: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
+    Err(MISSING)
+}

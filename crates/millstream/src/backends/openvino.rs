@@ -1,0 +1,91 @@
+//! OpenVINO on cores, and on the devices that it drives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_backend::Observed;
+use millstream_backend_openvino as engine;
+use millstream_board::{Accelerator, AcceleratorKind};
+use millstream_graph::Family;
+use millstream_onnx::Model;
+
+use super::CoreEngine;
+use crate::Error;
+
+/// What the names of its devices begin with.
+const PREFIX: &str = "OpenVINO ";
+
+/// The engine on cores, for one model.
+pub(super) struct OpenVino {
+    backend: Arc<engine::OpenVinoBackend>,
+}
+
+impl OpenVino {
+    pub(super) fn open(model: &Arc<Model>) -> Result<Self, Error> {
+        Ok(Self { backend: Arc::new(engine::OpenVinoBackend::new(&library()?, Arc::clone(model))) })
+    }
+}
+
+impl CoreEngine for OpenVino {
+    fn backend(&self) -> Arc<dyn Observed> {
+        Arc::clone(&self.backend) as Arc<dyn Observed>
+    }
+
+    fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>) {
+        self.backend.choose_threads(cluster.to_owned(), threads);
+    }
+}
+
+fn library() -> Result<engine::OpenVino, Error> {
+    Ok(engine::OpenVino::load().map_err(millstream_backend::BackendError::from)?)
+}
+
+/// Its version and what it runs on here.
+pub(super) fn report() -> Result<(String, Vec<String>), Error> {
+    let library = library()?;
+    let devices = library.devices().map_err(millstream_backend::BackendError::from)?;
+    let text = |device: &engine::Device| format!("{}: {}", device.id, device.name);
+    Ok((library.version().to_owned(), devices.iter().map(text).collect()))
+}
+
+/// Whether an accelerator is one of its devices.
+pub(super) fn drives(accelerator: &Accelerator) -> bool {
+    id(accelerator).is_some()
+}
+
+/// Its device, for one model.
+pub(super) fn on_device(accelerator: &Accelerator, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
+    let (id, label) = (id(accelerator).unwrap_or_default(), accelerator.label.clone());
+    Ok(Arc::new(engine::OpenVinoBackend::on_device(&library()?, id, label, Arc::clone(model))?))
+}
+
+/// What it calls an accelerator: the name is `OpenVINO NPU: what the device calls itself`.
+fn id(accelerator: &Accelerator) -> Option<&str> {
+    accelerator.name.as_deref()?.strip_prefix(PREFIX)?.split(':').next()
+}
+
+/// Its devices beside the cores, as accelerators; graphics devices only where none are known: the others are likely the same.
+pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
+    let all = library()?.devices().map_err(millstream_backend::BackendError::from)?;
+    let (mut gpus, mut npus) = (0, 0);
+    let accelerator = |device: &engine::Device| {
+        let (kind, letter, count) = match device.is_gpu() {
+            true => (AcceleratorKind::Gpu, "V", &mut gpus),
+            false => (AcceleratorKind::Npu, "N", &mut npus),
+        };
+        *count += 1;
+        let label = if *count == 1 { letter.to_owned() } else { format!("{letter}{count}") };
+        Accelerator {
+            label,
+            kind,
+            name: Some(format!("{PREFIX}{}: {}", device.id, device.name)),
+            memory_bytes: None,
+            processing_elements: None,
+            hertz: None,
+            volts: None,
+            power: None,
+        }
+    };
+    let is_wanted = |device: &&engine::Device| !device.is_cpu() && (known.is_empty() || !device.is_gpu());
+    Ok(all.iter().filter(is_wanted).map(accelerator).collect())
+}

@@ -1,0 +1,120 @@
+//! The engine of the cores: it is recorded with times and plans, and may differ from cluster to cluster.
+
+#![cfg(all(feature = "ort", feature = "openvino"))]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream::{
+    Aim, Control, CostSource, EngineName, EngineOptions, Machine, Network, ReadOptions, Scheduled, Stream, Tensor,
+    engines, files,
+};
+use millstream_board::{Board, Processor};
+use millstream_onnx::{Attributes, ModelBuilder, Weight};
+use millstream_schedule::{Prediction, Replica, Schedule, ScheduleDocument, Stage};
+
+fn small() -> Network {
+    let mut builder = ModelBuilder::new("small");
+    let mut map = builder.input("image", [1, 8, 16, 16]);
+    for layer in 0..4 {
+        let values = (0..8 * 8 * 9).map(|index| ((index * 7 + layer) % 13) as f32 / 40.0 - 0.1).collect();
+        let filter = builder.weight("filter", &Weight::from_f32([8, 8, 3, 3], values));
+        map = builder.node_with("Conv", &[&map, &filter], Attributes::new().ints("pads", &[1, 1, 1, 1]));
+        map = builder.node("Relu", &[&map]);
+    }
+    builder.output(&map);
+    Network::of_model(Arc::new(builder.build().unwrap()), "small", ReadOptions::default())
+}
+
+fn results(machine: &Machine, scheduled: &Scheduled) -> Vec<f32> {
+    let frame =
+        || vec![Tensor::from_f32([1, 8, 16, 16], (0..8 * 16 * 16).map(|index| (index % 17) as f32 / 17.0).collect())];
+    let stream = Stream::start(machine, scheduled, &EngineOptions::default()).unwrap();
+    let results: Vec<_> = stream.run((0..3).map(|_| frame())).map(|result| result.outcome.unwrap()).collect();
+    assert_eq!(results.len(), 3);
+    results[0][0].as_f32().unwrap().to_vec()
+}
+
+fn agree(one: &[f32], other: &[f32]) {
+    let largest = one.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    assert!(largest > 0.0 && one.len() == other.len());
+    assert!(one.iter().zip(other).all(|(one, other)| (one - other).abs() <= 1e-5 * largest));
+}
+
+#[test]
+fn the_engine_is_recorded_with_times_and_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
+    let other = usual.clone().with_engine(EngineName::OpenVino);
+    assert_ne!(usual.board().fingerprint(), other.board().fingerprint(), "their times are different ones");
+    let control = Control::new();
+    let profile = other.profile(&small(), Duration::from_millis(200), &control).unwrap();
+    assert!(profile.check_board(other.board()).is_ok() && profile.check_board(usual.board()).is_err());
+    let scheduled = other.plan(small(), &Aim::default(), &control).unwrap();
+    let engines = &scheduled.document.board.engines;
+    assert!(engines.values().all(|engine| *engine == EngineName::OpenVino) && !engines.is_empty());
+
+    // From its file it is run with the engine that it was planned for, unless another one is asked for.
+    let text = files::to_json(&scheduled.document).unwrap();
+    let document = ScheduleDocument::from_json(&text).unwrap();
+    let planned = usual.as_planned(&document);
+    assert_eq!(planned.board().fingerprint(), other.board().fingerprint());
+    let again = Scheduled::alone(small(), document, usual.board()).unwrap();
+    let with_openvino = results(&usual, &again);
+    assert_eq!(with_openvino, results(&other, &again), "the same engine gives the same bits");
+    let asked = usual.clone().with_engine(EngineName::OnnxRuntime);
+    assert!(asked.as_planned(&again.document).board().engines().is_empty());
+    agree(&with_openvino, &results(&asked, &again));
+
+    // Costs in a file bring their engine along.
+    let path = folder.path().join("profile.json");
+    files::write(&path, &files::to_json(&profile).unwrap()).unwrap();
+    let costs = CostSource::Profile(&path);
+    assert_eq!(costs.machine(&usual).unwrap().board().fingerprint(), other.board().fingerprint());
+    let refused = costs.machine(&asked).unwrap_err().to_string();
+    assert!(refused.contains("the costs are of the engine openvino, not of onnxruntime"), "{refused}");
+}
+
+#[test]
+fn clusters_may_have_different_engines() {
+    let detected = Machine::detect().unwrap();
+    let document = detected.board().to_document();
+    let Some(first) = document.clusters.iter().find(|cluster| cluster.cores.len() > 1) else { return };
+    let (mut left, mut right) = (first.clone(), first.clone());
+    left.cores.truncate(1);
+    right.cores = first.cores[1..].to_vec();
+    (right.label, right.engine) = ("o".to_owned(), EngineName::OpenVino);
+    let (left_core, right_core) = (left.cores[0].id.0, right.cores[0].id.0);
+    let label = left.label.clone();
+    let board = Board::try_from(millstream_board::BoardDocument { clusters: vec![left, right], ..document }).unwrap();
+    let machine = Machine::of_board(board);
+    let used: Vec<_> = engines(&machine).into_iter().filter(|report| !report.used_by.is_empty()).collect();
+    assert!(used.iter().any(|report| report.engine == "openvino" && report.used_by == ["o"]), "{used:?}");
+
+    let network = small();
+    let graph = Arc::clone(network.graph());
+    let (head, tail) = graph.order().split_at(4);
+    let on = |processor: Processor, operators: &[_]| Stage {
+        replicas: vec![Replica::single(processor, operators.to_vec())],
+    };
+    let run = |stages: Vec<Stage>| {
+        let schedule = Schedule { stages };
+        let predicted = Prediction {
+            period_seconds: 1.0,
+            latency_seconds: 1.0,
+            lower_bound_period_seconds: 0.0,
+            searched: None,
+            replica_seconds: Vec::new(),
+            joules_per_frame: None,
+            watts: None,
+        };
+        let objective = millstream::Objective::Throughput;
+        let document = millstream::document(&schedule, predicted, "by hand", objective, &small(), machine.board());
+        results(&machine, &Scheduled::alone(small(), document, machine.board()).unwrap())
+    };
+    let (one, other) = (Processor::new(&label, [left_core]), Processor::new("o", [right_core]));
+    let whole = run(vec![on(one.clone(), graph.order())]);
+    agree(&whole, &run(vec![on(one.clone(), head), on(other.clone(), tail)]));
+    agree(&whole, &run(vec![on(other, head), on(one, tail)]));
+}
