@@ -14,7 +14,9 @@ use millstream_onnx::{ModelBuilder, Weight};
 const SIZE: usize = 1060;
 const ROUNDS: usize = 500;
 
+/// What is in use, without what the allocator keeps for later: that differs from moment to moment.
 fn resident_mib() -> f64 {
+    millstream_machine::release_freed_memory();
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").trim().parse::<f64>().unwrap() / 1024.0

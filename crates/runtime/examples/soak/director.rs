@@ -68,12 +68,16 @@ impl<'a> Director<'a> {
         self.panics + self.hangs + self.losses
     }
 
-    /// Several things that happen, and a rest.
-    pub(crate) fn round(&mut self) {
+    /// Several things that happen.
+    pub(crate) fn events(&mut self) {
         for _ in 0..EVENTS_PER_ROUND {
             self.event();
             std::thread::sleep(BETWEEN_EVENTS);
         }
+    }
+
+    /// Takes back what happened, sets the schedule that memory is measured with, and waits until the ones before are gone.
+    pub(crate) fn rest(&mut self) {
         self.load = None;
         self.faults_to_be.is_device_gone.store(false, Ordering::SeqCst);
         leave_only(&CORES);

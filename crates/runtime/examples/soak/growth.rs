@@ -29,9 +29,9 @@ impl Growth {
     }
 
     /// By what share memory grew after it had settled, told from the medians of the first third and the last. `None` after short runs.
-    fn memory(&self) -> Option<f64> {
+    fn memory(&self, bytes: fn(&Footprint) -> u64) -> Option<f64> {
         let median = |part: Part<'_>| {
-            let mut bytes: Vec<u64> = part.iter().map(|(_, footprint)| footprint.resident_bytes).collect();
+            let mut bytes: Vec<u64> = part.iter().map(|(_, footprint)| bytes(footprint)).collect();
             bytes.sort_unstable();
             bytes.get(bytes.len() / 2).copied().unwrap_or(0) as f64
         };
@@ -48,10 +48,15 @@ impl Growth {
         (fewest(first), fewest(last))
     }
 
+    /// By what share what is in use grew. What is resident beside it comes and goes with what the allocator keeps for later.
+    fn held(&self) -> Option<f64> {
+        self.memory(|footprint| footprint.held_bytes)
+    }
+
     /// Whether nothing grew.
     pub(crate) fn is_none(&self) -> bool {
         let is_steady = |(first, last): (u64, u64)| last <= first;
-        self.memory().is_none_or(|grown| grown < MOST)
+        self.held().is_none_or(|grown| grown < MOST)
             && is_steady(self.fewest(|footprint| footprint.threads))
             && is_steady(self.fewest(|footprint| footprint.descriptors))
     }
@@ -61,12 +66,13 @@ impl fmt::Display for Growth {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (threads, threads_now) = self.fewest(|footprint| footprint.threads);
         let (descriptors, descriptors_now) = self.fewest(|footprint| footprint.descriptors);
-        match self.memory() {
-            Some(grown) => write!(
+        match self.held().zip(self.memory(|footprint| footprint.resident_bytes)) {
+            Some((held, resident)) => write!(
                 formatter,
-                "memory {:+.2} % at rest after the first {} minutes",
-                100.0 * grown,
-                SETTLES_IN.as_secs() / 60
+                "memory in use {:+.2} % at rest after the first {} minutes, resident {:+.2} %",
+                100.0 * held,
+                SETTLES_IN.as_secs() / 60,
+                100.0 * resident
             )?,
             None => write!(formatter, "memory is judged in runs of more than {} minutes", SETTLES_IN.as_secs() / 60)?,
         }

@@ -79,16 +79,21 @@ fn soak(length: Duration, seed: u64, table: &Path) -> Result<ExitCode, Box<dyn E
 
     let options = EngineOptions { frame_timeout: Some(FRAME_TIMEOUT), takes_over: true, ..EngineOptions::default() };
     let engine = Engine::new(graph, &whole(graph), &[backend], &options)?;
-    let is_over = AtomicBool::new(false);
+    let (is_over, is_resting) = (AtomicBool::new(false), AtomicBool::new(false));
     let (answers, director, growth) = std::thread::scope(|scope| {
-        let (engine, is_over) = (&engine, &is_over);
+        let (engine, is_over, is_resting) = (&engine, &is_over, &is_resting);
         let streaming = scope.spawn(|| {
-            let more = || (!is_over.load(Ordering::Relaxed)).then_some(());
+            let more = || {
+                while is_resting.load(Ordering::Relaxed) && !is_over.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                (!is_over.load(Ordering::Relaxed)).then_some(())
+            };
             let source = std::iter::from_fn(more).zip(frames.iter().cycle()).map(|((), frame)| frame.clone());
             check(engine.run(source), &expected)
         });
         let mut director = Director::new(engine, graph, &faults, seed);
-        let growth = direct(&mut director, length, table);
+        let growth = direct(&mut director, is_resting, length, table);
         is_over.store(true, Ordering::Relaxed);
         (streaming.join(), director, growth)
     });
@@ -124,21 +129,30 @@ fn is_right(found: &[Tensor], expected: &[Tensor]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(is_equal)
 }
 
-/// Rounds of things that happen, each with a measurement at rest after it.
-fn direct(director: &mut Director<'_>, length: Duration, table: &Path) -> Result<Growth, Box<dyn Error + Send + Sync>> {
+/// Rounds of things that happen, each with a measurement after it when no frame is under way: what frames hold for a moment differs by
+/// more than what may grow.
+fn direct(
+    director: &mut Director<'_>,
+    is_resting: &AtomicBool,
+    length: Duration,
+    table: &Path,
+) -> Result<Growth, Box<dyn Error + Send + Sync>> {
     let mut lines = std::io::BufWriter::new(std::fs::File::create(table)?);
-    writeln!(lines, "seconds,resident_bytes,threads,descriptors,replacements,faults")?;
+    writeln!(lines, "seconds,resident_bytes,held_bytes,threads,descriptors,replacements,faults")?;
     let begin = Instant::now();
     let mut growth = Growth::default();
     while begin.elapsed() < length {
-        director.round();
+        director.events();
+        is_resting.store(true, Ordering::Relaxed);
+        director.rest();
         let footprint = Footprint::of_this_process()?;
-        let Footprint { resident_bytes, threads, descriptors } = footprint;
+        let Footprint { resident_bytes, held_bytes, threads, descriptors } = footprint;
         let (replacements, faults) = (director.replacements, director.faults());
         let seconds = begin.elapsed().as_secs_f64();
-        writeln!(lines, "{seconds:.1},{resident_bytes},{threads},{descriptors},{replacements},{faults}")?;
+        writeln!(lines, "{seconds:.1},{resident_bytes},{held_bytes},{threads},{descriptors},{replacements},{faults}")?;
         lines.flush()?;
         growth.add(begin.elapsed(), footprint);
+        is_resting.store(false, Ordering::Relaxed);
     }
     Ok(growth)
 }
