@@ -35,7 +35,7 @@ fn workers_stay_on_their_cores() {
     let processors = [
         Processor::new("B", [cores[0].0]),
         Processor::new("B", [last.0]),
-        Processor { cluster: "B".to_owned(), cores: both.iter().rev().copied().collect() },
+        Processor::on_cores("B".to_owned(), both.iter().rev().copied()),
     ];
     thread::scope(|scope| {
         let run = |processor| {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, BoardError, EngineName, Link, Processor, ProcessorClass, label};
+use crate::{Accelerator, BoardError, EngineSet, Link, Processor, ProcessorClass, label};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +18,8 @@ impl fmt::Display for CoreId {
     }
 }
 
-/// Engines of clusters by their labels, those of the usual one left out.
-pub type Engines = BTreeMap<String, EngineName>;
+/// Engines of clusters by their labels; clusters that have only the usual one are left out.
+pub type Engines = BTreeMap<String, EngineSet>;
 
 /// A board: everything that can execute operators.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,9 +55,9 @@ pub struct Cluster {
     pub capacity: u32,
     /// The cores that may be used.
     pub cores: Vec<Core>,
-    /// What computes on them.
-    #[serde(default, skip_serializing_if = "EngineName::is_default")]
-    pub engine: EngineName,
+    /// What may compute on them.
+    #[serde(default, skip_serializing_if = "EngineSet::is_default")]
+    pub engines: EngineSet,
     /// Frequencies, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operating_points: Vec<OperatingPoint>,
@@ -135,6 +135,18 @@ pub struct Cache {
     pub shared_by: u32,
 }
 
+impl Cluster {
+    /// A processor of these of its cores, with its first engine.
+    pub fn processor(&self, cores: impl IntoIterator<Item = CoreId>) -> Processor {
+        Processor::on_cores(self.label.clone(), cores).with_engine(self.engines.first())
+    }
+
+    /// The class of so many of its cores, with its first engine.
+    pub fn class(&self, count: usize) -> ProcessorClass {
+        ProcessorClass::new(self.label.clone(), count).with_engine(self.engines.first())
+    }
+}
+
 impl Board {
     /// A board of these clusters and nothing else. They are sorted from the fastest to the slowest, by their first cores where
     /// they are equally fast, and labelled in that order: `B`, `m`, `m2` and so on, and `s` for the last.
@@ -194,26 +206,26 @@ impl Board {
         Self::try_from(crate::BoardDocument { accelerators, ..self.to_document() })
     }
 
-    /// The same board with this engine on all its cores.
+    /// The same board with these engines on all its cores.
     #[must_use]
-    pub fn with_engine(mut self, engine: EngineName) -> Self {
-        self.clusters.iter_mut().for_each(|cluster| cluster.engine = engine);
+    pub fn with_engines(mut self, engines: &EngineSet) -> Self {
+        self.clusters.iter_mut().for_each(|cluster| cluster.engines = engines.clone());
         self
     }
 
     /// The same board with the engines of clusters by their labels, and the usual one on all others.
     #[must_use]
-    pub fn with_engines(mut self, engines: &Engines) -> Self {
+    pub fn with_engines_of(mut self, engines: &Engines) -> Self {
         for cluster in &mut self.clusters {
-            cluster.engine = engines.get(&cluster.label).copied().unwrap_or_default();
+            cluster.engines = engines.get(&cluster.label).cloned().unwrap_or_default();
         }
         self
     }
 
-    /// The engines of clusters by their labels, but for the usual one.
+    /// The engines of clusters by their labels, but for clusters that have only the usual one.
     pub fn engines(&self) -> Engines {
-        let unusual = self.clusters.iter().filter(|cluster| !cluster.engine.is_default());
-        unusual.map(|cluster| (cluster.label.clone(), cluster.engine)).collect()
+        let unusual = self.clusters.iter().filter(|cluster| !cluster.engines.is_default());
+        unusual.map(|cluster| (cluster.label.clone(), cluster.engines.clone())).collect()
     }
 
     /// What is known beforehand of moving data between clusters and accelerators.
@@ -236,23 +248,25 @@ impl Board {
         self.clusters.iter().flat_map(|cluster| &cluster.cores)
     }
 
-    /// Every (cluster, count) that a stage may be given, fastest cluster first, counts ascending; then the accelerators.
+    /// Every (cluster, engine, count) that a stage may be given, fastest cluster first, the cluster's first engine first, counts ascending;
+    /// then the accelerators.
     pub fn processor_classes(&self) -> impl Iterator<Item = ProcessorClass> {
         let accelerators = self.accelerators.iter();
-        self.core_classes().chain(accelerators.map(|own| ProcessorClass { cluster: own.label.clone(), count: 1 }))
+        self.core_classes().chain(accelerators.map(|own| ProcessorClass::new(own.label.clone(), 1)))
     }
 
     /// The classes of [`Board::processor_classes`] that consist of cores.
     pub fn core_classes(&self) -> impl Iterator<Item = ProcessorClass> {
         self.clusters.iter().flat_map(|cluster| {
-            (1..=cluster.cores.len()).map(|count| ProcessorClass { cluster: cluster.label.clone(), count })
+            let of = move |engine| (1..=cluster.cores.len()).map(move |count| cluster.class(count).with_engine(engine));
+            cluster.engines.iter().flat_map(of)
         })
     }
 
-    /// Whether a processor's cores exist and belong to its cluster, or it is one of the accelerators.
+    /// Whether a processor's cores exist and belong to its cluster, which has its engine, or it is one of the accelerators.
     ///
     /// # Errors
-    /// [`BoardError::UnknownCluster`] or [`BoardError::UnknownCore`].
+    /// [`BoardError::UnknownCluster`], [`BoardError::UnknownCore`] or [`BoardError::OtherEngine`].
     pub fn check(&self, processor: &Processor) -> Result<(), BoardError> {
         if self.accelerator(&processor.cluster).is_some() {
             return match processor.cores.first() {
@@ -266,6 +280,14 @@ impl Board {
             };
         }
         let cluster = self.cluster(&processor.cluster)?;
+        if !cluster.engines.contains(processor.engine) {
+            return Err(BoardError::OtherEngine {
+                board: self.name.clone(),
+                cluster: cluster.label.clone(),
+                engine: processor.engine,
+                engines: cluster.engines.clone(),
+            });
+        }
         let has = |id: CoreId| cluster.cores.iter().any(|core| core.id == id);
         match processor.cores.iter().find(|&&id| !has(id)) {
             None => Ok(()),
@@ -291,8 +313,8 @@ impl Board {
             for cache in &cluster.caches {
                 hasher.update(format!("{} {} ", cache.level, cache.bytes));
             }
-            if !cluster.engine.is_default() {
-                hasher.update(format!("{} ", cluster.engine));
+            if !cluster.engines.is_default() {
+                hasher.update(format!("{} ", cluster.engines));
             }
         }
         for accelerator in &self.accelerators {

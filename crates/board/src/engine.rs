@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::BoardError;
 
-/// What computes operators on cores. Processors of the same cores with different engines are different processors to whoever plans: they
-/// take other times.
+/// What computes operators on cores. The same cores with another engine are another processor to whoever plans: they take other times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -43,6 +42,90 @@ impl fmt::Display for EngineName {
     }
 }
 
+/// Engines that the cores of a cluster may compute with: at least one, each once. The first is used where nothing was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<EngineName>", into = "Vec<EngineName>")]
+#[schemars(with = "Vec<EngineName>")]
+pub struct EngineSet(Vec<EngineName>);
+
+impl EngineSet {
+    /// All engines.
+    pub fn all() -> Self {
+        Self(EngineName::ALL.to_vec())
+    }
+
+    /// The one that is used where nothing was planned.
+    pub fn first(&self) -> EngineName {
+        self.0.first().copied().unwrap_or_default()
+    }
+
+    /// All of them, the first one first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = EngineName> {
+        self.0.iter().copied()
+    }
+
+    /// Whether an engine is among them.
+    pub fn contains(&self, engine: EngineName) -> bool {
+        self.0.contains(&engine)
+    }
+
+    /// Whether they are what is meant where nothing is said.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for EngineSet {
+    fn default() -> Self {
+        Self::from(EngineName::default())
+    }
+}
+
+impl From<EngineName> for EngineSet {
+    fn from(engine: EngineName) -> Self {
+        Self(vec![engine])
+    }
+}
+
+impl TryFrom<Vec<EngineName>> for EngineSet {
+    type Error = BoardError;
+
+    fn try_from(engines: Vec<EngineName>) -> Result<Self, BoardError> {
+        let is_repeated = |(place, engine): (usize, &EngineName)| engines[..place].contains(engine);
+        if engines.is_empty() || engines.iter().enumerate().any(is_repeated) {
+            let engines = engines.iter().map(ToString::to_string).collect();
+            return Err(BoardError::Engines { engines });
+        }
+        Ok(Self(engines))
+    }
+}
+
+impl From<EngineSet> for Vec<EngineName> {
+    fn from(engines: EngineSet) -> Self {
+        engines.0
+    }
+}
+
+/// As it stands on command lines: names with commas between them.
+impl fmt::Display for EngineSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|engine| engine.name()).collect();
+        formatter.pad(&names.join(","))
+    }
+}
+
+/// Names with commas between them, or `all`.
+impl FromStr for EngineSet {
+    type Err = BoardError;
+
+    fn from_str(text: &str) -> Result<Self, BoardError> {
+        match text {
+            "all" => Ok(Self::all()),
+            names => Self::try_from(names.split(',').map(str::parse).collect::<Result<Vec<_>, _>>()?),
+        }
+    }
+}
+
 impl FromStr for EngineName {
     type Err = BoardError;
 
@@ -67,5 +150,19 @@ mod tests {
         }
         let error = "tensorrt".parse::<EngineName>().unwrap_err().to_string();
         assert_eq!(error, "there is no engine 'tensorrt'; there are onnxruntime, openvino");
+    }
+
+    #[test]
+    fn a_set_has_each_engine_once_and_is_never_empty() {
+        let both: EngineSet = "openvino,onnxruntime".parse().unwrap();
+        assert_eq!((both.first(), both.iter().len()), (EngineName::OpenVino, 2));
+        assert_eq!(both.to_string(), "openvino,onnxruntime");
+        assert_eq!("all".parse::<EngineSet>().unwrap().iter().collect::<Vec<_>>(), EngineName::ALL);
+        assert_eq!(serde_json::from_str::<EngineSet>(r#"["openvino"]"#).unwrap(), EngineName::OpenVino.into());
+        assert_eq!(serde_json::to_string(&both).unwrap(), r#"["openvino","onnxruntime"]"#);
+        assert!("openvino,".parse::<EngineSet>().is_err());
+        let error = "openvino,openvino".parse::<EngineSet>().unwrap_err().to_string();
+        assert_eq!(error, "engines [openvino, openvino]: give at least one, and each once");
+        assert!(serde_json::from_str::<EngineSet>("[]").unwrap_err().to_string().contains("at least one"));
     }
 }

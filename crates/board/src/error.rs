@@ -30,6 +30,26 @@ pub enum BoardError {
         /// The clusters it has.
         clusters: Vec<String>,
     },
+    /// A cluster has no engine, or one twice.
+    #[error("engines [{}]: give at least one, and each once", engines.join(", "))]
+    Engines {
+        /// What was given.
+        engines: Vec<String>,
+    },
+    /// A processor has an engine that its cluster has not.
+    #[error(
+        "cluster '{cluster}' of board '{board}' does not compute with {engine}, only with {engines}; plan for the engines that it has, or name {engine} as one of them"
+    )]
+    OtherEngine {
+        /// The board.
+        board: String,
+        /// The cluster.
+        cluster: String,
+        /// The processor's engine.
+        engine: crate::EngineName,
+        /// Those of the cluster.
+        engines: crate::EngineSet,
+    },
     /// There is no engine of this name.
     #[error("there is no engine '{engine}'; there are {}", engines.join(", "))]
     UnknownEngine {

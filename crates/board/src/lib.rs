@@ -39,7 +39,7 @@ mod slowdown;
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use board::{Board, Cache, Cluster, Core, CoreId, Engines, Memory, OperatingPoint, PowerCoefficients, Thermal};
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
-pub use engine::EngineName;
+pub use engine::{EngineName, EngineSet};
 pub use error::BoardError;
 pub use processor::{Processor, ProcessorClass};
 pub use provenance::Provenance;

@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::CoreId;
+use crate::{CoreId, EngineName};
 
 /// What runs operators: given cores of one cluster, working as one, or an accelerator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -13,17 +13,31 @@ pub struct Processor {
     pub cluster: String,
     /// The cores. The first one runs the worker itself. An accelerator has none.
     pub cores: Vec<CoreId>,
+    /// What computes on the cores; of an accelerator, always the usual one.
+    #[serde(default, skip_serializing_if = "EngineName::is_default")]
+    pub engine: EngineName,
 }
 
 impl Processor {
-    /// A processor of these cores.
+    /// A processor of these cores, with the usual engine.
     pub fn new(cluster: impl Into<String>, cores: impl IntoIterator<Item = u32>) -> Self {
-        Self { cluster: cluster.into(), cores: cores.into_iter().map(CoreId).collect() }
+        Self::on_cores(cluster, cores.into_iter().map(CoreId))
+    }
+
+    /// The same of cores that are known as such.
+    pub fn on_cores(cluster: impl Into<String>, cores: impl IntoIterator<Item = CoreId>) -> Self {
+        Self { cores: cores.into_iter().collect(), ..Self::accelerator(cluster) }
     }
 
     /// The accelerator of this label.
     pub fn accelerator(label: impl Into<String>) -> Self {
-        Self { cluster: label.into(), cores: Vec::new() }
+        Self { cluster: label.into(), cores: Vec::new(), engine: EngineName::default() }
+    }
+
+    /// The same cores with this engine.
+    #[must_use]
+    pub fn with_engine(self, engine: EngineName) -> Self {
+        Self { engine, ..self }
     }
 
     /// Whether it is an accelerator.
@@ -31,20 +45,20 @@ impl Processor {
         self.cores.is_empty()
     }
 
-    /// Cluster and number of cores; an accelerator counts as one.
+    /// Cluster, number of cores and engine; an accelerator counts as one core.
     pub fn class(&self) -> ProcessorClass {
-        ProcessorClass { cluster: self.cluster.clone(), count: self.cores.len().max(1) }
+        ProcessorClass { cluster: self.cluster.clone(), count: self.cores.len().max(1), engine: self.engine }
     }
 }
 
-/// Prints as in stage configurations: `B4`, or `G1` for an accelerator.
+/// Prints as its class does.
 impl fmt::Display for Processor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}{}", self.cluster, self.cores.len().max(1))
+        self.class().fmt(formatter)
     }
 }
 
-/// A number of cores of a cluster, or an accelerator: processors of one class are interchangeable.
+/// A number of cores of a cluster with an engine, or an accelerator: processors of one class are interchangeable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorClass {
@@ -52,10 +66,33 @@ pub struct ProcessorClass {
     pub cluster: String,
     /// How many of its cores; 1 for an accelerator.
     pub count: usize,
+    /// What computes on them.
+    #[serde(default, skip_serializing_if = "EngineName::is_default")]
+    pub engine: EngineName,
 }
 
+impl ProcessorClass {
+    /// So many cores of a cluster, with the usual engine.
+    pub fn new(cluster: impl Into<String>, count: usize) -> Self {
+        Self { cluster: cluster.into(), count, engine: EngineName::default() }
+    }
+
+    /// The same cores with this engine.
+    #[must_use]
+    pub fn with_engine(self, engine: EngineName) -> Self {
+        Self { engine, ..self }
+    }
+
+    /// Whether the other one has as many cores of the same cluster, with whatever engine.
+    pub fn has_same_cores(&self, other: &Self) -> bool {
+        self.cluster == other.cluster && self.count == other.count
+    }
+}
+
+/// Prints as in stage configurations: `B4`, or `G1` for an accelerator; with the engine where it is not the usual one: `B4@openvino`.
 impl fmt::Display for ProcessorClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}{}", self.cluster, self.count)
+        write!(formatter, "{}{}", self.cluster, self.count)?;
+        if self.engine.is_default() { Ok(()) } else { write!(formatter, "@{}", self.engine) }
     }
 }

@@ -13,10 +13,17 @@ const NEVER: u64 = u64::MAX / 4;
 /// A cluster, or an accelerator as a cluster of one core.
 pub(crate) struct Unit {
     pub(crate) cores: usize,
-    /// Its classes, by their numbers of cores from 1.
-    classes: Vec<ProcessorIndex>,
+    /// By the numbers of cores from 1, its classes with each engine, the cluster's first engine first.
+    classes: Vec<Vec<ProcessorIndex>>,
     /// Of an accelerator with memory of its own: what fits there.
     memory_bytes: Option<u64>,
+}
+
+impl Unit {
+    /// The class that stands for it where only the cluster matters.
+    fn first_class(&self) -> ProcessorIndex {
+        self.classes[0][0]
+    }
 }
 
 /// What is needed to time every stage of a network.
@@ -37,14 +44,16 @@ pub(crate) struct StageRates<'a> {
 impl<'a> StageRates<'a> {
     /// `None` if the table lacks a processor of the board.
     pub(crate) fn new(graph: &Graph, chain: &Chain, board: &Board, table: &'a CostTable) -> Option<Self> {
-        let class = |cluster: &str, count| table.find(&ProcessorClass { cluster: cluster.to_owned(), count });
         let mut units = Vec::new();
         for cluster in board.clusters() {
-            let classes = (1..=cluster.cores.len()).map(|count| class(&cluster.label, count)).collect::<Option<_>>()?;
+            let with = |count, engine| table.find(&cluster.class(count).with_engine(engine));
+            let of_count = |count| cluster.engines.iter().map(|engine| with(count, engine)).collect::<Option<Vec<_>>>();
+            let classes = (1..=cluster.cores.len()).map(of_count).collect::<Option<_>>()?;
             units.push(Unit { cores: cluster.cores.len(), classes, memory_bytes: None });
         }
         for own in board.accelerators() {
-            units.push(Unit { cores: 1, classes: vec![class(&own.label, 1)?], memory_bytes: own.memory_bytes });
+            let class = table.find(&ProcessorClass::new(own.label.clone(), 1))?;
+            units.push(Unit { cores: 1, classes: vec![vec![class]], memory_bytes: own.memory_bytes });
         }
         let blocks: Vec<&[OperatorId]> = chain.blocks().iter().map(|block| block.operators.as_slice()).collect();
         let sums = table.processors().map(|processor| running_sums(&blocks, table, processor)).collect();
@@ -59,7 +68,7 @@ impl<'a> StageRates<'a> {
 
     /// Whether it matters to a stage which cluster sends.
     pub(crate) fn senders_matter(&self) -> bool {
-        let ends = || self.units.iter().map(|unit| unit.classes[0]);
+        let ends = || self.units.iter().map(Unit::first_class);
         ends().any(|from| ends().any(|to| self.table.link(from, to).is_some()))
     }
 
@@ -67,7 +76,8 @@ impl<'a> StageRates<'a> {
     pub(crate) fn rates(&self, unit: usize, senders: &[usize], start: usize, end: usize) -> Vec<f64> {
         let own = &self.units[unit];
         let single = |count: usize| {
-            let time = self.time(unit, own.classes[count - 1], senders, start, end)?;
+            let with_each = own.classes[count - 1].iter();
+            let time = with_each.filter_map(|&class| self.time(unit, class, senders, start, end)).min()?;
             Some(1.0 / time as f64)
         };
         let alone: Vec<f64> = (1..=own.cores).map(|count| single(count).unwrap_or(0.0)).collect();
@@ -77,7 +87,7 @@ impl<'a> StageRates<'a> {
                 (1..=cores).map(|count| alone[count - 1] + best[cores - count]).fold(best[cores - 1], f64::max);
         }
         let link =
-            self.longest(unit, senders, |from, bytes| self.table.link_time(from, own.classes[0], bytes), start, end);
+            self.longest(unit, senders, |from, bytes| self.table.link_time(from, own.first_class(), bytes), start, end);
         match link {
             Nanoseconds::ZERO => best,
             link => best.into_iter().map(|rate| rate.min(1.0 / link.0 as f64)).collect(),
@@ -108,7 +118,7 @@ impl<'a> StageRates<'a> {
     /// What is brought to a unit: what is given from outside is there already, but for memories of their own.
     fn bytes(&self, unit: usize, start: usize, end: usize) -> u64 {
         let (made, given) = self.received[start][end];
-        if self.table.access(self.units[unit].classes[0]).is_some() { made + given } else { made }
+        if self.table.access(self.units[unit].first_class()).is_some() { made + given } else { made }
     }
 
     /// The longest of what something takes from each of the senders; nothing at the start of the network.
@@ -124,7 +134,7 @@ impl<'a> StageRates<'a> {
             return Nanoseconds::ZERO;
         }
         let bytes = self.bytes(unit, start, end);
-        senders.iter().map(|&from| time(self.units[from].classes[0], bytes)).max().unwrap_or_default()
+        senders.iter().map(|&from| time(self.units[from].first_class(), bytes)).max().unwrap_or_default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bound on all schedules.
 
-use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, PartCost};
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 use millstream_graph::Graph;
 
 use crate::check::nanoseconds;
@@ -11,7 +11,7 @@ const BILLION: u128 = 1_000_000_000;
 
 /// Works out the bound that the shares prove.
 ///
-/// An operator on `n` cores of a cluster takes `n` times its time; by the part of its channels that any part of it makes, at most so much
+/// An operator on `n` cores of a cluster takes `n` times its time with the engine that is quickest; by the part of its channels that any part of it makes, at most so much
 /// less as waves of channels allow. Its cheapest cluster counts. Where the board says what its memory moves, no operator is faster than that,
 /// and no frame than what all its operators move.
 ///
@@ -76,14 +76,14 @@ fn shares<'a>(proof: &ThroughputProof, board: &'a Board) -> Result<Vec<(&'a str,
 
 /// The least core-nanoseconds of an operator on some cores of a cluster, by the share of its channels that is made.
 fn least_work(table: &CostTable, label: &str, cores: usize, operator: usize, channels: &[usize]) -> Option<u64> {
-    let on = |count: usize| {
-        let processor = table.find(&ProcessorClass { cluster: label.to_owned(), count })?;
+    let on = |(count, processor): (usize, ProcessorIndex)| {
         let whole = table.time(processor, operator)?.0.saturating_mul(count as u64);
         let part = table.part(processor, operator);
         let least = channels.iter().map(|&of| least_by_share(part, of)).fold(1.0, f64::min);
         Some(if least < 1.0 { (whole as f64 * least) as u64 } else { whole })
     };
-    (1..=cores).filter_map(on).min()
+    let engines = |count: usize| table.with_any_engine(label, count).map(move |processor| (count, processor));
+    (1..=cores).flat_map(engines).filter_map(on).min()
 }
 
 /// What a part takes at least for its share, in terms of the whole: full waves make the most of their time.

@@ -28,6 +28,7 @@ pub(crate) fn control() -> Control {
             steps.set(progress.done, progress.total);
         }
         Event::CachedProfile { created } => output::remark(format!("using the profile of {created}")),
+        Event::LeftOut(left_out) => output::remark(left_out),
         Event::Planning { network } => {
             output::remark(format!("there is no schedule of {network} here: planning one ..."));
         }

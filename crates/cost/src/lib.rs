@@ -8,7 +8,7 @@
 //! use millstream_board::ProcessorClass;
 //! use millstream_cost::{CostTable, HandOver, Nanoseconds};
 //!
-//! let class = ProcessorClass { cluster: "B".into(), count: 1 };
+//! let class = ProcessorClass::new("B", 1);
 //! let mut table = CostTable::new(2, [class.clone()]);
 //! let processor = table.find(&class).expect("just added");
 //! table.set_time(processor, 0, Nanoseconds::from_seconds(0.001));

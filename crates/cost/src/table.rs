@@ -228,6 +228,12 @@ impl CostTable {
         self.classes.iter().position(|other| other == class).map(ProcessorIndex)
     }
 
+    /// The classes of so many cores of a cluster, whatever computes on them.
+    pub fn with_any_engine(&self, cluster: &str, count: usize) -> impl Iterator<Item = ProcessorIndex> {
+        let is_own = move |class: &ProcessorClass| class.cluster == cluster && class.count == count;
+        self.processors().zip(&self.classes).filter(move |(_, class)| is_own(class)).map(|(processor, _)| processor)
+    }
+
     /// Time of an operator in context; `None` if the processor does not support it.
     pub fn time(&self, processor: ProcessorIndex, operator: usize) -> Option<Nanoseconds> {
         self.entry(processor, operator).map(|entry| entry.time)

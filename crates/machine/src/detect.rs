@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Board, Cache, Cluster, Core, CoreId, EngineName, OperatingPoint};
+use millstream_board::{Board, Cache, Cluster, Core, CoreId, EngineSet, OperatingPoint};
 
 use crate::{MachineError, parse_cpu_list, usable_cores};
 
@@ -28,7 +28,7 @@ fn plain(allowed: &[CoreId]) -> Result<Board, MachineError> {
         core_type: None,
         capacity: 1024,
         cores,
-        engine: EngineName::default(),
+        engines: EngineSet::default(),
         operating_points: Vec::new(),
         caches: Vec::new(),
         power: None,
@@ -146,7 +146,7 @@ fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
             .into_iter()
             .map(|cpu| Core { id: cpu.id, siblings: cpu.siblings, emulated_slowdown: None })
             .collect(),
-        engine: EngineName::default(),
+        engines: EngineSet::default(),
         operating_points: frequencies.into_iter().map(|hertz| OperatingPoint { hertz, volts: None }).collect(),
         caches: caches(&folder),
         power: None,

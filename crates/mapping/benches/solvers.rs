@@ -56,7 +56,7 @@ fn timed(mapper: &dyn Mapper, problem: &MappingProblem, gap: f64) -> (Mapping, f
 
 /// A fast processor that can't do everything, and one of which there are two.
 fn table(graph: &Graph) -> CostTable {
-    let classes = ["N", "D"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = ["N", "D"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(graph.operators().len(), classes);
     let processors: Vec<ProcessorIndex> = table.processors().collect();
     for id in graph.operator_ids() {

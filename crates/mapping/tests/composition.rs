@@ -41,7 +41,7 @@ fn diamonds(branches: &[usize]) -> Graph {
 
 /// Two processors with these times, and transfers that may occupy one of their ends.
 fn table(graph: &Graph, times: &[u64], transfers: [u64; 2], blocks: Option<BlockedEnd>) -> CostTable {
-    let classes = ["A", "B"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = ["A", "B"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(graph.operators().len(), classes);
     let processors: Vec<ProcessorIndex> = table.processors().collect();
     let mut times = times.iter().cycle();

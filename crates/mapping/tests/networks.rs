@@ -24,7 +24,7 @@ fn table(graph: &Graph) -> CostTable {
 
 /// The same with transfers that may occupy one of their ends.
 fn table_with_links(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
-    let classes = ["N", "D"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = ["N", "D"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(graph.operators().len(), classes);
     let processors: Vec<ProcessorIndex> = table.processors().collect();
     for id in graph.operator_ids() {
@@ -127,7 +127,7 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
 fn an_operator_that_nobody_supports_is_named() {
     let model = millstream_zoo::build("squeezenet").unwrap();
     let graph = model.graph();
-    let mut bare = CostTable::new(graph.operators().len(), [ProcessorClass { cluster: "N".into(), count: 1 }]);
+    let mut bare = CostTable::new(graph.operators().len(), [ProcessorClass::new("N", 1)]);
     let only = bare.processors().next().unwrap();
     for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type != "Concat") {
         bare.set_time(only, id.index(), Nanoseconds(1000));

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use millstream_pipeline::SearchProgress;
+use millstream_predict::LeftOut;
 use millstream_runtime::TuningEvent;
 
 /// How the caller follows work that takes long, and ends it early.
@@ -39,6 +40,8 @@ pub enum Event<'a> {
         /// When it was made, in RFC 3339.
         created: &'a str,
     },
+    /// An engine can't help on a cluster, and is not used there.
+    LeftOut(&'a LeftOut),
     /// There is no schedule of the network, so one is made.
     Planning {
         /// The network's name.

@@ -26,13 +26,13 @@ pub(crate) fn with_fallback(
     backend: &Arc<dyn Backend>,
     options: EngineOptions,
 ) -> Result<Engine, Error> {
+    schedule.processors().try_for_each(|processor| board.check(processor))?;
     if !schedule.processors().any(Processor::is_accelerator) {
         return new(network, schedule, backend, options);
     }
     let graph = network.graph();
     let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
-    let cores = cluster.cores.iter().map(|core| core.id).collect();
-    let processor = Processor { cluster: cluster.label.clone(), cores };
+    let processor = cluster.processor(cluster.cores.iter().map(|core| core.id));
     let fallback =
         Schedule { stages: vec![Stage { replicas: vec![Replica::single(processor, graph.order().to_vec())] }] };
     let options = EngineOptions { takes_over: true, ..options };

@@ -88,7 +88,7 @@ pub use inputs::Inputs;
 pub use loading::{Loaded, RunSource};
 pub use machine::Machine;
 pub use millstream_backend::Tensor;
-pub use millstream_board::EngineName;
+pub use millstream_board::{EngineName, EngineSet};
 pub use millstream_machine::share_heaps;
 pub use millstream_onnx::ReadOptions;
 pub use millstream_pipeline::{Constraints, Objective};

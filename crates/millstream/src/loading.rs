@@ -41,6 +41,13 @@ impl Loaded {
     /// [`Error::File`] or [`Error::Io`] if the file is not usable, [`Error::Unfit`] if it has nothing for the sizes or the frames; as
     /// [`Machine::plan`] if there is no schedule.
     pub fn read(machine: &Machine, source: &RunSource, control: &Control) -> Result<Self, Error> {
+        let Self { sets, has_sizes } = Self::as_planned(machine, source, control)?;
+        let on_machine = |set: Vec<Scheduled>| set.into_iter().map(|own| own.with_engines_of(machine)).collect();
+        Ok(Self { sets: sets.into_iter().map(on_machine).collect(), has_sizes })
+    }
+
+    /// The same with the engines that the schedules were planned for.
+    fn as_planned(machine: &Machine, source: &RunSource, control: &Control) -> Result<Self, Error> {
         let path = &source.schedule;
         let text = files::read(path);
         // A damaged file is told as such, not taken for another network's.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Board, EngineName, Engines};
+use millstream_board::{Board, EngineSet, Engines};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
@@ -16,8 +16,8 @@ use crate::{Error, files};
 #[derive(Debug, Clone)]
 pub struct Machine {
     board: Board,
-    /// The engine that somebody asked for, on all cores.
-    engine: Option<EngineName>,
+    /// The engines that somebody asked for, on all cores.
+    engines: Option<EngineSet>,
     /// Profiles of networks on it. Clones of a machine share it.
     pub(crate) cache: ProfileCache,
 }
@@ -42,7 +42,7 @@ impl Machine {
 
     /// A board that is known.
     pub fn of_board(board: Board) -> Self {
-        Self { board, engine: None, cache: ProfileCache::default() }
+        Self { board, engines: None, cache: ProfileCache::default() }
     }
 
     /// The board of a file.
@@ -60,11 +60,13 @@ impl Machine {
         Self { cache: ProfileCache::in_folder(folder.into()), ..self }
     }
 
-    /// The same with this engine on all its cores, whatever plans and profiles say. Without it, networks are measured with the engines
-    /// of the board, which are ONNX Runtime unless its file says otherwise, and run with those that they were planned for.
+    /// The same with these engines on all its cores, whatever plans and profiles say; of several, each stage gets the one that is
+    /// quickest for it. Without them, networks are measured with the engines of the board, which are ONNX Runtime unless its file says
+    /// otherwise, and run with those that they were planned for.
     #[must_use]
-    pub fn with_engine(self, engine: EngineName) -> Self {
-        Self { board: self.board.with_engine(engine), engine: Some(engine), ..self }
+    pub fn with_engines(self, engines: impl Into<EngineSet>) -> Self {
+        let engines = engines.into();
+        Self { board: self.board.with_engines(&engines), engines: Some(engines), ..self }
     }
 
     /// The same with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
@@ -81,14 +83,14 @@ impl Machine {
     /// The same with the engines that a schedule was planned for, unless somebody asked for one.
     #[must_use]
     pub fn as_planned(&self, schedule: &ScheduleDocument) -> Self {
-        self.with_engines(&schedule.board.engines)
+        self.unless_asked(&schedule.board.engines)
     }
 
     /// The same with these engines, unless somebody asked for one.
-    fn with_engines(&self, engines: &Engines) -> Self {
-        match self.engine {
+    fn unless_asked(&self, engines: &Engines) -> Self {
+        match self.engines {
             Some(_) => self.clone(),
-            None => self.with_board(self.board.clone().with_engines(engines)),
+            None => self.with_board(self.board.clone().with_engines_of(engines)),
         }
     }
 
@@ -97,14 +99,14 @@ impl Machine {
     /// # Errors
     /// [`Error::Unfit`] if somebody asked for another engine.
     pub(crate) fn with_only_engines(&self, engines: &Engines) -> Result<Self, Error> {
-        let machine = self.with_engines(engines);
+        let machine = self.unless_asked(engines);
         let (asked, measured) = (machine.board.engines(), engines);
         if asked == *measured {
             return Ok(machine);
         }
-        let name = |engines: &Engines| engines.values().next().copied().unwrap_or_default();
+        let name = |engines: &Engines| engines.values().next().cloned().unwrap_or_default();
         Err(Error::Unfit(format!(
-            "the costs are of the engine {}, not of {}; leave the engine out, or measure with it",
+            "the costs are of the engines {}, not of {}; leave the engines out, or measure with them",
             name(measured),
             name(&asked)
         )))
@@ -112,7 +114,7 @@ impl Machine {
 
     /// Another board, with the same cache.
     pub(crate) fn with_board(&self, board: Board) -> Self {
-        Self { board, engine: self.engine, cache: self.cache.clone() }
+        Self { board, engines: self.engines.clone(), cache: self.cache.clone() }
     }
 
     /// What it consists of.

@@ -8,7 +8,7 @@ use millstream_schedule::ScheduleDocument;
 use crate::backends::Backends;
 use crate::error::InFile;
 use crate::learning::refine;
-use crate::profiling::{PROFILE_BUDGET, known_or_measured};
+use crate::profiling::{PROFILE_BUDGET, known_or_measured, tell_left_out};
 use crate::{Aim, Control, CostSource, Error, Event, Machine, Network, Plans, Scheduled, choose_clocks};
 
 /// Where the costs of a plan come from.
@@ -110,6 +110,7 @@ fn tried(machine: &Machine, network: &Network, is_fresh: bool, aim: &Aim, contro
     let known = known(machine, network, is_fresh);
     if let Some(known) = &known {
         control.tell(&Event::CachedProfile { created: &known.provenance.created });
+        known.network(network.digest()).into_iter().for_each(|known| tell_left_out(known, control));
     }
     let (mut profile, backends) = known_or_measured(network, machine, known, PROFILE_BUDGET, control)?;
     backends.choose_threads(network, board, &profile)?;

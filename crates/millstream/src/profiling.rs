@@ -6,7 +6,7 @@ use std::time::Duration;
 use millstream_board::{Board, Provenance};
 use millstream_cost::CostTable;
 use millstream_predict::samples::TransferSample;
-use millstream_predict::{CostModels, NetworkProfile, Profile, fit};
+use millstream_predict::{CostModels, LeftOut, NetworkProfile, Profile, fit};
 use millstream_profile::{
     OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
     measure_operators, measure_parts,
@@ -14,7 +14,7 @@ use millstream_profile::{
 
 use crate::backends::Backends;
 use crate::error::InFile;
-use crate::{Control, Error, Machine, Network, files};
+use crate::{Control, Error, Event, Machine, Network, files};
 
 /// Time for a profile of a network that is needed on the way.
 pub const PROFILE_BUDGET: Duration = Duration::from_secs(20);
@@ -130,9 +130,14 @@ pub(crate) fn add_network(
 
     let frame = network.first_frame(backend, board)?;
     let workload = Workload { graph: network.graph(), chain: network.chain(), backend, frame };
-    let measuring = Measuring { workload, board, budget, control };
     let known = entry(profile, network);
-    Ok(measuring.operators(known)? && measuring.parts(known)? && measuring.segments(known)?)
+    let measuring = Measuring { workload, board, budget, control };
+    if !measuring.operators(known)? {
+        return Ok(false);
+    }
+    let board = &board.clone().with_engines_of(&LeftOut::others(&known.left_out, board));
+    let measuring = Measuring { board, ..measuring };
+    Ok(measuring.parts(known)? && measuring.segments(known)?)
 }
 
 /// What the profile says of the network, or a new entry. What it says of the same model in other blocks is of no use.
@@ -145,6 +150,11 @@ fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProf
         profile.networks.push(fresh);
     }
     &mut profile.networks[place]
+}
+
+/// Says which engines are not measured further.
+pub(crate) fn tell_left_out(known: &NetworkProfile, control: &Control) {
+    known.left_out.iter().for_each(|left_out| control.tell(&Event::LeftOut(left_out)));
 }
 
 /// A network that is being measured. Each step returns whether it is done: if not, somebody asked to stop.
@@ -172,6 +182,8 @@ impl Measuring<'_> {
             return Ok(false);
         }
         known.operator_samples = samples;
+        known.left_out = LeftOut::of(known, self.board);
+        tell_left_out(known, self.control);
         Ok(true)
     }
 

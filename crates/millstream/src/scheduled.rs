@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use millstream_board::Board;
+use millstream_board::{Board, Processor};
 use millstream_cost::CostTable;
 use millstream_onnx::ReadOptions;
 use millstream_schedule::{
@@ -9,7 +9,7 @@ use millstream_schedule::{
 use millstream_sim::Simulation;
 
 use crate::error::InFile;
-use crate::{Error, Network, SimulateOptions, files};
+use crate::{Error, Machine, Network, SimulateOptions, files};
 
 /// A network with a schedule that fits it and the board; one of a set whose networks share a board, often the only one.
 pub struct Scheduled {
@@ -35,7 +35,7 @@ impl Scheduled {
     /// # Errors
     /// [`Error::Schedule`] if the schedule does not fit the network or the board.
     pub fn alone(network: Network, document: ScheduleDocument, board: &Board) -> Result<Self, Error> {
-        let board = board.clone().with_engines(&document.board.engines);
+        let board = board.clone().with_engines_of(&document.board.engines);
         let schedule = document.resolve(network.graph(), network.digest(), &board)?;
         Ok(Self {
             network,
@@ -50,6 +50,19 @@ impl Scheduled {
 }
 
 impl Scheduled {
+    /// The same on a machine that somebody asked other engines of: processors whose engine their cluster has not get its first.
+    #[must_use]
+    pub fn with_engines_of(self, machine: &Machine) -> Self {
+        let board = machine.as_planned(&self.document);
+        let own_engine = |processor: &Processor| match board.board().cluster(&processor.cluster) {
+            Ok(cluster) if !cluster.engines.contains(processor.engine) => {
+                processor.clone().with_engine(cluster.engines.first())
+            }
+            _ => processor.clone(),
+        };
+        Self { schedule: self.schedule.with_processors(own_engine), ..self }
+    }
+
     /// Constraints that the schedule was planned for and that a simulation of it, by these costs, missed.
     pub fn missed(
         &self,

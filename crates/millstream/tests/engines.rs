@@ -46,14 +46,14 @@ fn agree(one: &[f32], other: &[f32]) {
 fn the_engine_is_recorded_with_times_and_plans() {
     let folder = tempfile::tempdir().unwrap();
     let usual = Machine::detect().unwrap().with_cache_folder(folder.path());
-    let other = usual.clone().with_engine(EngineName::OpenVino);
+    let other = usual.clone().with_engines(EngineName::OpenVino);
     assert_ne!(usual.board().fingerprint(), other.board().fingerprint(), "their times are different ones");
     let control = Control::new();
     let profile = other.profile(&small(), Duration::from_millis(200), &control).unwrap();
     assert!(profile.check_board(other.board()).is_ok() && profile.check_board(usual.board()).is_err());
     let scheduled = other.plan(small(), &Aim::default(), &control).unwrap();
     let engines = &scheduled.document.board.engines;
-    assert!(engines.values().all(|engine| *engine == EngineName::OpenVino) && !engines.is_empty());
+    assert!(engines.values().all(|engines| *engines == EngineName::OpenVino.into()) && !engines.is_empty());
 
     // From its file it is run with the engine that it was planned for, unless another one is asked for.
     let text = files::to_json(&scheduled.document).unwrap();
@@ -63,9 +63,11 @@ fn the_engine_is_recorded_with_times_and_plans() {
     let again = Scheduled::alone(small(), document, usual.board()).unwrap();
     let with_openvino = results(&usual, &again);
     assert_eq!(with_openvino, results(&other, &again), "the same engine gives the same bits");
-    let asked = usual.clone().with_engine(EngineName::OnnxRuntime);
+    let asked = usual.clone().with_engines(EngineName::OnnxRuntime);
     assert!(asked.as_planned(&again.document).board().engines().is_empty());
-    agree(&with_openvino, &results(&asked, &again));
+    let refused = Stream::start(&asked, &again, &EngineOptions::default()).err().unwrap().to_string();
+    assert!(refused.contains("does not compute with openvino, only with onnxruntime"), "{refused}");
+    agree(&with_openvino, &results(&asked, &again.with_engines_of(&asked)));
 
     // Costs in a file bring their engine along.
     let path = folder.path().join("profile.json");
@@ -73,7 +75,7 @@ fn the_engine_is_recorded_with_times_and_plans() {
     let costs = CostSource::Profile(&path);
     assert_eq!(costs.machine(&usual).unwrap().board().fingerprint(), other.board().fingerprint());
     let refused = costs.machine(&asked).unwrap_err().to_string();
-    assert!(refused.contains("the costs are of the engine openvino, not of onnxruntime"), "{refused}");
+    assert!(refused.contains("the costs are of the engines openvino, not of onnxruntime"), "{refused}");
 }
 
 #[test]
@@ -84,7 +86,7 @@ fn clusters_may_have_different_engines() {
     let (mut left, mut right) = (first.clone(), first.clone());
     left.cores.truncate(1);
     right.cores = first.cores[1..].to_vec();
-    (right.label, right.engine) = ("o".to_owned(), EngineName::OpenVino);
+    (right.label, right.engines) = ("o".to_owned(), EngineName::OpenVino.into());
     let (left_core, right_core) = (left.cores[0].id.0, right.cores[0].id.0);
     let label = left.label.clone();
     let board = Board::try_from(millstream_board::BoardDocument { clusters: vec![left, right], ..document }).unwrap();
@@ -113,7 +115,8 @@ fn clusters_may_have_different_engines() {
         let document = millstream::document(&schedule, predicted, "by hand", objective, &small(), machine.board());
         results(&machine, &Scheduled::alone(small(), document, machine.board()).unwrap())
     };
-    let (one, other) = (Processor::new(&label, [left_core]), Processor::new("o", [right_core]));
+    let (one, other) =
+        (Processor::new(&label, [left_core]), Processor::new("o", [right_core]).with_engine(EngineName::OpenVino));
     let whole = run(vec![on(one.clone(), graph.order())]);
     agree(&whole, &run(vec![on(one.clone(), head), on(other.clone(), tail)]));
     agree(&whole, &run(vec![on(other, head), on(one, tail)]));

@@ -56,7 +56,7 @@ fn cut_behind_the_first(machine: &Machine, scheduled: &Scheduled) -> Option<Sche
     let cluster = machine.board().clusters().iter().find(|cluster| cluster.cores.len() > 1)?;
     let (head, tail) = scheduled.network.graph().order().split_at(1);
     let stage = |core: usize, operators: &[OperatorId]| {
-        let processor = Processor { cluster: cluster.label.clone(), cores: vec![cluster.cores[core].id] };
+        let processor = Processor::on_cores(cluster.label.clone(), vec![cluster.cores[core].id]);
         Stage { replicas: vec![Replica::single(processor, operators.to_vec())] }
     };
     Some(Schedule { stages: vec![stage(0, head), stage(1, tail)] })

@@ -24,7 +24,7 @@ impl Problem {
             let times = self.times(&ways, senders, blocks)?;
             plan.period = plan.period.max(shared_period(&times, &self.links(&ways, senders, blocks)));
             plan.latency += times.iter().copied().max().unwrap_or_default();
-            let replica = |(&way, time)| PlannedReplica { processors: self.processors(way).to_vec(), time };
+            let replica = |(&way, time)| PlannedReplica { processors: self.processors_for(way, senders, blocks), time };
             plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
             senders = self.senders(&ways);
         }
@@ -82,7 +82,7 @@ impl Problem {
         }
         let mut processor = |class: &ProcessorClass| {
             let cores = free.get_mut(class.cluster.as_str()).into_iter().flatten().take(class.count).copied();
-            Processor { cluster: class.cluster.clone(), cores: cores.collect() }
+            Processor::on_cores(class.cluster.clone(), cores).with_engine(class.engine)
         };
         let stages = plan.stages.iter().map(|stage| {
             let replica = |own: &PlannedReplica| {

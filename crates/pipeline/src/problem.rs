@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use millstream_board::{Accelerator, Board, Cluster, CoreId, ProcessorClass};
+use millstream_board::{Accelerator, Board, Cluster, CoreId, EngineSet, ProcessorClass};
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
@@ -24,7 +24,8 @@ pub struct Problem {
     pub(crate) chain: Chain,
     pub(crate) clusters: Vec<Units>,
     pub(crate) counts: CoreCounts,
-    /// Clusters' classes, cluster by cluster, counts ascending: `classes[offset(cluster) + count - 1]`.
+    /// Clusters' classes, cluster by cluster, counts ascending: `classes[offset(cluster) + count - 1]`. They have the cluster's first
+    /// engine, and stand for all: each stage has the one that is quickest for it.
     pub(crate) classes: Vec<ProcessorClass>,
     /// Power of the classes, where it is known.
     pub(crate) powers: Vec<Option<ClassPower>>,
@@ -55,6 +56,8 @@ pub(crate) struct Units {
     pub(crate) count: usize,
     /// Index of its first class.
     pub(crate) offset: usize,
+    /// What may compute there.
+    pub(crate) engines: EngineSet,
 }
 
 impl Problem {
@@ -68,33 +71,41 @@ impl Problem {
     pub fn new(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> Result<Self, PipelineError> {
         let mut clusters = Vec::new();
         let mut classes = Vec::new();
-        let of_cluster =
-            |cluster: &Cluster| (cluster.label.clone(), cluster.cores.iter().map(|core| core.id).collect());
-        let of_accelerator = |accelerator: &Accelerator| (accelerator.label.clone(), Vec::new());
+        let of_cluster = |cluster: &Cluster| {
+            let cores = cluster.cores.iter().map(|core| core.id).collect();
+            (cluster.label.clone(), cores, cluster.engines.clone())
+        };
+        let of_accelerator = |accelerator: &Accelerator| (accelerator.label.clone(), Vec::new(), EngineSet::default());
         let units = board.clusters().iter().map(of_cluster).chain(board.accelerators().iter().map(of_accelerator));
-        for (label, cores) in units {
+        for (label, cores, engines) in units {
             let count = cores.len().max(1);
             let offset = classes.len();
-            classes.extend((1..=count).map(|count| ProcessorClass { cluster: label.clone(), count }));
-            clusters.push(Units { label, cores, count, offset });
+            let class = |count| ProcessorClass::new(label.clone(), count).with_engine(engines.first());
+            classes.extend((1..=count).map(class));
+            clusters.push(Units { label, cores, count, offset, engines });
         }
-        let processors: Vec<ProcessorIndex> = classes
-            .iter()
-            .map(|class| table.find(class).ok_or_else(|| PipelineError::MissingProcessor { class: class.clone() }))
-            .collect::<Result<_, _>>()?;
-        let is_orphan = |operator: usize| processors.iter().all(|&processor| table.time(processor, operator).is_none());
+        let find = |class: ProcessorClass| table.find(&class).ok_or(PipelineError::MissingProcessor { class });
+        let with_each_engine = |class: &ProcessorClass| {
+            let own = clusters.iter().find(|own: &&Units| own.label == class.cluster);
+            let engines = own.into_iter().flat_map(|own| own.engines.iter());
+            engines.map(|engine| find(class.clone().with_engine(engine))).collect::<Result<Vec<_>, _>>()
+        };
+        let processors: Vec<Vec<ProcessorIndex>> = classes.iter().map(with_each_engine).collect::<Result<_, _>>()?;
+        let is_orphan =
+            |operator: usize| processors.iter().flatten().all(|&processor| table.time(processor, operator).is_none());
         if let Some(id) = graph.operator_ids().find(|id| is_orphan(id.index())) {
             return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
         }
         let first_classes: Vec<(ProcessorIndex, usize)> =
-            clusters.iter().map(|own| (processors[own.offset], own.count)).collect();
+            clusters.iter().map(|own| (processors[own.offset][0], own.count)).collect();
         let kinds = SenderKinds::new(table, &first_classes);
         if kinds.count() > SenderKinds::MOST {
             return Err(PipelineError::Links { kinds: kinds.count(), most: SenderKinds::MOST });
         }
         let times = StageTimes::new((graph, chain, table), &processors, &kinds, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
-        let powers = processors.iter().map(|&processor| ClassPower::of(table, processor)).collect();
+        // A processor's power does not depend on what computes on it.
+        let powers = processors.iter().map(|with_each| ClassPower::of(table, with_each[0])).collect();
         let capacity = SharedCapacity::of(graph, chain, board);
         let ends = || first_classes.iter().map(|(processor, _)| *processor);
         let has_any_link = ends().any(|from| ends().any(|to| table.link(from, to).is_some()));

@@ -12,6 +12,14 @@ impl<T> RangeTable<T> {
         Self(ranges(blocks).map(of).collect())
     }
 
+    /// What a function makes of each two values of the same range, of two tables of as many blocks.
+    pub(crate) fn zip_with(self, other: &Self, of: impl Fn(T, T) -> T) -> Self
+    where
+        T: Copy,
+    {
+        Self(self.0.into_iter().zip(&other.0).map(|(one, &other)| of(one, other)).collect())
+    }
+
     /// The value of a range.
     #[inline]
     pub(crate) fn at(&self, blocks: BlockRange) -> &T {

@@ -23,11 +23,16 @@ pub(crate) fn possible(time: Nanoseconds) -> Option<Nanoseconds> {
 #[derive(Debug, Clone)]
 pub(crate) struct StageTimes {
     classes: usize,
-    /// Per senders, per class; `None` where it can't run.
+    /// Per senders, per class, with the engine that is quickest; `None` where it can't run.
     times: Vec<RangeTable<Option<Nanoseconds>>>,
+    /// The same of the places of these engines among those of the class; empty if none has several.
+    quickest: Vec<RangeTable<u8>>,
     /// The same of links; empty if none is ever occupied.
     links: Vec<RangeTable<Nanoseconds>>,
 }
+
+/// Times of all ranges; `None` for those that can't run.
+type Work = RangeTable<Option<Nanoseconds>>;
 
 /// What all stage times are made from.
 struct Ground<'a> {
@@ -42,7 +47,7 @@ struct Ground<'a> {
 impl StageTimes {
     pub(crate) fn new(
         (graph, chain, table): (&Graph, &Chain, &CostTable),
-        processors: &[ProcessorIndex],
+        classes: &[Vec<ProcessorIndex>],
         kinds: &SenderKinds,
         memory: &MemoryLimits,
     ) -> Self {
@@ -52,21 +57,35 @@ impl StageTimes {
             held_until.push(held_until[held_until.len() - 1] + own);
         }
         let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held_until };
-        let works: Vec<RangeTable<Option<Nanoseconds>>> =
-            processors.iter().map(|&own| ground.work(own, memory)).collect();
-        let pairs = || processors.iter().flat_map(|&from| processors.iter().map(move |&to| (from, to)));
+        let work = |own: &ProcessorIndex| (*own, ground.work(*own, memory));
+        let works: Vec<Vec<(ProcessorIndex, Work)>> =
+            classes.iter().map(|with_each| with_each.iter().map(work).collect()).collect();
+        let firsts = || classes.iter().filter_map(|with_each| with_each.first().copied());
+        let pairs = || firsts().flat_map(|from| firsts().map(move |to| (from, to)));
+        let have_choices = classes.iter().any(|with_each| with_each.len() > 1);
         let has_links = pairs().any(|(from, to)| table.link_time(from, to, u64::from(u32::MAX)) > Nanoseconds::ZERO);
 
-        let (mut times, mut links) = (Vec::new(), Vec::new());
+        let (mut times, mut quickest, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for senders in kinds.all() {
-            for (&processor, work) in processors.iter().zip(&works) {
-                times.push(ground.times(processor, work, (kinds, senders)));
+            for (processor, with_each) in firsts().zip(&works) {
+                let own = with_each.iter().map(|(processor, work)| ground.times(*processor, work, (kinds, senders)));
+                let own: Vec<Work> = own.collect();
+                if have_choices {
+                    quickest.push(ground.of_ranges(|blocks| place_of_least(&own, blocks)));
+                }
+                times.push(least(own));
                 if has_links {
                     links.push(ground.link_times(processor, (kinds, senders)));
                 }
             }
         }
-        Self { classes: processors.len(), times, links }
+        Self { classes: classes.len(), times, quickest, links }
+    }
+
+    /// The place of the engine that is quickest for a stage among those of its class.
+    pub(crate) fn quickest(&self, class: WayId, senders: Senders, blocks: BlockRange) -> usize {
+        let own = self.quickest.get(senders.index() * self.classes + class.index());
+        own.map_or(0, |own| usize::from(*own.at(blocks)))
     }
 
     /// How many classes they are of.
@@ -93,9 +112,22 @@ impl StageTimes {
     }
 }
 
+/// The place of the least of several times of a stage, the first of equals; that of the first if there is none.
+fn place_of_least(with_each: &[Work], blocks: BlockRange) -> u8 {
+    let known = with_each.iter().zip(0..).filter_map(|(own, place)| Some(((*own.at(blocks))?, place)));
+    known.min().map_or(0, |(_, place)| place)
+}
+
+/// The least of several times of each stage.
+fn least(with_each: Vec<Work>) -> Work {
+    let mut all = with_each.into_iter();
+    let first = all.next().unwrap_or_else(|| RangeTable::of(0, |_| None));
+    all.fold(first, |least, other| least.zip_with(&other, |one, other| one.into_iter().chain(other).min()))
+}
+
 impl Ground<'_> {
     /// Times of the operators of each range.
-    fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> RangeTable<Option<Nanoseconds>> {
+    fn work(&self, processor: ProcessorIndex, memory: &MemoryLimits) -> Work {
         let block_time = |operators: &[OperatorId]| {
             let mut times = operators.iter().map(|id| self.table.time(processor, id.index()));
             times.try_fold(0_u128, |sum, time| Some(sum + u128::from(time?.0)))
@@ -116,12 +148,7 @@ impl Ground<'_> {
         })
     }
 
-    fn times(
-        &self,
-        processor: ProcessorIndex,
-        work: &RangeTable<Option<Nanoseconds>>,
-        senders: (&SenderKinds, Senders),
-    ) -> RangeTable<Option<Nanoseconds>> {
+    fn times(&self, processor: ProcessorIndex, work: &Work, senders: (&SenderKinds, Senders)) -> Work {
         let has_access = self.table.access(processor).is_some();
         let entry = |start: usize| senders.0.entry(senders.1, BlockId::new(start), &[self.label(processor)]);
         let entries = [entry(0), entry(1)];

@@ -340,7 +340,7 @@ mod tests {
 
     /// Operators as rows of a time and a fixed part for each of two processors, between which a byte takes so long.
     fn table(rows: &[[(u64, f64); 2]], seconds_per_byte: f64) -> (CostTable, Vec<ProcessorIndex>) {
-        let class = |count| ProcessorClass { cluster: "B".into(), count };
+        let class = |count| ProcessorClass::new("B", count);
         let mut table = CostTable::new(rows.len(), [class(1), class(2)]);
         let processors: Vec<ProcessorIndex> = table.processors().collect();
         for (operator, row) in rows.iter().enumerate() {

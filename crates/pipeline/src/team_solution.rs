@@ -242,7 +242,7 @@ impl Passage<'_> {
 
 /// A processor of this class, for computing.
 pub(crate) fn stand_in(class: &ProcessorClass) -> Processor {
-    Processor { cluster: class.cluster.clone(), cores: vec![CoreId(0); class.count] }
+    Processor::on_cores(class.cluster.clone(), vec![CoreId(0); class.count]).with_engine(class.engine)
 }
 
 /// The operators of a sink whose values the next subgraph reads.

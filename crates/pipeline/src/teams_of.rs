@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Board, Cluster, ProcessorClass};
 
 /// More processors than this on one frame spend their time waiting for each other.
 const MOST_PROCESSORS: usize = 4;
@@ -12,7 +12,7 @@ const MOST_TEAMS: usize = 400;
 /// The sets of processors of a board that searches look at as teams.
 ///
 /// A team has up to four processors, several of one cluster among them, each of any number of its cores; or one processor of each of any
-/// number of clusters. Accelerators are in it once. On boards that have very many such teams, processors of a team have 1, 2, 4, ... or all
+/// number of clusters; each with any of its cluster's engines. Accelerators are in it once. On boards that have very many such teams, processors of a team have 1, 2, 4, ... or all
 /// cores of their cluster, and if that is not enough, there are fewer of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TeamSpace {
@@ -39,11 +39,11 @@ impl TeamSpace {
 
     /// Its teams.
     pub fn teams(self, board: &Board) -> Vec<Vec<ProcessorClass>> {
-        let clusters = board.clusters().iter().map(|cluster| (cluster.label.as_str(), cluster.cores.len()));
-        let accelerators = board.accelerators().iter().map(|own| (own.label.as_str(), 1));
+        let clusters = board.clusters().iter().map(|cluster| self.ways_of_cluster(cluster));
+        let accelerators =
+            board.accelerators().iter().map(|own| self.ways(&[ProcessorClass::new(own.label.clone(), 1)], 1));
         let mut found: Vec<Vec<ProcessorClass>> = vec![Vec::new()];
-        for (label, cores) in clusters.chain(accelerators) {
-            let ways = self.ways(label, cores);
+        for ways in clusters.chain(accelerators) {
             let pairs = found.iter().flat_map(|team| ways.iter().map(move |way| [team.as_slice(), way].concat()));
             found = pairs.filter(|team| self.allows(team)).collect();
             // Nobody wants to know how many more there are.
@@ -60,20 +60,29 @@ impl TeamSpace {
         team.len() <= self.most_processors || self.spans_clusters && is_spread()
     }
 
-    /// What a team may have of one cluster.
-    fn ways(self, label: &str, cores: usize) -> Vec<Vec<ProcessorClass>> {
+    /// What a team may have of one cluster: processors with any of its engines.
+    fn ways_of_cluster(self, cluster: &Cluster) -> Vec<Vec<ProcessorClass>> {
+        let cores = cluster.cores.len();
         let is_wanted = |count: &usize| self.has_all_counts || count.is_power_of_two() || *count == cores;
-        let counts: Vec<usize> = (1..=cores).filter(is_wanted).collect();
+        let with_each =
+            |count: usize| cluster.engines.iter().map(move |engine| cluster.class(count).with_engine(engine));
+        self.ways(&(1..=cores).filter(is_wanted).flat_map(with_each).collect::<Vec<_>>(), cores)
+    }
+
+    /// Sets of processors of these classes, numbers of cores ascending, that have no more cores together. Each is there once, with the
+    /// last class first.
+    fn ways(self, classes: &[ProcessorClass], cores: usize) -> Vec<Vec<ProcessorClass>> {
         let mut ways: Vec<Vec<ProcessorClass>> = vec![Vec::new()];
         let mut next = 0;
         while let Some(way) = ways.get(next).cloned() {
             next += 1;
-            let largest = way.last().map_or(cores, |own| own.count);
+            let last = way.last().and_then(|own| classes.iter().position(|class| class == own));
             let left = cores - way.iter().map(|own| own.count).sum::<usize>();
             if way.len() < self.most_processors {
-                for &count in counts.iter().filter(|&&count| count <= largest.min(left)) {
+                let allowed = classes.iter().take(last.map_or(classes.len(), |last| last + 1));
+                for class in allowed.filter(|class| class.count <= left) {
                     let mut longer = way.clone();
-                    longer.push(ProcessorClass { cluster: label.to_owned(), count });
+                    longer.push(class.clone());
                     ways.push(longer);
                 }
             }

@@ -1,7 +1,7 @@
 //! What no schedule can beat, however it is made.
 
-use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, PartCost};
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 use millstream_graph::Graph;
 
 /// Steps in which clusters become dearer, and how much in the first.
@@ -15,8 +15,8 @@ const STEPS: usize = 60;
 /// A period that no schedule on a board goes below by given costs: whatever the stages, replicas and teams, on any sets of cores, with
 /// operators whole or divided by output channels.
 ///
-/// A cluster gives `n` core-seconds a second. An operator takes the least that it takes on any number of the cluster's cores, times that
-/// number; one that may be divided takes the least that any of its parts takes for its share of the channels, where processors make
+/// A cluster gives `n` core-seconds a second. An operator takes the least that it takes on any number of the cluster's cores with any
+/// engine, times that number; one that may be divided takes the least that any of its parts takes for its share of the channels, where processors make
 /// channels in waves. With weights for the clusters' core-seconds, a frame takes at least the sum over the operators of their cheapest cluster, and
 /// no more than the weights of all cores together are there in a second: the linear program of spreading operators over clusters has this
 /// as its dual, and any weights give a bound. Transfers count as free.
@@ -124,16 +124,15 @@ fn core_nanoseconds(
     divisions: &[usize],
     table: &CostTable,
 ) -> Option<u64> {
-    let of_count = |count: usize| {
-        let class = ProcessorClass { cluster: label.clone(), count };
-        let processor = table.find(&class)?;
+    let of_class = |(processor, count): (ProcessorIndex, usize)| {
         let time = table.time(processor, operator)?;
         let part = table.part(processor, operator);
         let least = divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min);
         let whole = time.0.saturating_mul(count as u64);
         Some(if least < 1.0 { (whole as f64 * least) as u64 } else { whole })
     };
-    (1..=*count).filter_map(of_count).min()
+    let of_count = |count: usize| table.with_any_engine(label, count).map(move |processor| (processor, count));
+    (1..=*count).flat_map(of_count).filter_map(of_class).min()
 }
 
 /// The least time of a part for its share of all channels, in terms of the time of the whole: below 1 where the last wave is not full.

@@ -92,6 +92,17 @@ impl Problem {
         }
     }
 
+    /// The processors of a way with the engines that are quickest for the stage of these blocks that takes its frames over from these
+    /// senders. A team has its engines in any case.
+    pub(crate) fn processors_for(&self, way: WayId, senders: Senders, blocks: BlockRange) -> Vec<ProcessorClass> {
+        let mut processors = self.processors(way).to_vec();
+        if let (Some((cluster, _)), [single]) = (self.cluster_of(way), processors.as_mut_slice()) {
+            let quickest = self.times.quickest(way, senders, blocks);
+            single.engine = self.clusters[cluster].engines.iter().nth(quickest).unwrap_or(single.engine);
+        }
+        processors
+    }
+
     /// The cores of a way.
     pub(crate) fn cores(&self, way: WayId) -> Cores {
         match self.cluster_of(way) {
@@ -100,10 +111,13 @@ impl Problem {
         }
     }
 
-    /// The way that runs stages on these processors.
+    /// The way that runs stages on these processors: a single one with whatever engine.
     pub(crate) fn way_of(&self, processors: &[&ProcessorClass]) -> Option<WayId> {
+        if let [single] = processors {
+            return self.classes.iter().position(|class| class.has_same_cores(single)).map(WayId::new);
+        }
         let order = |one: &&ProcessorClass, other: &&ProcessorClass| {
-            (&one.cluster, one.count).cmp(&(&other.cluster, other.count))
+            (&one.cluster, one.count, one.engine).cmp(&(&other.cluster, other.count, other.engine))
         };
         let mut wanted: Vec<&ProcessorClass> = processors.to_vec();
         wanted.sort_unstable_by(order);
@@ -112,7 +126,7 @@ impl Problem {
             own.sort_unstable_by(order);
             own == wanted
         };
-        self.ways().find(is_wanted)
+        self.team_ways().find(is_wanted)
     }
 
     /// The ways of a stage's replicas; `None` if there is no such team.

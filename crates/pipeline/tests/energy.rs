@@ -16,8 +16,11 @@ const ROUNDING: u64 = 2;
 fn powered(table: &CostTable, power: &[(f64, f64)]) -> CostTable {
     let mut table = table.clone();
     for processor in table.processors() {
-        let count = table.classes()[processor.index()].count as f64;
-        let (idle, more) = power[processor.index() % power.len()];
+        let class = table.classes()[processor.index()].clone();
+        let count = class.count as f64;
+        // A processor's power does not depend on its engine.
+        let cores = table.with_any_engine(&class.cluster, class.count).next().unwrap();
+        let (idle, more) = power[cores.index() % power.len()];
         let (idle_watts, active_watts) = (count * idle, count * (idle + more));
         table.set_power(processor, ProcessorPower { active_watts, idle_watts, origin: PowerOrigin::BoardFile });
     }

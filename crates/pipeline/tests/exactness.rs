@@ -135,9 +135,11 @@ proptest! {
     fn cluster_order_does_not_matter(case in cases()) {
         let mut swapped = case.clone();
         swapped.cores.reverse();
+        swapped.has_two_engines.reverse();
         let mut start = 0;
         let (mut times, mut hand_over) = (Vec::new(), Vec::new());
-        for &count in &case.cores {
+        for (&cores, has_two) in case.cores.iter().zip(&case.has_two_engines) {
+            let count = cores * (1 + usize::from(*has_two));
             times.splice(0..0, case.times[start..start + count].iter().cloned());
             hand_over.splice(0..0, case.hand_over[start..start + count].iter().copied());
             start += count;
@@ -156,10 +158,7 @@ proptest! {
 fn measured_times_replace_predicted_ones() {
     let stage = |blocks: Range<usize>| PlannedStage {
         blocks: blocks.into(),
-        replicas: vec![PlannedReplica {
-            processors: vec![ProcessorClass { cluster: "B".into(), count: 1 }],
-            time: Nanoseconds(10),
-        }],
+        replicas: vec![PlannedReplica { processors: vec![ProcessorClass::new("B", 1)], time: Nanoseconds(10) }],
     };
     let plan = |cut: usize| Plan {
         stages: vec![stage(0..cut), stage(cut..5)],

@@ -266,7 +266,7 @@ fn teams_do_not_push_out_replicas_over_links() {
             let hand_over = HandOver { seconds: 30e-9, seconds_per_byte: 0.0 };
             table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
         }
-        let core = ProcessorClass { cluster: "B".to_owned(), count: 1 };
+        let core = ProcessorClass::new("B".to_owned(), 1);
         let team = [vec![core.clone(), core]];
         let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &team).unwrap();
         let covers = |plans: &[Plan], latency: u64, period: u64| {
@@ -336,7 +336,7 @@ fn a_team_that_disappoints_is_given_up() {
     let model = millstream_zoo::build("googlenet").unwrap();
     let graph = model.graph();
     let (board, table, chain) = (board(), table(graph, 2), Chain::of(graph));
-    let class = |cluster: &str, count| ProcessorClass { cluster: cluster.into(), count };
+    let class = |cluster: &str, count| ProcessorClass::new(cluster, count);
     let team = vec![class("B", 2), class("G", 1)];
     let mut problem = Problem::with_teams(graph, &chain, &board, &table, std::slice::from_ref(&team)).unwrap();
     let before = pareto_front(&problem).unwrap()[0].latency;
@@ -456,7 +456,7 @@ fn teams_pay_for_links() {
     let model = millstream_zoo::build("squeezenet").unwrap();
     let graph = model.graph();
     let (board, chain, mut table) = (board(), Chain::of(graph), table(graph, 5));
-    let [big, small] = ["B", "s"].map(|label| table.find(&ProcessorClass { cluster: label.into(), count: 1 }).unwrap());
+    let [big, small] = ["B", "s"].map(|label| table.find(&ProcessorClass::new(label, 1)).unwrap());
     for (from, to, seconds) in [(big, small, 3e-5), (small, big, 7e-5), (big, big, 1e-5)] {
         let hand_over = HandOver { seconds, seconds_per_byte: 1e-10 };
         table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 0.0 });
@@ -478,7 +478,7 @@ fn para_pipe_is_never_better() {
         let model = millstream_zoo::build(name).unwrap();
         let graph = model.graph();
         let (board, table, chain) = (board(), table(graph, seed), Chain::of(graph));
-        let class = |cluster: &str, count| ProcessorClass { cluster: cluster.into(), count };
+        let class = |cluster: &str, count| ProcessorClass::new(cluster, count);
         let processors = vec![class("B", 2), class("s", 1), class("G", 1)];
         let teams = ParaPipe::teams(&processors);
         assert_eq!(teams.len(), 4);

@@ -49,7 +49,7 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
             let what = format!("networks with convolutions on {class}");
             return Err(PredictError::TooFewSamples { what, found: networks.len(), needed: 2 });
         }
-        let one_core = ProcessorClass { cluster: class.cluster.clone(), count: 1 };
+        let one_core = ProcessorClass { count: 1, ..class.clone() };
         let single = of_family(profile, &one_core, Family::Convolution);
         let default =
             |learned: &[&Observation<'_>], held_out: &[&Observation<'_>]| default(&class, &board, learned, held_out);

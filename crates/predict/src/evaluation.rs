@@ -35,9 +35,9 @@ pub struct Evaluation {
 pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Result<Vec<Evaluation>, PredictError> {
     let board = test.board()?;
     learned.check_board(&board)?;
-    let fusion = Fusion::new(&models.fusions);
     let mut rows = Vec::new();
     for class in board.core_classes() {
+        let fusion = Fusion::new(&models.fusions, class.engine);
         let model = models.processors.iter().find(|model| model.processor == class);
         let predictor = model.ok_or_else(|| PredictError::MissingModel { class: class.clone() })?.predictor();
         let convolutions = of_family(learned, &class, Family::Convolution);

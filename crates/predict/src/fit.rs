@@ -26,7 +26,8 @@ const NINE_IN_TEN: f64 = 1.645;
 ///
 /// Where the profile has samples of this network (same `digest`), the times are those that its operators have in context:
 /// operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they are predicted
-/// by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`].
+/// by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`]. Engines that were left out of a
+/// network's measurements ([`LeftOut`](crate::LeftOut)) run none of it.
 ///
 /// # Errors
 /// [`PredictError::OtherBoard`] if the profile is of another board, [`PredictError::MissingProcessor`] if it lacks a processor.
@@ -40,7 +41,7 @@ pub fn fit(
     profile.check_board(board)?;
     let blocks = records(graph, chain);
     let measured = profile.network(digest).filter(|network| network.blocks == blocks);
-    let fusion = Fusion::new(&Fusion::rules(profile));
+    let rules = Fusion::rules(profile);
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
@@ -49,6 +50,9 @@ pub fn fit(
             .flat_map(|network| &network.operator_samples)
             .filter(|sample| sample.processor == class)
             .collect();
+        if measured.is_some_and(|network| network.left_out.iter().any(|own| own.concerns(&class))) {
+            continue;
+        }
         if board.accelerator(&class.cluster).is_some() {
             // What was not traced there does not run there.
             fill_traced(&mut table, processor, chain, &traced);
@@ -56,7 +60,12 @@ pub fn fit(
             let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
                 Some(network) => traced_shares(network, &traced),
                 None => {
-                    let model = Model::fit(profile, board, &class)?;
+                    let model = match Model::fit(profile, board, &class) {
+                        // The others are quicker wherever they were measured beside it.
+                        Err(_) if is_left_out(profile, &class) => continue,
+                        model => model?,
+                    };
+                    let fusion = Fusion::new(&rules, class.engine);
                     blocks.iter().map(|block| model.block(&fusion, block)).collect()
                 }
             };
@@ -70,6 +79,11 @@ pub fn fit(
     let transfers = fit_transfers(&profile.transfers)?;
     add_board_costs(&mut table, board, &transfers, &fit_power(board, &profile.power));
     Ok(table)
+}
+
+/// Whether the measured networks do not need a class: its engine was left out on its cores.
+pub(crate) fn is_left_out(profile: &Profile, class: &ProcessorClass) -> bool {
+    profile.networks.iter().any(|network| network.left_out.iter().any(|own| own.concerns(class)))
 }
 
 /// Times of blocks on cores, from what their operators should take (`shares`) and from segments that were measured, and what a

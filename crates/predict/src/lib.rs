@@ -30,6 +30,7 @@ mod error;
 mod evaluation;
 mod fit;
 mod granularity_choice;
+mod left_out;
 mod line;
 mod linear;
 mod model;
@@ -52,6 +53,7 @@ pub use error::PredictError;
 pub use evaluation::{Evaluation, evaluate};
 pub use fit::fit;
 pub use granularity_choice::GranularityChoice;
+pub use left_out::LeftOut;
 pub use line::{Line, Weighting};
 pub use linear::LinearModel;
 pub use model::{

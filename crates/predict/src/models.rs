@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
-use crate::fit::{BlockTime, fill};
+use crate::fit::{BlockTime, fill, is_left_out};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
@@ -123,10 +123,11 @@ impl CostModels {
         let board = profile.board()?;
         let fit = |class: ProcessorClass| {
             let observations = Observation::all(profile, &class);
-            if observations.is_empty() {
-                return Err(PredictError::MissingProcessor { class });
+            match observations.is_empty() {
+                true if is_left_out(profile, &class) => Ok(None),
+                true => Err(PredictError::MissingProcessor { class }),
+                false => ProcessorModel::fit(&class, &board, &observations).map(Some),
             }
-            ProcessorModel::fit(&class, &board, &observations)
         };
         Ok(Self {
             format: COST_FORMAT.to_owned(),
@@ -135,7 +136,7 @@ impl CostModels {
             board: profile.board.clone(),
             board_fingerprint: profile.board_fingerprint.clone(),
             // What an accelerator supports can't be predicted from what it takes.
-            processors: board.core_classes().map(fit).collect::<Result<_, _>>()?,
+            processors: board.core_classes().filter_map(|class| fit(class).transpose()).collect::<Result<_, _>>()?,
             fusions: Fusion::rules(profile),
             transfers: fit_transfers(&profile.transfers)?,
             power: fit_power(&board, &profile.power),
@@ -162,7 +163,6 @@ impl CostModels {
         check_board(&self.board.name, &self.board_fingerprint, board)?;
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
         let blocks = records(graph, chain);
-        let fusion = Fusion::new(&self.fusions);
         for processor in table.processors() {
             let class = table.classes()[processor.index()].clone();
             let known = self.networks.iter().find(|own| own.processor == class && own.digest == digest);
@@ -173,9 +173,18 @@ impl CostModels {
                 continue;
             }
             let model = self.processors.iter().find(|model| model.processor == class);
-            let missing = || PredictError::MissingModel { class: class.clone() };
-            let predictor = model.ok_or_else(missing)?.predictor();
-            let own = self.convolutions.iter().find(|own| own.cluster == class.cluster);
+            let has_same_cores = |other: &&ProcessorModel| other.processor.has_same_cores(&class);
+            let Some(model) = model else {
+                // Where another engine has the cores, this one was left out.
+                match self.processors.iter().any(|other| has_same_cores(&other)) {
+                    true => continue,
+                    false => return Err(PredictError::MissingModel { class }),
+                }
+            };
+            let predictor = model.predictor();
+            let fusion = Fusion::new(&self.fusions, class.engine);
+            let is_fitted = board.cluster(&class.cluster).is_ok_and(|own| own.engines.first() == class.engine);
+            let own = self.convolutions.iter().find(|own| is_fitted && own.cluster == class.cluster);
             let known = |first: &OperatorRecord| own?.seconds(first, class.count);
             for (block, records) in chain.blocks().iter().zip(&blocks) {
                 let mut shares = predict_block_with(&predictor, &fusion, records, known);

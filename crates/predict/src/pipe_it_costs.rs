@@ -1,6 +1,6 @@
 //! Pipe-it's models of convolutions in cost models of a board.
 
-use millstream_board::ProcessorClass;
+use millstream_board::Cluster;
 use millstream_graph::{Family, GemmShape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,12 +41,10 @@ pub struct SeveralCores {
 }
 
 impl PipeItCosts {
-    fn fit(profile: &Profile, cluster: &str, most: usize) -> Result<Self, PredictError> {
+    fn fit(profile: &Profile, cluster: &Cluster) -> Result<Self, PredictError> {
+        let most = cluster.cores.len();
         let shape = |operator: &OperatorRecord| operator.work.gemm.unwrap_or(GemmShape { n: 0, k: 0, m: 0 });
-        let on = |count: usize| {
-            let class = ProcessorClass { cluster: cluster.to_owned(), count };
-            of_family(profile, &class, Family::Convolution)
-        };
+        let on = |count: usize| of_family(profile, &cluster.class(count), Family::Convolution);
         let single: Vec<(GemmShape, f64)> = on(1).iter().map(|own| (shape(own.main), own.seconds)).collect();
         let gemm = GemmModel::fit(&single)?;
         let mut samples = Vec::new();
@@ -69,7 +67,7 @@ impl PipeItCosts {
             }
         };
         let (coefficients, r_squared) = (*gemm.coefficients(), gemm.r_squared());
-        Ok(Self { cluster: cluster.to_owned(), coefficients, several_cores, r_squared })
+        Ok(Self { cluster: cluster.label.clone(), coefficients, several_cores, r_squared })
     }
 
     /// Time of a convolution in one group on so many cores; `None` for other operators, and where the regression predicts no time at all,
@@ -98,14 +96,14 @@ impl PipeItCosts {
 }
 
 impl CostModels {
-    /// The same with Pipe-it's models of convolutions, fitted to the same profile: what tables take for convolutions in one group, wherever
+    /// The same with Pipe-it's models of convolutions with the first engine of each cluster, fitted to the same profile: what tables take for convolutions in one group, wherever
     /// these predict a time above 0. Everything else is as it was.
     ///
     /// # Errors
     /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if a cluster's samples do not determine the models.
     pub fn with_pipe_it(self, profile: &Profile) -> Result<Self, PredictError> {
         let board = profile.board()?;
-        let fit = |cluster: &millstream_board::Cluster| PipeItCosts::fit(profile, &cluster.label, cluster.cores.len());
+        let fit = |cluster: &Cluster| PipeItCosts::fit(profile, cluster);
         let convolutions = board.clusters().iter().map(fit).collect::<Result<_, _>>()?;
         Ok(Self { convolutions, ..self })
     }

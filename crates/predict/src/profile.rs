@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::samples::{
     GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample,
 };
-use crate::{PredictError, Statistics};
+use crate::{LeftOut, PredictError, Statistics};
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";
@@ -61,6 +61,9 @@ pub struct NetworkProfile {
     /// Times of parts of operators.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub part_samples: Vec<PartSample>,
+    /// Engines that were not measured further, so that no schedule of the network uses them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Document for Profile {
@@ -193,6 +196,7 @@ impl NetworkProfile {
             samples: Vec::new(),
             operator_samples: Vec::new(),
             part_samples: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 

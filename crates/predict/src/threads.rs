@@ -1,16 +1,23 @@
 use std::collections::BTreeMap;
 
+use millstream_board::{EngineName, ProcessorClass};
 use millstream_graph::{Family, Graph};
 
 use millstream_cost::CostTable;
 
-/// How many threads the operators of each family had best use on a cluster: the granularity of intra-operator parallelism on a CPU.
+/// How many threads the operators of each family had best use on a cluster with an engine: the granularity of intra-operator parallelism on a CPU.
 ///
 /// Of the numbers of cores that the table has times for, the one with the shortest time for all operators of the family together is
 /// chosen, the smaller one of equals: what is bound by memory, or too small to be divided, only loses by more threads.
-pub fn threads_by_family(table: &CostTable, graph: &Graph, cluster: &str) -> BTreeMap<Family, usize> {
+pub fn threads_by_family(
+    table: &CostTable,
+    graph: &Graph,
+    cluster: &str,
+    engine: EngineName,
+) -> BTreeMap<Family, usize> {
     let mut best: BTreeMap<Family, (u64, usize)> = BTreeMap::new();
-    let mut classes: Vec<_> = table.processors().filter(|p| table.classes()[p.index()].cluster == cluster).collect();
+    let is_own = |class: &ProcessorClass| class.cluster == cluster && class.engine == engine;
+    let mut classes: Vec<_> = table.processors().filter(|p| is_own(&table.classes()[p.index()])).collect();
     classes.sort_by_key(|p| table.classes()[p.index()].count);
     for processor in classes {
         let count = table.classes()[processor.index()].count;
@@ -33,8 +40,6 @@ pub fn threads_by_family(table: &CostTable, graph: &Graph, cluster: &str) -> BTr
 
 #[cfg(test)]
 mod tests {
-    use millstream_board::ProcessorClass;
-
     use super::*;
     use millstream_cost::Nanoseconds;
 
@@ -42,7 +47,7 @@ mod tests {
     fn a_family_that_gains_nothing_keeps_one_thread() {
         let model = millstream_zoo::build("squeezenet").unwrap();
         let graph = model.graph();
-        let class = |count| ProcessorClass { cluster: "B".into(), count };
+        let class = |count| ProcessorClass::new("B", count);
         let mut table = CostTable::new(graph.operators().len(), [class(4), class(1), class(2)]);
         for processor in table.processors() {
             let threads = table.classes()[processor.index()].count as u64;
@@ -55,8 +60,8 @@ mod tests {
                 table.set_time(processor, id.index(), Nanoseconds(time));
             }
         }
-        let threads = threads_by_family(&table, graph, "B");
+        let threads = threads_by_family(&table, graph, "B", EngineName::default());
         assert_eq!((threads[&Family::Convolution], threads[&Family::Pool], threads[&Family::Concat]), (4, 2, 1));
-        assert!(threads_by_family(&table, graph, "s").is_empty());
+        assert!(threads_by_family(&table, graph, "s", EngineName::default()).is_empty());
     }
 }

@@ -49,7 +49,7 @@ fn profile(model: &Model, chain: &Chain) -> Profile {
             let start_up = if range.start > 0 { HAND_OVER * slowness } else { 0.0 };
             let seconds = start_up + range.clone().map(|index| truth(index, slowness)).sum::<f64>();
             network.samples.push(SegmentSample {
-                processor: ProcessorClass { cluster: label.into(), count: 1 },
+                processor: ProcessorClass::new(label, 1),
                 start: range.start,
                 end: range.end,
                 input_bytes: bytes.of(range.clone()),
@@ -64,7 +64,7 @@ fn profile(model: &Model, chain: &Chain) -> Profile {
 }
 
 fn range_seconds(table: &CostTable, chain: &Chain, label: &str, range: Range<usize>) -> f64 {
-    let class = ProcessorClass { cluster: label.into(), count: 1 };
+    let class = ProcessorClass::new(label, 1);
     let processor = table.find(&class).unwrap();
     chain.operators(range).iter().map(|id| table.time(processor, id.index()).unwrap().seconds()).sum()
 }
@@ -75,7 +75,7 @@ fn in_context_times_reproduce_the_samples() {
     let chain = Chain::of(model.graph());
     let table = fit(&profile(&model, &chain), &board(), model.digest(), model.graph(), &chain).unwrap();
     for (label, slowness) in [("B", 1.0), ("s", 3.0)] {
-        let processor = table.find(&ProcessorClass { cluster: label.into(), count: 1 }).unwrap();
+        let processor = table.find(&ProcessorClass::new(label, 1)).unwrap();
         let entries = (0..table.operators()).map(|operator| table.entry(processor, operator).unwrap());
         assert!(entries.into_iter().all(|entry| entry.origin == Origin::Measured && entry.low <= entry.high));
         let hand_over = table.hand_over(processor, processor, 0).seconds();
@@ -135,7 +135,7 @@ fn unusable_profiles_are_refused_with_the_reason() {
     let mut partial = good.clone();
     partial.networks[0].samples.retain(|sample| sample.processor.cluster == "B");
     let error = fit(&partial, &board()).unwrap_err();
-    assert_eq!(error, PredictError::MissingProcessor { class: ProcessorClass { cluster: "s".into(), count: 1 } });
+    assert_eq!(error, PredictError::MissingProcessor { class: ProcessorClass::new("s", 1) });
 
     let text = serde_json::to_string(&good).unwrap();
     assert!(Profile::from_json(&text).is_ok());

@@ -28,7 +28,7 @@ fn provenance() -> Provenance {
 }
 
 fn class(count: usize) -> ProcessorClass {
-    ProcessorClass { cluster: "B".into(), count }
+    ProcessorClass::new("B", count)
 }
 
 /// A machine whose convolutions fill vectors of eight filters and which pays for bytes and for every operator.

@@ -39,7 +39,7 @@ impl Default for OperatorSettings {
 }
 
 /// Times every operator of the network on every number of cores of every cluster, as it runs among the others. Processors
-/// that can work side by side are measured side by side. A measurement that other guests or programs disturbed is repeated.
+/// that can work side by side are measured side by side; those that do not run the whole network are left out. A measurement that other guests or programs disturbed is repeated.
 /// `progress` is called after each one and now and then meanwhile; returning `false` ends with what was measured so far.
 ///
 /// # Errors
@@ -63,9 +63,14 @@ pub fn measure_operators(
         .collect();
     let mut samples = Vec::new();
     for (index, processors) in rounds.iter().enumerate() {
+        let processors: Vec<Processor> =
+            processors.iter().filter(|processor| workload.runs(&whole, processor)).cloned().collect();
+        if processors.is_empty() {
+            continue;
+        }
         let mut run = || {
             let go_on = &mut || progress(Progress { done: index, total: rounds.len() });
-            trace(workload, board, processors, &whole, &frame, time, settings.half_width, go_on)
+            trace(workload, board, &processors, &whole, &frame, time, settings.half_width, go_on)
         };
         let Some(mut best) = run()? else { return Ok(samples) };
         for _ in 0..REPETITIONS {

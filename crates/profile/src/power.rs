@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-use millstream_board::{Board, Cluster, Processor};
+use millstream_board::{Board, Cluster};
 use millstream_predict::samples::PowerSample;
 
 use crate::ProfileError;
@@ -59,7 +59,7 @@ fn under_load(cluster: &Cluster, busy: usize, sensors: &PowerSensors) -> Result<
             };
             if let Err(source) = Builder::new().spawn_scoped(scope, work) {
                 stop.store(true, Ordering::Relaxed);
-                let processor = Processor { cluster: cluster.label.clone(), cores: vec![id] };
+                let processor = cluster.processor([id]);
                 return Err(ProfileError::Thread { processor, source });
             }
         }

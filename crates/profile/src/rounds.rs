@@ -2,23 +2,22 @@
 
 use std::ops::Range;
 
-use millstream_board::{Board, Processor};
+use millstream_board::{Board, Core, EngineName, Processor};
 
 /// Processors that are measured at the same time: for every number of cores, as many such groups as each cluster has room
-/// for, all clusters together.
+/// for, all clusters together. Each engine is measured by itself.
 pub(crate) fn rounds(board: &Board) -> Vec<Vec<Processor>> {
     let most = board.clusters().iter().map(|cluster| cluster.cores.len()).max().unwrap_or(0);
-    (1..=most)
-        .map(|count| {
-            let groups = board.clusters().iter().flat_map(|cluster| {
-                cluster.cores.chunks_exact(count).map(|cores| Processor {
-                    cluster: cluster.label.clone(),
-                    cores: cores.iter().map(|core| core.id).collect(),
-                })
-            });
-            groups.collect()
-        })
-        .collect()
+    let round = |engine: EngineName, count: usize| {
+        let own = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
+        let groups = own.flat_map(|cluster| {
+            let processor = |cores: &[Core]| cluster.processor(cores.iter().map(|core| core.id)).with_engine(engine);
+            cluster.cores.chunks_exact(count).map(processor)
+        });
+        groups.collect::<Vec<_>>()
+    };
+    let all = EngineName::ALL.into_iter().flat_map(|engine| (1..=most).map(move |count| round(engine, count)));
+    all.filter(|round| !round.is_empty()).collect()
 }
 
 /// The chain as a whole and in 2, 4, 8, ... ranges of about equal work, up to `leaves` ranges, coarse ones first.
@@ -62,6 +61,18 @@ mod tests {
         assert!(level.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(ranges(&[1.0], 16).len(), 1);
         assert_eq!(ranges(&[1.0, 1.0], 16), [0..2, 0..1, 1..2]);
+    }
+
+    #[test]
+    fn each_engine_has_rounds_of_its_own() {
+        let text = r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
+            {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}], "engines": ["openvino", "onnxruntime"]},
+            {"label": "s", "capacity": 500, "cores": [{"id": 0}]}]}"#;
+        let names: Vec<String> = rounds(&Board::from_json(text).unwrap())
+            .iter()
+            .map(|round| round.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(names, ["B1 B1 s1", "B2", "B1@openvino B1@openvino", "B2@openvino"]);
     }
 
     #[test]

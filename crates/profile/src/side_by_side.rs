@@ -194,7 +194,7 @@ mod tests {
 
     fn processors(count: u32) -> Vec<Processor> {
         // Cores that are not there: pinning is refused, which does not matter here.
-        (0..count).map(|core| Processor { cluster: "B".to_owned(), cores: vec![CoreId(1000 + core)] }).collect()
+        (0..count).map(|core| Processor::on_cores("B".to_owned(), vec![CoreId(1000 + core)])).collect()
     }
 
     fn failed(processor: &Processor, source: BackendError) -> ProfileError {

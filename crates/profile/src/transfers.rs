@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::Builder;
 use std::time::Instant;
 
-use millstream_board::{Board, CoreId, Processor};
+use millstream_board::{Board, CoreId};
 use millstream_predict::Statistics;
 use millstream_predict::samples::TransferSample;
 
@@ -30,7 +30,7 @@ pub fn measure_transfers(board: &Board) -> Result<Vec<TransferSample>, ProfileEr
             let Some(maker) = from.cores.first().map(|core| core.id) else { continue };
             let Some(reader) = to.cores.iter().map(|core| core.id).find(|&core| core != maker) else { continue };
             for bytes in SIZES {
-                let processor = || Processor { cluster: to.label.clone(), cores: vec![reader] };
+                let processor = || to.processor([reader]);
                 let seconds = hand_over(maker, reader, bytes)
                     .map_err(|source| ProfileError::Thread { processor: processor(), source })?
                     .ok_or_else(|| ProfileError::Panicked { processor: processor() })?;

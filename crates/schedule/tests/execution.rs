@@ -27,7 +27,7 @@ fn graph() -> Graph {
 
 /// 10 ns for every operator on A, 20 ns on B; 3 ns from A to B, 5 ns back.
 fn table(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
-    let classes = ["A", "B"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = ["A", "B"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(graph.operators().len(), classes);
     for (processor, time) in table.processors().zip([10, 20]) {
         (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
@@ -159,7 +159,7 @@ fn an_accelerator_drives_the_transfers_of_both_directions() {
 #[test]
 fn a_team_waits_for_the_longest_way_of_all_that_it_takes_over() {
     let graph = graph();
-    let class = |cluster: &str| ProcessorClass { cluster: cluster.into(), count: 1 };
+    let class = |cluster: &str| ProcessorClass::new(cluster, 1);
     let mut table = CostTable::new(graph.operators().len(), ["A", "C", "D", "G"].map(class));
     for processor in table.processors() {
         (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));

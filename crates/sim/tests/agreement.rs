@@ -37,7 +37,7 @@ fn graph(edges: &[(usize, usize)]) -> Graph {
 }
 
 fn table(times: &[u64], transfers: &[u64], ends: &[Option<BlockedEnd>]) -> CostTable {
-    let classes = CLUSTERS.map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = CLUSTERS.map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(OPERATORS, classes);
     for processor in table.processors() {
         for operator in 0..OPERATORS {
@@ -242,7 +242,7 @@ fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
 #[test]
 fn what_can_not_run_is_refused() {
     let graph = graph(&[]);
-    let empty = CostTable::new(OPERATORS, [ProcessorClass { cluster: "B".into(), count: 1 }]);
+    let empty = CostTable::new(OPERATORS, [ProcessorClass::new("B", 1)]);
     let error = simulate(&replicated(&graph), &graph, &empty, &Settings::default()).unwrap_err();
     assert!(error.to_string().contains("o0"), "{error}");
 }

@@ -57,7 +57,7 @@ fn parts(graph: &Graph) -> Vec<Vec<OperatorId>> {
 /// Every core a processor of its own, as the accelerators are; stages anywhere, their parts on any of their processors.
 fn schedule(board: &Board, graph: &Graph, random: &mut ChaCha8Rng) -> Schedule {
     let of_cluster = |cluster: &millstream_board::Cluster| -> Vec<Processor> {
-        cluster.cores.iter().map(|core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] }).collect()
+        cluster.cores.iter().map(|core| Processor::on_cores(cluster.label.clone(), vec![core.id])).collect()
     };
     let parts = parts(graph);
     let mut processors: Vec<Processor> = board.clusters().iter().flat_map(of_cluster).collect();

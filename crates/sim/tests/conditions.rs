@@ -34,7 +34,7 @@ fn graph() -> Graph {
 }
 
 fn table(has_power: bool) -> CostTable {
-    let classes = ["B", "s"].map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+    let classes = ["B", "s"].map(|cluster| ProcessorClass::new(cluster, 1));
     let mut table = CostTable::new(OPERATORS, classes);
     for processor in table.processors() {
         (0..OPERATORS).for_each(|operator| table.set_time(processor, operator, Nanoseconds(MILLISECOND)));
@@ -93,7 +93,7 @@ fn conditions_that_hold_nobody_up_change_nothing() {
 #[test]
 fn no_replica_waits_for_ever() {
     let (graph, mut table) = (graph(), table(false));
-    let slow = table.find(&ProcessorClass { cluster: "s".into(), count: 1 }).unwrap();
+    let slow = table.find(&ProcessorClass::new("s", 1)).unwrap();
     (0..OPERATORS).for_each(|operator| table.set_time(slow, operator, Nanoseconds(3 * MILLISECOND)));
     let schedule = schedule(&graph, &[&[("B", 0), ("B", 1)], &[("s", 2)]]);
     let slowest = schedule.evaluate(&graph, &table).unwrap().period.0;

@@ -24,7 +24,7 @@ proptest! {
         let clusters = ["B", "m", "s", "t"];
         let processors: Vec<Processor> =
             (0..processors).map(|index| Processor::new(clusters[index as usize], [index])).collect();
-        let classes = clusters.map(|cluster| ProcessorClass { cluster: cluster.into(), count: 1 });
+        let classes = clusters.map(|cluster| ProcessorClass::new(cluster, 1));
         let mut table = CostTable::new(graph.operators().len(), classes);
         for from in table.processors() {
             for id in graph.operator_ids() {

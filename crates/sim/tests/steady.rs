@@ -25,7 +25,7 @@ fn graph() -> Graph {
 fn ground(cores: u32) -> (Graph, CostTable, Schedule) {
     let graph = graph();
     assert_eq!(graph.operator(graph.order()[0]).work.bytes(), 4000);
-    let mut table = CostTable::new(1, [ProcessorClass { cluster: "B".into(), count: 1 }]);
+    let mut table = CostTable::new(1, [ProcessorClass::new("B", 1)]);
     let processor = table.processors().next().unwrap();
     table.set_time(processor, 0, Nanoseconds(1000));
     let power = ProcessorPower { active_watts: 3.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };

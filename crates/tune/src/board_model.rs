@@ -128,7 +128,7 @@ impl BoardModel {
             let cluster = board.clusters().iter().find(|cluster| cluster.label == class.cluster);
             let first = cluster.and_then(|cluster| cluster.cores.first());
             let from = match first {
-                Some(core) => self.home(core.id).map(|cluster| ProcessorClass { cluster, count: class.count }),
+                Some(core) => self.home(core.id).map(|cluster| ProcessorClass { cluster, ..class.clone() }),
                 None => Some(class.clone()),
             };
             let Some(from) = from.and_then(|from| table.find(&from)) else { continue };
@@ -147,7 +147,7 @@ impl BoardModel {
     /// The same processor under its label on the board itself.
     fn at_home(&self, processor: &Processor) -> Processor {
         let label = processor.cores.first().and_then(|&core| self.home(core));
-        Processor { cluster: label.unwrap_or_else(|| processor.cluster.clone()), cores: processor.cores.clone() }
+        Processor { cluster: label.unwrap_or_else(|| processor.cluster.clone()), ..processor.clone() }
     }
 
     /// How many times slower a processor is than in the profile: as it was timed, else as its slowest core.
@@ -221,7 +221,7 @@ pub fn with_slowdowns(
 ) -> (Schedule, CostTable) {
     let mut classes: Vec<(ProcessorClass, ProcessorIndex, f64)> = Vec::new();
     let named = schedule.with_processors(|processor| {
-        let own = Processor { cluster: format!("{}.", classes.len()), cores: processor.cores.clone() };
+        let own = Processor { cluster: format!("{}.", classes.len()), ..processor.clone() };
         if let Some(from) = table.find(&processor.class()) {
             classes.push((own.class(), from, slowdown(processor)));
         }

@@ -88,7 +88,7 @@ impl Case {
 }
 
 fn class(cluster: &str) -> ProcessorClass {
-    ProcessorClass { cluster: cluster.into(), count: 1 }
+    ProcessorClass::new(cluster, 1)
 }
 
 fn processor(place: usize, stage: usize) -> Processor {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::distinct::NamedFiles;
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use millstream::{CostSource, EngineName, Machine, ReadOptions, SlowCore};
+use millstream::{CostSource, EngineName, EngineSet, Machine, ReadOptions, SlowCore};
 #[cfg(feature = "highs")]
 use millstream_reproduce::Paper;
 
@@ -107,10 +107,10 @@ pub(crate) struct BoardArguments {
     /// A board file instead of what is detected
     #[arg(long, value_name = "FILE")]
     pub(crate) board: Option<PathBuf>,
-    /// What computes on the cores: onnxruntime or openvino [default: what a schedule was planned for, or the board file says, else
-    /// onnxruntime]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) engine: Option<EngineName>,
+    /// What computes on the cores: onnxruntime, openvino, or both with a comma between them (or 'all'): then each stage has the quicker
+    /// one [default: what a schedule was planned for, or the board file says, else onnxruntime]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) engine: Option<EngineSet>,
 }
 
 impl BoardArguments {
@@ -231,10 +231,12 @@ impl BoardArguments {
 
     /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
     pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
-        Ok(match (self.engine, &self.board) {
+        Ok(match (&self.engine, &self.board) {
             (None, _) => machine,
-            (Some(EngineName::OpenVino), None) => machine.with_openvino_devices()?.with_engine(EngineName::OpenVino),
-            (Some(engine), _) => machine.with_engine(engine),
+            (Some(engines), None) if engines.contains(EngineName::OpenVino) => {
+                machine.with_openvino_devices()?.with_engines(engines.clone())
+            }
+            (Some(engines), _) => machine.with_engines(engines.clone()),
         })
     }
 }

@@ -51,6 +51,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     let model = &command.scheduled.model;
     let dimensions = model.dimensions.read_options()?;
     let loaded = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &dimensions)?;
+    let loaded: Vec<Scheduled> = loaded.into_iter().map(|own| own.with_engines_of(&machine)).collect();
     let context = || command.scheduled.schedule.display().to_string();
     let options = command.options();
     let simulated = simulate(&machine, &loaded, &options).with_context(context)?;

@@ -52,7 +52,10 @@ fn start(command: &TuneCommand, machine: Machine) -> Result<(Machine, Network, O
     };
     let mut set = read_schedules(path, machine.board(), model, &options)?;
     match set.pop().filter(|_| set.is_empty()) {
-        Some(only) => Ok((machine.as_planned(&only.document), only.network, Some(only.schedule))),
+        Some(only) => {
+            let only = only.with_engines_of(&machine);
+            Ok((machine.as_planned(&only.document), only.network, Some(only.schedule)))
+        }
         None => anyhow::bail!("{}: schedules of several networks are not tuned together", path.display()),
     }
 }

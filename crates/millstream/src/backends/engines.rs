@@ -51,7 +51,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
 }
 
 fn clusters(board: &Board, engine: EngineName) -> Vec<String> {
-    let own = board.clusters().iter().filter(|cluster| cluster.engine == engine);
+    let own = board.clusters().iter().filter(|cluster| cluster.engines.contains(engine));
     own.map(|cluster| cluster.label.clone()).collect()
 }
 

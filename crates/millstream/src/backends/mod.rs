@@ -1,4 +1,4 @@
-//! What runs operators on a board: an engine on the cores of each cluster, and one on each accelerator.
+//! What runs operators on a board: engines on the cores of each cluster, and one on each accelerator.
 //!
 //! The engines are behind cargo features. A file of the same functions stands in for each that is left out.
 
@@ -13,12 +13,12 @@ mod gpu;
 #[cfg(not(feature = "wgpu"))]
 #[path = "no_gpu.rs"]
 mod gpu;
-mod on_clusters;
 #[cfg(feature = "openvino")]
 mod openvino;
 #[cfg(not(feature = "openvino"))]
 #[path = "no_openvino.rs"]
 mod openvino;
+mod with_engine;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,8 +34,8 @@ use millstream_predict::{Profile, fit, threads_by_family};
 use crate::{Control, Error, Machine, Network};
 use cpu::Cpu;
 use gpu::Gpus;
-use on_clusters::OnClusters;
 use openvino::OpenVino;
+use with_engine::WithEngine;
 
 pub use engines::{EngineReport, engines};
 
@@ -55,7 +55,7 @@ trait CoreEngine: Send + Sync {
 pub(crate) struct Backends {
     /// All of them as one.
     pub(crate) all: Arc<dyn Observed>,
-    cores: Vec<Arc<dyn CoreEngine>>,
+    cores: Vec<(EngineName, Arc<dyn CoreEngine>)>,
     gpus: Gpus,
 }
 
@@ -110,16 +110,18 @@ impl Backends {
         let graph = network.graph();
         let table = fit(profile, board, network.digest(), graph, network.chain())?;
         for cluster in board.clusters().iter().filter(|cluster| cluster.cores.len() > 1) {
-            let threads = threads_by_family(&table, graph, &cluster.label);
-            tracing::info!(cluster = cluster.label, ?threads, "threads by operator family");
-            self.cores.iter().for_each(|engine| engine.choose_threads(&cluster.label, threads.clone()));
+            for (name, engine) in self.cores.iter().filter(|(name, _)| cluster.engines.contains(*name)) {
+                let threads = threads_by_family(&table, graph, &cluster.label, *name);
+                tracing::info!(cluster = cluster.label, engine = %name, ?threads, "threads by operator family");
+                engine.choose_threads(&cluster.label, threads);
+            }
         }
         Ok(table)
     }
 
     /// Keeps no more sessions from now on: what is prepared while frames flow should take neither cores nor memory from them.
     pub(crate) fn stop_keeping(&self) {
-        self.cores.iter().for_each(|engine| engine.stop_keeping());
+        self.cores.iter().for_each(|(_, engine)| engine.stop_keeping());
     }
 
     /// Measures how the work of convolutions is best divided among the threads of each GPU, where the profile does not know.
@@ -128,11 +130,11 @@ impl Backends {
     }
 }
 
-/// The processor on which networks run plainly: the board's first core.
+/// The processor on which networks run plainly: the board's first core, with its first engine.
 pub(crate) fn first_core(board: &Board) -> Result<Processor, Error> {
     let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
     let core = cluster.cores.first().ok_or(Error::Incomplete { what: "core" })?;
-    Ok(Processor { cluster: cluster.label.clone(), cores: vec![core.id] })
+    Ok(cluster.processor([core.id]))
 }
 
 /// The engine on the cores, computing and rounding each operator by itself.
@@ -142,7 +144,7 @@ pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
 
 /// The engine on the fastest cores, as it comes: threads where the system puts them, spinning; OpenVINO with its threads on all cores.
 pub(crate) fn as_it_comes(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
-    match board.clusters().first().map(|cluster| cluster.engine) {
+    match board.clusters().first().map(|cluster| cluster.engines.first()) {
         Some(EngineName::OpenVino) => Ok(OpenVino::open(model)?.backend() as Arc<dyn Backend>),
         _ => cpu::as_it_comes(model),
     }
@@ -153,22 +155,19 @@ pub(crate) fn on_cores(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Obse
     Ok(Arc::new(Several::new(on_cores_of(board, model, None)?.0)))
 }
 
-type OnCores = (Vec<Arc<dyn Observed>>, Vec<Arc<dyn CoreEngine>>);
+type OnCores = (Vec<Arc<dyn Observed>>, Vec<(EngineName, Arc<dyn CoreEngine>)>);
 
 /// What runs operators on the cores of each cluster, and the engines that do.
 fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<OnCores, Error> {
-    let mut clusters: BTreeMap<EngineName, Vec<String>> = BTreeMap::new();
-    for cluster in board.clusters() {
-        clusters.entry(cluster.engine).or_default().push(cluster.label.clone());
-    }
+    let is_used = |name: &EngineName| board.clusters().iter().any(|cluster| cluster.engines.contains(*name));
     let (mut all, mut engines): OnCores = (Vec::new(), Vec::new());
-    for (name, clusters) in clusters {
+    for name in EngineName::ALL.into_iter().filter(is_used) {
         let engine: Arc<dyn CoreEngine> = match name {
             EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
             _ => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
         };
-        all.push(Arc::new(OnClusters::new(engine.backend(), clusters)) as Arc<dyn Observed>);
-        engines.push(engine);
+        all.push(Arc::new(WithEngine::new(engine.backend(), name)) as Arc<dyn Observed>);
+        engines.push((name, engine));
     }
     Ok((all, engines))
 }

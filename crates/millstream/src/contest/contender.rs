@@ -67,7 +67,7 @@ impl Contender {
     ) -> Result<Self, Error> {
         let cores: Vec<_> = board.cores().map(|core| core.id).collect();
         let configuration = format!("{} threads", cores.len());
-        let processor = Processor { cluster: "all".to_owned(), cores };
+        let processor = Processor::on_cores("all".to_owned(), cores);
         let sessions = Sessions::start(network, vec![processor], backend, false)?;
         Ok(Self::sessions("one session, all cores", configuration, true, sessions))
     }
@@ -79,8 +79,7 @@ impl Contender {
         backend: &Arc<dyn Backend>,
     ) -> Result<Self, Error> {
         let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
-        let cores = cluster.cores.iter().map(|core| core.id).collect();
-        let processor = Processor { cluster: cluster.label.clone(), cores };
+        let processor = cluster.processor(cluster.cores.iter().map(|core| core.id));
         let configuration = processor.to_string();
         let sessions = Sessions::start(network, vec![processor], backend, true)?;
         Ok(Self::sessions("one session, fastest cluster", configuration, true, sessions))
@@ -95,11 +94,7 @@ impl Contender {
         let processors: Vec<Processor> = board
             .clusters()
             .iter()
-            .flat_map(|cluster| {
-                let single =
-                    |core: &millstream_board::Core| Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
-                cluster.cores.iter().map(single)
-            })
+            .flat_map(|cluster| cluster.cores.iter().map(|core| cluster.processor([core.id])))
             .collect();
         let configuration = processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let in_order = processors.len() == 1;
@@ -322,7 +317,7 @@ mod tests {
         builder.output(&made);
         let model = Arc::new(builder.build().unwrap());
         let network = Network::of_model(model, "one", ReadOptions::default());
-        let processors = ["bad", "good"].map(|cluster| Processor { cluster: cluster.to_owned(), cores: Vec::new() });
+        let processors = ["bad", "good"].map(|cluster| Processor::accelerator(cluster));
         let backend: Arc<dyn Backend> = Arc::new(Panicking);
         let sessions = Sessions::start(&network, processors.to_vec(), &backend, false).unwrap();
         let frame = [Tensor::from_f32([4], vec![0.0; 4])];

@@ -11,14 +11,11 @@ pub(super) fn processors(board: &Board, text: Option<&str>) -> Result<Vec<Proces
     if let Some(text) = text {
         return parse(text, board);
     }
-    let clusters = board.clusters().iter().map(|cluster| Processor {
-        cluster: cluster.label.clone(),
-        cores: cluster.cores.iter().map(|core| core.id).collect(),
-    });
+    let clusters = board.clusters().iter().map(|cluster| cluster.processor(cluster.cores.iter().map(|core| core.id)));
     let accelerators = board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone()));
     let all: Vec<Processor> = clusters.chain(accelerators).collect();
     Ok(match all.as_slice() {
-        [only] => only.cores.iter().map(|core| Processor::new(only.cluster.clone(), [core.0])).collect(),
+        [only] => only.cores.iter().map(|&core| Processor { cores: vec![core], ..only.clone() }).collect(),
         _ => all,
     })
 }

@@ -286,7 +286,6 @@ fn adapted(
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-    use millstream_board::Processor;
     use millstream_onnx::ReadOptions;
     use millstream_runtime::FrameError;
     use millstream_schedule::{Replica, Stage};
@@ -346,7 +345,7 @@ mod tests {
         // Segments that a plan has only if it cuts behind the first operator.
         let (head, tail) = scheduled.network.graph().order().split_at(1);
         let stages = [head, tail].into_iter().zip(&cluster.cores).map(|(operators, core)| {
-            let processor = Processor { cluster: cluster.label.clone(), cores: vec![core.id] };
+            let processor = cluster.processor([core.id]);
             Stage { replicas: vec![Replica::single(processor, operators.to_vec())] }
         });
         runner.engine.reschedule(&Schedule { stages: stages.collect() }).unwrap();

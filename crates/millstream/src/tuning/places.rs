@@ -76,7 +76,7 @@ pub(crate) fn parse(text: &str, board: &Board) -> Result<Vec<Processor>, Error> 
                 "'{text}' needs more cores of cluster '{label}' than the {has} that it has"
             )));
         }
-        processors.push(Processor { cluster: label.to_owned(), cores });
+        processors.push(cluster.processor(cores));
     }
     Ok(processors)
 }

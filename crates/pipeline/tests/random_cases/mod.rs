@@ -22,15 +22,19 @@ fn network(sizes: &[usize]) -> Graph {
     builder.build().unwrap()
 }
 
-fn board(cores: &[usize], memory: Option<u64>) -> Board {
+fn board(cores: &[usize], has_two_engines: &[bool], memory: Option<u64>) -> Board {
     let mut next = 0;
     let clusters: Vec<String> = cores
         .iter()
+        .zip(has_two_engines)
         .enumerate()
-        .map(|(index, &count)| {
+        .map(|(index, (&count, has_two))| {
             let ids: Vec<String> = (next..next + count).map(|id| format!("{{\"id\": {id}}}")).collect();
             next += count;
-            format!("{{\"label\": \"c{index}\", \"capacity\": {}, \"cores\": [{}]}}", 1000 - index, ids.join(","))
+            let engines = if *has_two { "\"openvino\", \"onnxruntime\"" } else { "\"onnxruntime\"" };
+            let capacity = 1000 - index;
+            let (label, cores) = (format!("\"c{index}\""), ids.join(","));
+            format!("{{\"label\": {label}, \"capacity\": {capacity}, \"cores\": [{cores}], \"engines\": [{engines}]}}")
         })
         .collect();
     let clusters = clusters.join(",");
@@ -46,6 +50,8 @@ fn board(cores: &[usize], memory: Option<u64>) -> Board {
 pub(crate) struct Case {
     pub(crate) sizes: Vec<usize>,
     pub(crate) cores: Vec<usize>,
+    /// Of each cluster.
+    pub(crate) has_two_engines: Vec<bool>,
     /// Per class and operator; `None` is unsupported.
     pub(crate) times: Vec<Vec<Option<u64>>>,
     pub(crate) hand_over: Vec<(f64, f64)>,
@@ -63,6 +69,7 @@ impl Case {
         let times = vec![vec![None; operators]; classes];
         Self {
             sizes: vec![1; operators],
+            has_two_engines: vec![false; cores.len()],
             cores,
             times,
             hand_over: vec![(0.0, 0.0); classes],
@@ -72,7 +79,7 @@ impl Case {
     }
 
     pub(crate) fn build(&self) -> (Graph, Board, CostTable) {
-        let (graph, board) = (network(&self.sizes), board(&self.cores, self.memory));
+        let (graph, board) = (network(&self.sizes), board(&self.cores, &self.has_two_engines, self.memory));
         let mut table = CostTable::new(self.sizes.len(), board.processor_classes());
         for processor in table.processors() {
             for operator in 0..self.sizes.len() {
@@ -83,7 +90,7 @@ impl Case {
             let (seconds, seconds_per_byte) = self.hand_over[processor.index()];
             table.set_hand_over(processor, HandOver { seconds, seconds_per_byte });
         }
-        let first = |cluster: usize| table.processors().nth(self.cores[..cluster].iter().sum()).unwrap();
+        let first = |cluster: usize| table.find(&board.clusters()[cluster].class(1)).unwrap();
         let ends: Vec<_> = (0..self.cores.len()).map(first).collect();
         for (pair, link) in self.links.iter().enumerate() {
             let Some((seconds, seconds_per_byte)) = *link else { continue };
@@ -104,18 +111,24 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
 
 /// Networks of so many operators on boards with so many cores in their clusters.
 fn of_shapes(shapes: impl Strategy<Value = (Vec<usize>, usize)>) -> impl Strategy<Value = Case> {
-    shapes.prop_flat_map(|(cores, operators)| {
-        let classes: usize = cores.iter().sum();
+    let with_engines = shapes.prop_flat_map(|(cores, operators)| {
+        let has_two = prop::collection::vec(prop::bool::weighted(0.3), cores.len());
+        (Just(cores), has_two, Just(operators))
+    });
+    with_engines.prop_flat_map(|(cores, has_two_engines, operators)| {
+        let classes: usize =
+            cores.iter().zip(&has_two_engines).map(|(cores, has_two)| cores * (1 + usize::from(*has_two))).sum();
         let time = prop_oneof![1 => Just(None), 12 => (1_u64..2000).prop_map(Some)];
         (
             prop::collection::vec(1_usize..100, operators),
-            Just(cores),
+            Just((cores, has_two_engines)),
             prop::collection::vec(prop::collection::vec(time, operators), classes),
             prop::collection::vec((0.0..2e-7, 0.0..1e-9), classes),
         )
-            .prop_map(|(sizes, cores, times, hand_over)| Case {
+            .prop_map(|(sizes, (cores, has_two_engines), times, hand_over)| Case {
                 sizes,
                 cores,
+                has_two_engines,
                 times,
                 hand_over,
                 links: Vec::new(),

@@ -120,7 +120,7 @@ pub fn calibrate(
     for cluster in board.clusters() {
         let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == cluster.label).collect();
         for count in 1..=cluster.cores.len() {
-            let class = ProcessorClass { cluster: cluster.label.clone(), count };
+            let class = cluster.class(count);
             models.processors.push(cluster_model(class, &own, measurements)?);
         }
     }
@@ -142,7 +142,7 @@ pub fn calibrate(
         let others: Vec<&Row<'_>> = same.iter().filter(|other| other.model != row.model).copied().collect();
         shown.push(CalibrationRow {
             model: row.model.to_owned(),
-            processor: ProcessorClass { cluster: row.label.to_owned(), count: row.cores },
+            processor: ProcessorClass::new(row.label.to_owned(), row.cores),
             measured_seconds: row.seconds,
             fitted_seconds: Fitted::to(&same).seconds(row),
             unseen_seconds: (!others.is_empty()).then(|| Fitted::to(&others).seconds(row)),
@@ -231,7 +231,7 @@ fn resolve_likenesses(board: &Board, measurements: &Measurements, models: &mut C
         };
         let most = board.cluster(label).map_err(|_| unknown())?.cores.len();
         for count in 1..=board.cluster(&stated.label).map_err(|_| unknown())?.cores.len() {
-            let like = ProcessorClass { cluster: label.clone(), count: count.min(most) };
+            let like = ProcessorClass::new(label.clone(), count.min(most));
             let factor = slowness * like.count as f64 / count as f64;
             let source = models.processors.iter().find(|model| model.processor == like).ok_or_else(unknown)?;
             let slower = |model: &FamilyModel| {
@@ -239,7 +239,7 @@ fn resolve_likenesses(board: &Board, measurements: &Measurements, models: &mut C
                 FamilyModel { terms: model.terms.iter().map(term).collect(), ..model.clone() }
             };
             let (families, pooled) = (source.families.iter().map(slower).collect(), slower(&source.pooled));
-            let own = ProcessorClass { cluster: stated.label.clone(), count };
+            let own = ProcessorClass::new(stated.label.clone(), count);
             if let Some(model) = models.processors.iter_mut().find(|model| model.processor == own) {
                 (model.families, model.pooled) = (families, pooled);
             }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use millstream_board::EngineName;
+
 use crate::samples::OperatorRecord;
 use crate::{NetworkProfile, Profile};
 
@@ -20,9 +22,12 @@ pub struct FusionRule {
     pub fused: usize,
     /// Times that they did not.
     pub separate: usize,
+    /// The engine that ran them.
+    #[serde(default, skip_serializing_if = "EngineName::is_default")]
+    pub engine: EngineName,
 }
 
-/// All that is known about fusion.
+/// All that is known about how an engine fuses operators.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Fusion {
     is_fused: HashMap<String, HashMap<String, bool>>,
@@ -31,22 +36,27 @@ pub(crate) struct Fusion {
 impl Fusion {
     /// Counts what the traces of a profile show.
     pub(crate) fn rules(profile: &Profile) -> Vec<FusionRule> {
+        EngineName::ALL.into_iter().flat_map(|engine| Self::rules_of(profile, engine)).collect()
+    }
+
+    fn rules_of(profile: &Profile, engine: EngineName) -> Vec<FusionRule> {
         let mut counts: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
         for network in &profile.networks {
-            count(network, &mut counts);
+            count(network, engine, &mut counts);
         }
         let rule = |((first, second), (fused, separate)): ((&str, &str), (usize, usize))| FusionRule {
             first: first.to_owned(),
             second: second.to_owned(),
             fused,
             separate,
+            engine,
         };
         counts.into_iter().map(rule).collect()
     }
 
-    pub(crate) fn new(rules: &[FusionRule]) -> Self {
+    pub(crate) fn new(rules: &[FusionRule], engine: EngineName) -> Self {
         let mut is_fused: HashMap<String, HashMap<String, bool>> = HashMap::new();
-        for rule in rules {
+        for rule in rules.iter().filter(|rule| rule.engine == engine) {
             is_fused.entry(rule.first.clone()).or_default().insert(rule.second.clone(), rule.fused > rule.separate);
         }
         Self { is_fused }
@@ -68,9 +78,14 @@ impl Fusion {
     }
 }
 
-fn count<'a>(network: &'a NetworkProfile, counts: &mut BTreeMap<(&'a str, &'a str), (usize, usize)>) {
-    // Fusion does not depend on the processor; one class's traces are enough.
-    let Some(class) = network.operator_samples.first().map(|sample| &sample.processor) else { return };
+fn count<'a>(
+    network: &'a NetworkProfile,
+    engine: EngineName,
+    counts: &mut BTreeMap<(&'a str, &'a str), (usize, usize)>,
+) {
+    // Fusion does not depend on the cores; one class's traces are enough.
+    let classes = network.operator_samples.iter().map(|sample| &sample.processor);
+    let Some(class) = classes.clone().find(|class| class.engine == engine) else { return };
     let mut group_of: HashMap<usize, usize> = HashMap::new();
     let own = network.operator_samples.iter().filter(|sample| sample.processor == *class);
     for (group, sample) in own.enumerate() {

@@ -19,7 +19,7 @@ const COSTS: &str = include_str!("../../../../fixtures/costs/khadas-vim3.json");
 const SHOWN: [&str; 4] = ["googlenet", "inception-v3", "inception-v4", "inception-resnet-v2"];
 
 fn class(cluster: &str, count: usize) -> ProcessorClass {
-    ProcessorClass { cluster: cluster.into(), count }
+    ProcessorClass::new(cluster, count)
 }
 
 /// The big cluster, the small one, and the GPU.

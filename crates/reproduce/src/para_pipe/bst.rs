@@ -23,7 +23,7 @@ const LINK: TransferModel = TransferModel {
 /// An NPU that can't do everything and two DSPs that can. The third class, both DSPs as one processor, runs nothing.
 pub(super) fn board(graph: &Graph) -> (CostTable, Vec<ProcessorIndex>) {
     let classes = [("N", 1), ("D", 1), ("D", 2)];
-    let classes = classes.map(|(cluster, count)| ProcessorClass { cluster: cluster.into(), count });
+    let classes = classes.map(|(cluster, count)| ProcessorClass::new(cluster, count));
     let mut table = CostTable::new(graph.operators().len(), classes);
     let processors: Vec<ProcessorIndex> = table.processors().collect();
     for (place, (&processor, speed)) in processors.iter().zip([NPU, DSP]).enumerate() {

@@ -40,7 +40,7 @@ impl Chosen {
         let chain = Chain::of(graph);
         let (costs, places): (_, Vec<ProcessorIndex>) = board(graph);
         let whole = Whole::new(graph, &costs, &places)?;
-        let class = |cluster: &str| ProcessorClass { cluster: cluster.into(), count: 1 };
+        let class = |cluster: &str| ProcessorClass::new(cluster, 1);
         let processors = vec![class("N"), class("D"), class("D")];
         let teams = ParaPipe::teams(&processors);
         let problem = Problem::with_teams(graph, &chain, &Board::from_json(BOARD)?, &costs, &teams)?;

@@ -4,28 +4,29 @@ use std::time::Duration;
 use millstream_backend::{
     Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
 };
-use millstream_board::Processor;
+use millstream_board::{EngineName, Processor};
 use millstream_graph::OperatorId;
 
-/// An engine that runs on the cores of some clusters: others have another one.
-pub(super) struct OnClusters {
+/// An engine that runs what processors with its name are given: others have another one.
+pub(super) struct WithEngine {
     backend: Arc<dyn Observed>,
-    clusters: Vec<String>,
+    engine: EngineName,
 }
 
-impl OnClusters {
-    pub(super) fn new(backend: Arc<dyn Observed>, clusters: Vec<String>) -> Self {
-        Self { backend, clusters }
+impl WithEngine {
+    pub(super) fn new(backend: Arc<dyn Observed>, engine: EngineName) -> Self {
+        Self { backend, engine }
     }
 }
 
-impl Backend for OnClusters {
+impl Backend for WithEngine {
     fn name(&self) -> &str {
         self.backend.name()
     }
 
     fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
-        self.clusters.contains(&processor.cluster) && self.backend.supports(operator, processor)
+        let is_own = !processor.is_accelerator() && processor.engine == self.engine;
+        is_own && self.backend.supports(operator, processor)
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
@@ -37,7 +38,7 @@ impl Backend for OnClusters {
     }
 }
 
-impl Observed for OnClusters {
+impl Observed for WithEngine {
     fn trace(
         &self,
         segment: &Segment,
