@@ -42,6 +42,7 @@ pub fn fit(
     let blocks = records(graph, chain);
     let measured = profile.network(digest).filter(|network| network.blocks == blocks);
     let rules = Fusion::rules(profile);
+    let leaders = measured.map_or(Vec::new(), |network| leaders(network, board));
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
@@ -58,7 +59,7 @@ pub fn fit(
             fill_traced(&mut table, processor, chain, &traced);
         } else {
             let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
-                Some(network) => traced_shares(network, &traced),
+                Some(network) => traced_shares(network, &traced, &leaders),
                 None => {
                     let model = match Model::fit(profile, board, &class) {
                         // The others are quicker wherever they were measured beside it.
@@ -182,13 +183,38 @@ fn segment_work<'a>(profile: &'a Profile, class: &ProcessorClass) -> Vec<Segment
     profile.networks.iter().flat_map(of_network).collect()
 }
 
-/// What each operator of each block took in a trace: operators that ran as one have their time at the first of them.
-fn traced_shares(network: &NetworkProfile, traced: &[&OperatorSample]) -> Vec<Vec<(f64, f64)>> {
+/// For each operator, by its place, the first of those in its block that any engine runs as one with it. Engines fuse differently: where one has the
+/// time of two operators at the first and another has it at the second, neither operator would seem to take any time.
+fn leaders(network: &NetworkProfile, board: &Board) -> Vec<usize> {
+    let blocks = network.blocks.iter().enumerate();
+    let block_of: Vec<usize> = blocks.flat_map(|(block, own)| own.iter().map(move |_| block)).collect();
+    let mut leaders: Vec<usize> = (0..block_of.len()).collect();
+    let on_cores = |sample: &&OperatorSample| board.cluster(&sample.processor.cluster).is_ok();
+    for sample in network.operator_samples.iter().filter(on_cores) {
+        for (&one, &other) in sample.operators.iter().zip(sample.operators.iter().skip(1)) {
+            let (one, other) = (leaders[one], leaders[other]);
+            if block_of[one] == block_of[other] {
+                let (first, second) = (one.min(other), one.max(other));
+                leaders.iter_mut().filter(|leader| **leader == second).for_each(|leader| *leader = first);
+            }
+        }
+    }
+    leaders
+}
+
+/// What each operator of each block took in a trace: operators that ran as one with any engine have their time at the first of them.
+fn traced_shares(network: &NetworkProfile, traced: &[&OperatorSample], leaders: &[usize]) -> Vec<Vec<(f64, f64)>> {
     let mut times = vec![(0.0, 0.0); network.operators().count()];
     for sample in traced {
         let Some(&first) = sample.operators.iter().min() else { continue };
         let seconds = sample.time.median_seconds;
         times[first] = (seconds, NINE_IN_TEN * sample.time.standard_error_seconds() / seconds);
+    }
+    for (place, &leader) in leaders.iter().enumerate().filter(|(place, leader)| place != *leader) {
+        let (time, interval) = std::mem::take(&mut times[place]);
+        let (all, before) = times[leader];
+        let sum = all + time;
+        times[leader] = (sum, if sum > 0.0 { (all * before + time * interval) / sum } else { before });
     }
     let mut rest = times.as_slice();
     network

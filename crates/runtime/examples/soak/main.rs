@@ -36,6 +36,8 @@ use unreliable::{Faults, Unreliable};
 
 const NETWORK: &str = "squeezenet";
 const FRAMES: usize = 4;
+/// The frames under way are answered long before.
+const LAST_FRAMES: Duration = Duration::from_secs(1);
 /// No stage takes nearly as long for a frame of this network.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -143,8 +145,9 @@ fn direct(
     let mut growth = Growth::default();
     while begin.elapsed() < length {
         director.events();
-        is_resting.store(true, Ordering::Relaxed);
         director.rest();
+        is_resting.store(true, Ordering::Relaxed);
+        std::thread::sleep(LAST_FRAMES);
         let footprint = Footprint::of_this_process()?;
         let Footprint { resident_bytes, held_bytes, threads, descriptors } = footprint;
         let (replacements, faults) = (director.replacements, director.faults());

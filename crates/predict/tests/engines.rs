@@ -1,0 +1,85 @@
+//! Costs of the same cores with several engines.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, EngineName, ProcessorClass, Provenance};
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_onnx::{Model, ModelBuilder, Weight};
+use millstream_partition::Chain;
+use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::{LeftOut, NetworkProfile, PredictError, Profile, Statistics, fit};
+
+fn board() -> Board {
+    Board::from_json(
+        r#"{"format": "millstream-board", "version": 1, "name": "two engines", "clusters": [
+            {"label": "B", "capacity": 1024, "cores": [{"id": 0}], "engines": ["onnxruntime", "openvino"]}]}"#,
+    )
+    .unwrap()
+}
+
+/// A convolution, and an operator that engines may run as one with it.
+fn model() -> Model {
+    let mut builder = ModelBuilder::new("pair");
+    let input = builder.input("x", [1, 4, 8, 8]);
+    let filter = builder.weight("filter", &Weight::from_f32([4, 4, 1, 1], vec![0.5; 16]));
+    let map = builder.node("Conv", &[&input, &filter]);
+    let last = builder.node("Relu", &[&map]);
+    builder.output(&last);
+    builder.build().unwrap()
+}
+
+/// What each group of operators took with each engine, in microseconds.
+fn profile(model: &Model, samples: &[(EngineName, &[usize], f64)]) -> Profile {
+    let provenance = Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() };
+    let mut profile = Profile::new(&board(), provenance);
+    let mut network = NetworkProfile::new(model.digest(), model.graph(), &Chain::of(model.graph()));
+    for &(engine, operators, microseconds) in samples {
+        network.operator_samples.push(OperatorSample {
+            processor: ProcessorClass::new("B", 1).with_engine(engine),
+            operators: operators.to_vec(),
+            concurrent: 1,
+            time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
+            conditions: Conditions::default(),
+        });
+    }
+    profile.networks.push(network);
+    profile
+}
+
+fn costs(profile: &Profile, model: &Model) -> Result<CostTable, PredictError> {
+    fit(profile, &board(), model.digest(), model.graph(), &Chain::of(model.graph()))
+}
+
+fn times(table: &CostTable, engine: EngineName) -> [Option<Nanoseconds>; 2] {
+    let processor = table.find(&ProcessorClass::new("B", 1).with_engine(engine)).unwrap();
+    [0, 1].map(|operator| table.time(processor, operator))
+}
+
+/// Otherwise neither operator would take any time with the quicker engine for it.
+#[test]
+fn what_any_engine_runs_as_one_has_its_time_at_the_first_operator_with_all() {
+    let model = model();
+    let (onnx_runtime, openvino) = (EngineName::OnnxRuntime, EngineName::OpenVino);
+    let separate = [(onnx_runtime, &[0_usize][..], 30.0), (onnx_runtime, &[1], 70.0)];
+    let fused = [(openvino, &[0_usize, 1][..], 80.0)];
+    let table = costs(&profile(&model, &[&separate[..], &fused].concat()), &model).unwrap();
+    assert_eq!(times(&table, onnx_runtime), [Some(Nanoseconds(100_000)), Some(Nanoseconds::ZERO)]);
+    assert_eq!(times(&table, openvino), [Some(Nanoseconds(80_000)), Some(Nanoseconds::ZERO)]);
+
+    let also_separate = [(openvino, &[0_usize][..], 20.0), (openvino, &[1], 90.0)];
+    let table = costs(&profile(&model, &[&separate[..], &also_separate].concat()), &model).unwrap();
+    assert_eq!(times(&table, onnx_runtime), [30_000, 70_000].map(|time| Some(Nanoseconds(time))));
+    assert_eq!(times(&table, openvino), [20_000, 90_000].map(|time| Some(Nanoseconds(time))));
+}
+
+#[test]
+fn an_engine_that_was_left_out_runs_nothing() {
+    let model = model();
+    let mut profile = profile(&model, &[(EngineName::OnnxRuntime, &[0, 1], 100.0)]);
+    let missing = costs(&profile, &model).unwrap_err().to_string();
+    assert!(missing.contains("B1@openvino"), "{missing}");
+    profile.networks[0].left_out = LeftOut::of(&profile.networks[0], &board());
+    let table = costs(&profile, &model).unwrap();
+    assert_eq!(times(&table, EngineName::OpenVino), [None, None]);
+    assert!(times(&table, EngineName::OnnxRuntime)[0].is_some());
+}
