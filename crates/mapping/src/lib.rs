@@ -3,6 +3,7 @@
 //! A [`MappingProblem`] has nodes with times per processor and dependencies with transfer times. Its nodes are the tasks of the task graph
 //! that mappings are evaluated on, so both are named by [`TaskId`] and [`ProcessorId`]. A [`Mapper`] returns a [`Mapping`]: placement, order, makespan, and a lower bound that says how much better any other mapping could be. [`ExactMapper`] is the
 //! default; `CoarseIlp`, `FineIlp`, [`Heft`], [`Cpop`], [`LayerSwitched`] and [`SingleProcessor`] are what others do.
+//! [`explained`] says how the search and its bound work.
 //!
 //! ```
 //! use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, MappingProblem, Outcome, TaskId};
@@ -50,6 +51,15 @@ mod programs;
 #[path = "no_programs.rs"]
 mod programs;
 mod series;
+
+/// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.
+pub mod explained {
+    #[doc = include_str!("../docs/branch-and-bound.md")]
+    pub mod branch_and_bound {}
+
+    #[doc = include_str!("../docs/relaxation.md")]
+    pub mod relaxation {}
+}
 
 pub use annealing::Annealing;
 pub use edge::Edge;

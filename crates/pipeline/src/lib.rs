@@ -8,6 +8,7 @@
 //! [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`] adds stages whose processors
 //! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
 //! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`ShortestPeriod`].
+//! [`explained`] says how the searches work.
 //!
 //! ```
 //! use millstream_board::Board;
@@ -82,6 +83,18 @@ mod watch;
 mod way;
 mod ways;
 mod ways_by_cores;
+
+/// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.
+pub mod explained {
+    #[doc = include_str!("../docs/pareto-front.md")]
+    pub mod pareto_front {}
+
+    #[doc = include_str!("../docs/energy-front.md")]
+    pub mod energy_front {}
+
+    #[doc = include_str!("../docs/teams.md")]
+    pub mod teams {}
+}
 
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};

@@ -10,6 +10,7 @@
 //! [`PowerModel`]); [`compare()`] sets them beside the default on the same samples. [`published::AcceleratorFit`] fits the
 //! co-scheduling paper's model to measured phases of an accelerator, and [`CostModels::with_accelerator`] predicts with it. [`calibration`] makes cost models of a board
 //! that is not here from what others measured on it.
+//! [`explained`] says how the estimate of times in context works.
 //!
 //! ```
 //! use millstream_predict::{Line, Weighting};
@@ -46,6 +47,12 @@ mod statistics;
 mod threads;
 mod transfer;
 mod unseen;
+
+/// How the hardest algorithm of this crate works: its data, steps, invariants and complexity, and why it is as it is.
+pub mod explained {
+    #[doc = include_str!("../docs/context-fit.md")]
+    pub mod context_fit {}
+}
 
 pub use accelerator_costs::accelerator_of;
 pub use comparison::{Comparison, compare};
