@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use millstream_backend::{
@@ -9,6 +9,7 @@ use millstream_backend::{
 use millstream_board::Processor;
 use millstream_graph::{Family, OperatorId, Value};
 use millstream_onnx::Model;
+use openvino::InferenceError;
 
 use crate::devices::DeviceWatch;
 use crate::native::{CompiledModel, Port, Request};
@@ -16,7 +17,7 @@ use crate::pinning::Pinning;
 use crate::pool::Hold;
 use crate::refusals::{Refusals, said};
 use crate::segment::{OpenVinoSegment, Parts};
-use crate::settings::{self, Precision};
+use crate::settings::{self, Hint, Precision, Properties};
 use crate::shared_models::SharedModels;
 use crate::trace::{Counters, operator_times};
 use crate::{NAME, OpenVino, devices, places};
@@ -41,6 +42,8 @@ enum Where {
     Cores,
     /// On one of OpenVINO's devices, which the board calls `label`.
     Device { label: String, watch: Arc<DeviceWatch> },
+    /// On cores that the library chooses by a hint. All requests are of one compiled model, made with the first.
+    Hinted { hint: Hint, compiled: Mutex<Option<Arc<CompiledModel>>> },
 }
 
 impl OpenVinoBackend {
@@ -71,6 +74,43 @@ impl OpenVinoBackend {
         Ok(Self { place: Where::Device { label: label.into(), watch }, ..Self::new(library, model) })
     }
 
+    /// OpenVINO as it is used plainly: it chooses threads, streams and their cores by a hint, whatever processors it is given. Segments that
+    /// are prepared, which have to be the whole network, are requests of one compiled model, to be run at the same time.
+    pub fn with_hint(library: &OpenVino, model: Arc<Model>, hint: Hint) -> Self {
+        let compiled = Mutex::new(None);
+        Self { place: Where::Hinted { hint, compiled }, ..Self::new(library, model) }
+    }
+
+    /// How many requests the library wants to work on at once: 1 but for [`Hint::Throughput`].
+    ///
+    /// # Errors
+    /// [`BackendError`] if the network can't be compiled.
+    pub fn optimal_requests(&self) -> Result<usize, BackendError> {
+        let Where::Hinted { hint: Hint::Throughput, compiled } = &self.place else { return Ok(1) };
+        let graph = self.model.graph();
+        let whole = Segment::new(graph, graph.order().to_vec());
+        let bytes = self.models.share(&self.model, &whole);
+        let bytes = bytes.map_err(|detail| BackendError::preparing(graph, &whole, detail))?;
+        let properties = settings::of_hint(self.precision, Hint::Throughput);
+        let requests = self.compiled_once(compiled, &bytes, &properties).and_then(|model| model.optimal_requests());
+        requests.map_err(|error| BackendError::preparing(graph, &whole, said(&error)))
+    }
+
+    fn compiled_once(
+        &self,
+        compiled: &Mutex<Option<Arc<CompiledModel>>>,
+        bytes: &[u8],
+        properties: &Properties,
+    ) -> Result<Arc<CompiledModel>, InferenceError> {
+        let mut known = compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref() {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(CompiledModel::new(&self.library, bytes, devices::CPU, properties)?);
+        *known = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
     /// Computes with less precision than the model says, if that is asked for: faster where the processor has instructions for it. Quantised
     /// networks are then computed with integers.
     #[must_use]
@@ -86,11 +126,12 @@ impl OpenVinoBackend {
 
     fn owns(&self, processor: &Processor) -> bool {
         match &self.place {
-            Where::Cores => !processor.is_accelerator(),
+            Where::Cores | Where::Hinted { .. } => !processor.is_accelerator(),
             Where::Device { label, .. } => processor.is_accelerator() && processor.cluster == *label,
         }
     }
 
+    /// What prepares the segment of a request.
     fn prepared(
         &self,
         segment: &Segment,
@@ -99,7 +140,7 @@ impl OpenVinoBackend {
     ) -> Result<OpenVinoSegment, BackendError> {
         if !self.owns(processor) {
             let place = match &self.place {
-                Where::Cores => "cores",
+                Where::Cores | Where::Hinted { .. } => "cores",
                 Where::Device { label, .. } => label,
             };
             let detail = format!("it runs on {place}, not on {processor}");
@@ -118,10 +159,15 @@ impl OpenVinoBackend {
                 (devices::CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
             }
             Where::Device { watch, .. } => (watch.id(), settings::of_device(self.precision, is_timed), None, None),
+            Where::Hinted { hint, .. } => (devices::CPU, settings::of_hint(self.precision, *hint), None, None),
         };
         let bytes = self.models.share(&self.model, segment).map_err(failed)?;
-        let refused = |error: openvino::InferenceError| self.lost().unwrap_or_else(|| failed(said(&error)));
-        let compiled = CompiledModel::new(&self.library, &bytes, device, &properties).map_err(refused)?;
+        let refused = |error: InferenceError| self.lost().unwrap_or_else(|| failed(said(&error)));
+        let compiled = match &self.place {
+            Where::Hinted { compiled, .. } => self.compiled_once(compiled, &bytes, &properties),
+            _ => CompiledModel::new(&self.library, &bytes, device, &properties).map(Arc::new),
+        };
+        let compiled = compiled.map_err(refused)?;
         let boundary = &segment.boundary;
         let (ports, outputs) = (compiled.inputs().map_err(refused)?, compiled.outputs().map_err(refused)?);
         if outputs.len() != boundary.outputs.len() {
@@ -143,7 +189,7 @@ impl OpenVinoBackend {
     /// The device, where it is none of the cores and may go away.
     fn device(&self) -> Option<Arc<DeviceWatch>> {
         match &self.place {
-            Where::Cores => None,
+            Where::Cores | Where::Hinted { .. } => None,
             Where::Device { watch, .. } => Some(Arc::clone(watch)),
         }
     }

@@ -85,7 +85,7 @@ pub use backend::OpenVinoBackend;
 pub use devices::Device;
 pub use error::OpenVinoError;
 pub use library::{OpenVino, VARIABLE};
-pub use settings::Precision;
+pub use settings::{Hint, Precision};
 
 /// What the backend is called.
 pub const NAME: &str = "openvino";

@@ -21,6 +21,25 @@ impl Precision {
     }
 }
 
+/// What OpenVINO chooses its threads and streams for, where they are left to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// One frame at a time, as quick as can be.
+    Latency,
+    /// Several frames at once, as many as can be.
+    Throughput,
+}
+
+impl Hint {
+    /// What OpenVINO calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "LATENCY",
+            Self::Throughput => "THROUGHPUT",
+        }
+    }
+}
+
 /// What a model is compiled with.
 pub(crate) type Properties = Vec<(&'static str, String)>;
 
@@ -39,6 +58,13 @@ pub(crate) fn of_cores(precision: Precision, threads: usize, is_timed: bool) -> 
         properties.push(("LP_TRANSFORMS_MODE", "NO".to_owned()));
     }
     properties.extend(of_device(precision, is_timed));
+    properties
+}
+
+/// What a model is compiled with for cores if threads and streams are left to the library.
+pub(crate) fn of_hint(precision: Precision, hint: Hint) -> Properties {
+    let mut properties = of_device(precision, false);
+    properties.push(("PERFORMANCE_HINT", hint.name().to_owned()));
     properties
 }
 

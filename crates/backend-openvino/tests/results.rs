@@ -2,15 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fetched;
+
 use std::sync::Arc;
 
 use millstream_backend::{Backend, BackendError, Segment, Tensor, WholeNetwork};
-use millstream_backend_openvino::{OpenVino, OpenVinoBackend, Precision};
+use millstream_backend_openvino::{Hint, OpenVinoBackend, Precision};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_board::Processor;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
+
+use fetched::library;
 
 /// The largest difference to ONNX Runtime, relative to the largest element: rounding of a few dozen layers.
 const ROUNDING: f32 = 1e-5;
@@ -36,7 +40,7 @@ fn difference(made: &[f32], expected: &[f32]) -> f32 {
 
 #[test]
 fn results_are_those_of_onnx_runtime() {
-    let library = OpenVino::load().unwrap();
+    let Some(library) = library() else { return };
     for name in ["squeezenet", "googlenet"] {
         let model = Arc::new(millstream_zoo::build(name).unwrap());
         let expected = run(&model, &OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
@@ -49,11 +53,33 @@ fn results_are_those_of_onnx_runtime() {
     }
 }
 
+/// As its users run it, whatever processors it is given, and several requests at once.
+#[test]
+fn left_to_its_hints_it_gives_the_same_results() {
+    let Some(library) = library() else { return };
+    let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
+    let expected = run(&model, &OpenVinoBackend::new(&library, Arc::clone(&model)));
+    for hint in [Hint::Latency, Hint::Throughput] {
+        let backend = OpenVinoBackend::with_hint(&library, Arc::clone(&model), hint);
+        let requests = backend.optimal_requests().unwrap();
+        let cores = std::thread::available_parallelism().unwrap().get();
+        assert!((1..=2 * cores).contains(&requests) && (hint == Hint::Throughput || requests == 1), "{requests}");
+        std::thread::scope(|scope| {
+            let work = || scope.spawn(|| run(&model, &backend));
+            let made: Vec<_> = (0..requests.max(2)).map(|_| work()).collect();
+            for made in made {
+                assert!(difference(&made.join().unwrap(), &expected) < ROUNDING, "{hint:?}");
+            }
+        });
+    }
+}
+
 #[test]
 fn an_engine_gives_the_bits_of_the_whole() {
     let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
     let graph = model.graph();
-    let backend: Arc<dyn Backend> = Arc::new(OpenVinoBackend::new(&OpenVino::load().unwrap(), Arc::clone(&model)));
+    let Some(library) = library() else { return };
+    let backend: Arc<dyn Backend> = Arc::new(OpenVinoBackend::new(&library, Arc::clone(&model)));
     let expected = run(&model, &*backend);
     let stage = |operators: &[_]| Stage { replicas: vec![Replica::single(processor(), operators.to_vec())] };
     // At the first concatenation, where only one value crosses.
@@ -90,7 +116,8 @@ fn inputs_that_are_handed_on_are_results() {
     }
     let model = Arc::new(builder.build().unwrap());
     let graph = model.graph();
-    let backend = OpenVinoBackend::new(&OpenVino::load().unwrap(), Arc::clone(&model));
+    let Some(library) = library() else { return };
+    let backend = OpenVinoBackend::new(&library, Arc::clone(&model));
     let alone = graph.order().iter().map(|&id| Segment::new(graph, vec![id]));
     for segment in alone.chain([Segment::whole(graph)]) {
         let mut prepared = backend.prepare(&segment, &processor()).unwrap();
@@ -108,7 +135,8 @@ fn inputs_that_are_handed_on_are_results() {
 #[test]
 fn a_device_that_is_not_there_is_told() {
     let model = Arc::new(millstream_zoo::build("squeezenet").unwrap());
-    let refused = OpenVinoBackend::on_device(&OpenVino::load().unwrap(), "NPU.9", "N", model).map(drop);
+    let Some(library) = library() else { return };
+    let refused = OpenVinoBackend::on_device(&library, "NPU.9", "N", model).map(drop);
     let Err(BackendError::Unavailable { backend, detail }) = refused else { unreachable!("it is not there") };
     assert!(backend == "openvino" && detail.contains("no device NPU.9") && detail.contains("driver"), "{detail}");
 }

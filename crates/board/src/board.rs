@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, BoardError, EngineSet, Link, Processor, ProcessorClass, label};
+use crate::{Accelerator, BoardError, EngineName, EngineSet, Link, Processor, ProcessorClass, label};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -220,6 +220,12 @@ impl Board {
             cluster.engines = engines.get(&cluster.label).cloned().unwrap_or_default();
         }
         self
+    }
+
+    /// The engines that some cluster has, each once.
+    pub fn engines_in_use(&self) -> impl Iterator<Item = EngineName> {
+        let is_used = |engine: &EngineName| self.clusters.iter().any(|cluster| cluster.engines.contains(*engine));
+        EngineName::ALL.into_iter().filter(is_used)
     }
 
     /// The engines of clusters by their labels, but for clusters that have only the usual one.

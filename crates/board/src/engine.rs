@@ -30,6 +30,14 @@ impl EngineName {
         }
     }
 
+    /// As people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::OnnxRuntime => "ONNX Runtime",
+            Self::OpenVino => "OpenVINO",
+        }
+    }
+
     /// Whether it is the one that is meant where nothing is said.
     pub fn is_default(&self) -> bool {
         *self == Self::default()

@@ -1,15 +1,15 @@
 //! From the bytes of a model to something that runs.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 
 use openvino::{ElementType, InferenceError, InferenceErrorKind};
 use openvino_sys::{
-    ov_compiled_model_free, ov_compiled_model_input_by_index, ov_compiled_model_inputs_size,
-    ov_compiled_model_output_by_index, ov_compiled_model_outputs_size, ov_compiled_model_t, ov_const_port_get_shape,
-    ov_core_compile_model, ov_core_create, ov_core_free, ov_core_read_model_from_memory_buffer, ov_core_set_property,
-    ov_core_t, ov_element_type_e, ov_free, ov_model_const_output_by_index, ov_model_free, ov_model_outputs_size,
-    ov_model_t, ov_output_const_port_free, ov_output_const_port_t, ov_port_get_any_name, ov_port_get_element_type,
-    ov_shape_t, ov_status_e,
+    ov_compiled_model_free, ov_compiled_model_get_property, ov_compiled_model_input_by_index,
+    ov_compiled_model_inputs_size, ov_compiled_model_output_by_index, ov_compiled_model_outputs_size,
+    ov_compiled_model_t, ov_const_port_get_shape, ov_core_compile_model, ov_core_create, ov_core_free,
+    ov_core_read_model_from_memory_buffer, ov_core_set_property, ov_core_t, ov_element_type_e, ov_free,
+    ov_model_const_output_by_index, ov_model_free, ov_model_outputs_size, ov_model_t, ov_output_const_port_free,
+    ov_output_const_port_t, ov_port_get_any_name, ov_port_get_element_type, ov_shape_t, ov_status_e,
 };
 
 use super::tensor::take_shape;
@@ -75,6 +75,14 @@ impl CoreHandle {
     }
 }
 
+#[expect(unsafe_code, reason = "the library says nothing of threads")]
+// SAFETY: the library lets any thread use a compiled model, and free it.
+unsafe impl Send for CompiledModel {}
+
+#[expect(unsafe_code, reason = "the library says nothing of threads")]
+// SAFETY: several threads may ask a compiled model for its ports, properties and requests at once: none of them changes it.
+unsafe impl Sync for CompiledModel {}
+
 impl CompiledModel {
     /// Compiles a model, given as the bytes of an ONNX file, for a device with these properties.
     #[expect(unsafe_code, reason = "calls the library")]
@@ -90,6 +98,17 @@ impl CompiledModel {
         // SAFETY: core, model and text exist until the call returns; no further arguments follow, as it is told.
         let compile = |made| unsafe { ov_core_compile_model(core.as_ptr(), model.as_ptr(), device.as_ptr(), 0, made) };
         Ok(Self { handle: CompiledHandle::make(compile)?, _core: core })
+    }
+
+    /// How many requests for it are best worked on at once.
+    #[expect(unsafe_code, reason = "calls the library")]
+    pub(crate) fn optimal_requests(&self) -> Result<usize> {
+        let key = text("OPTIMAL_NUMBER_OF_INFER_REQUESTS")?;
+        let mut value = std::ptr::null_mut();
+        let model = self.handle.as_ptr().cast_const();
+        // SAFETY: model and text exist; the call writes an address to where it is told.
+        check(unsafe { ov_compiled_model_get_property(model, key.as_ptr(), &raw mut value) })?;
+        Ok(taken(value).parse().unwrap_or(1))
     }
 
     /// Its inputs, in the order of the model.
@@ -137,14 +156,20 @@ fn name_of(handle: &PortHandle) -> Result<String> {
     let mut name = std::ptr::null_mut();
     // SAFETY: the port exists, and the call writes an address to where it is told.
     check(unsafe { ov_port_get_any_name(handle.as_ptr(), &raw mut name) })?;
-    if name.is_null() {
-        return Ok(String::new());
+    Ok(taken(name))
+}
+
+/// A copy of a text that the library made, which is freed; an empty one for none.
+#[expect(unsafe_code, reason = "calls the library")]
+fn taken(made: *mut c_char) -> String {
+    if made.is_null() {
+        return String::new();
     }
-    // SAFETY: the call made a text that ends with a zero byte.
-    let copied = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-    // SAFETY: the call above made the text, and nobody else frees it.
-    unsafe { ov_free(name) };
-    Ok(copied)
+    // SAFETY: the library made a text that ends with a zero byte.
+    let copied = unsafe { CStr::from_ptr(made) }.to_string_lossy().into_owned();
+    // SAFETY: the library made the text, and nobody else frees it.
+    unsafe { ov_free(made) };
+    copied
 }
 
 fn text(text: &str) -> Result<CString> {

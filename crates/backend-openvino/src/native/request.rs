@@ -1,6 +1,7 @@
 //! Running a compiled model.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use openvino::{ElementType, InferenceError, InferenceErrorKind};
 use openvino_sys::{
@@ -24,8 +25,8 @@ pub(crate) struct Request {
     inputs: usize,
     /// For each output, who decides where it goes.
     places: Vec<Place>,
-    /// What the request was made of, which goes after it.
-    _model: CompiledModel,
+    /// What the request was made of, which goes after the last of its requests.
+    _model: Arc<CompiledModel>,
 }
 
 /// Who decides where an output of a request goes.
@@ -38,7 +39,7 @@ pub(crate) enum Place {
 }
 
 #[expect(unsafe_code, reason = "the library says nothing of threads")]
-// SAFETY: the library lets any thread use a request and its model, one at a time, which exclusive references see to.
+// SAFETY: the library lets any thread use a request, one at a time, which exclusive references see to.
 unsafe impl Send for Request {}
 
 /// Where an output of a request goes.
@@ -70,7 +71,7 @@ pub(crate) struct NodeTime {
 impl Request {
     /// A request for a model with so many inputs, and these outputs.
     #[expect(unsafe_code, reason = "calls the library")]
-    pub(crate) fn new(model: CompiledModel, inputs: usize, places: Vec<Place>) -> Result<Self> {
+    pub(crate) fn new(model: Arc<CompiledModel>, inputs: usize, places: Vec<Place>) -> Result<Self> {
         // SAFETY: the model exists; the pointer is where the call writes to.
         let make = |made| unsafe { ov_compiled_model_create_infer_request(model.handle.as_ptr(), made) };
         let handle = RequestHandle::make(make)?;

@@ -142,12 +142,38 @@ pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
     cpu::unoptimised(model)
 }
 
-/// The engine on the fastest cores, as it comes: threads where the system puts them, spinning; OpenVINO with its threads on all cores.
-pub(crate) fn as_it_comes(board: &Board, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
-    match board.clusters().first().map(|cluster| cluster.engines.first()) {
-        Some(EngineName::OpenVino) => Ok(OpenVino::open(model)?.backend() as Arc<dyn Backend>),
-        _ => cpu::as_it_comes(model),
+/// A way to use an engine plainly, without a schedule.
+pub(crate) struct Plain {
+    /// What its users would call it.
+    pub(crate) name: String,
+    pub(crate) backend: Arc<dyn Backend>,
+    /// How many frames it works on at once.
+    pub(crate) requests: usize,
+}
+
+/// An engine as it comes, on cores that it chooses itself: ONNX Runtime's threads where the system puts them, spinning; OpenVINO by each of
+/// its hints.
+pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
+    match engine {
+        EngineName::OpenVino => openvino::plainly(model),
+        _ => Ok(vec![Plain {
+            name: "ONNX Runtime, all cores".to_owned(),
+            backend: cpu::as_it_comes(model)?,
+            requests: 1,
+        }]),
     }
+}
+
+/// An engine on the cores of processors.
+pub(crate) fn pinned(engine: EngineName, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    Ok(opened(engine, model, None)?.backend() as Arc<dyn Backend>)
+}
+
+fn opened(engine: EngineName, model: &Arc<Model>, sessions: Option<&Path>) -> Result<Arc<dyn CoreEngine>, Error> {
+    Ok(match engine {
+        EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
+        _ => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
+    })
 }
 
 /// The engines on the cores.
@@ -159,13 +185,9 @@ type OnCores = (Vec<Arc<dyn Observed>>, Vec<(EngineName, Arc<dyn CoreEngine>)>);
 
 /// What runs operators on the cores of each cluster, and the engines that do.
 fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<OnCores, Error> {
-    let is_used = |name: &EngineName| board.clusters().iter().any(|cluster| cluster.engines.contains(*name));
     let (mut all, mut engines): OnCores = (Vec::new(), Vec::new());
-    for name in EngineName::ALL.into_iter().filter(is_used) {
-        let engine: Arc<dyn CoreEngine> = match name {
-            EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
-            _ => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
-        };
+    for name in board.engines_in_use() {
+        let engine = opened(name, model, sessions)?;
         all.push(Arc::new(WithEngine::new(engine.backend(), name)) as Arc<dyn Observed>);
         engines.push((name, engine));
     }

@@ -8,7 +8,7 @@ use millstream_board::Accelerator;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use super::CoreEngine;
+use super::{CoreEngine, Plain};
 use crate::Error;
 
 const MISSING: Error = Error::MissingFeature { what: "running operators with OpenVINO", feature: "openvino" };
@@ -30,6 +30,10 @@ impl CoreEngine for OpenVino {
     fn choose_threads(&self, _: &str, _: BTreeMap<Family, usize>) {
         match *self {}
     }
+}
+
+pub(super) fn plainly(_: &Arc<Model>) -> Result<Vec<Plain>, Error> {
+    Err(MISSING)
 }
 
 pub(super) fn report() -> Result<(String, Vec<String>), Error> {

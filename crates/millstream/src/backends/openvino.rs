@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_backend::Observed;
+use millstream_backend::{Backend, Observed};
 use millstream_backend_openvino as engine;
 use millstream_board::{Accelerator, AcceleratorKind};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use super::CoreEngine;
+use super::{CoreEngine, Plain};
 use crate::Error;
 
 /// What the names of its devices begin with.
@@ -38,6 +38,24 @@ impl CoreEngine for OpenVino {
 
 fn library() -> Result<engine::OpenVino, Error> {
     Ok(engine::OpenVino::load().map_err(millstream_backend::BackendError::from)?)
+}
+
+/// The engine as it is used plainly, by one of its hints, and how many requests it wants to work on at once.
+pub(super) fn hinted(model: &Arc<Model>, hint: engine::Hint) -> Result<(Arc<dyn Backend>, usize), Error> {
+    let backend = engine::OpenVinoBackend::with_hint(&library()?, Arc::clone(model), hint);
+    let requests = backend.optimal_requests()?;
+    Ok((Arc::new(backend), requests))
+}
+
+/// Ways to use it plainly, with their names.
+pub(super) fn plainly(model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
+    [engine::Hint::Latency, engine::Hint::Throughput]
+        .into_iter()
+        .map(|hint| {
+            let (backend, requests) = hinted(model, hint)?;
+            Ok(Plain { name: format!("OpenVINO, {}", hint.name()), backend, requests })
+        })
+        .collect()
 }
 
 /// Its version and what it runs on here.

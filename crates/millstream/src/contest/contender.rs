@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_backend::{Backend, BackendError, Tensor, WholeNetwork};
-use millstream_board::{Board, Processor};
+use millstream_board::{Board, Cluster, Core, EngineName, Processor};
 use millstream_pipeline::{Objective, Plan, Problem};
 use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
 
+use crate::backends::Plain;
 use crate::{Error, Network, SetOnDrop, engine, steady};
 
 /// One way to run a network.
@@ -59,51 +60,49 @@ impl Contender {
         })
     }
 
-    /// One ONNX Runtime session with a thread per core, as it comes: threads where the system puts them, spinning.
-    pub(crate) fn session_over_all_cores(
-        network: &Network,
-        board: &Board,
-        backend: &Arc<dyn Backend>,
-    ) -> Result<Self, Error> {
+    /// An engine as it comes, on all cores.
+    pub(crate) fn plain(network: &Network, board: &Board, plain: &Plain) -> Result<Self, Error> {
         let cores: Vec<_> = board.cores().map(|core| core.id).collect();
-        let configuration = format!("{} threads", cores.len());
-        let processor = Processor::on_cores("all".to_owned(), cores);
-        let sessions = Sessions::start(network, vec![processor], backend, false)?;
-        Ok(Self::sessions("one session, all cores", configuration, true, sessions))
+        let configuration = match plain.requests {
+            1 => format!("{} cores", cores.len()),
+            requests => format!("{} cores, {requests} at once", cores.len()),
+        };
+        let processors = vec![Processor::on_cores("all", cores); plain.requests];
+        let sessions = Sessions::start(network, processors, &plain.backend, false)?;
+        Ok(Self::sessions(plain.name.clone(), configuration, plain.requests == 1, sessions))
     }
 
     /// One session pinned to the fastest cluster.
     pub(crate) fn session_on_fastest_cluster(
         network: &Network,
         board: &Board,
-        backend: &Arc<dyn Backend>,
+        (engine, backend): (EngineName, &Arc<dyn Backend>),
     ) -> Result<Self, Error> {
         let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
-        let processor = cluster.processor(cluster.cores.iter().map(|core| core.id));
+        let processor = cluster.processor(cluster.cores.iter().map(|core| core.id)).with_engine(engine);
         let configuration = processor.to_string();
         let sessions = Sessions::start(network, vec![processor], backend, true)?;
-        Ok(Self::sessions("one session, fastest cluster", configuration, true, sessions))
+        Ok(Self::sessions(format!("{}, fastest cluster", engine.title()), configuration, true, sessions))
     }
 
     /// A single-threaded session pinned to each core; a frame goes to whichever is free.
     pub(crate) fn instance_per_core(
         network: &Network,
         board: &Board,
-        backend: &Arc<dyn Backend>,
+        (engine, backend): (EngineName, &Arc<dyn Backend>),
     ) -> Result<Self, Error> {
-        let processors: Vec<Processor> = board
-            .clusters()
-            .iter()
-            .flat_map(|cluster| cluster.cores.iter().map(|core| cluster.processor([core.id])))
-            .collect();
+        let with_engine = |cluster: &Cluster, core: &Core| cluster.processor([core.id]).with_engine(engine);
+        let clusters = board.clusters().iter();
+        let processors: Vec<Processor> =
+            clusters.flat_map(|own| own.cores.iter().map(|core| with_engine(own, core))).collect();
         let configuration = processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let in_order = processors.len() == 1;
         let sessions = Sessions::start(network, processors, backend, true)?;
-        Ok(Self::sessions("an instance per core", configuration, in_order, sessions))
+        Ok(Self::sessions(format!("{}, an instance per core", engine.title()), configuration, in_order, sessions))
     }
 
-    fn sessions(name: &str, configuration: String, in_order: bool, sessions: Sessions) -> Self {
-        Self { name: name.to_owned(), configuration, in_order, plan: None, runner: Runner::Sessions(sessions) }
+    fn sessions(name: String, configuration: String, in_order: bool, sessions: Sessions) -> Self {
+        Self { name, configuration, in_order, plan: None, runner: Runner::Sessions(sessions) }
     }
 
     /// Works on copies of the frame for about the given time.

@@ -6,13 +6,13 @@ mod turns;
 
 use std::time::Duration;
 
-use millstream_board::{Board, CoreId};
+use millstream_board::{Board, CoreId, EngineName};
 use millstream_pipeline::Objective;
 use serde::Serialize;
 
 use crate::learning::refine;
 use crate::profiling::known_or_measured;
-use crate::{Aim, Control, Error, Machine, Network, backends};
+use crate::{Aim, Control, Error, Event, Machine, Network, backends};
 use contender::{Contender, Measurement};
 pub use slowing::{SlowedCores, Slowing};
 use turns::{Rounds, TURN, Turn, quantile};
@@ -89,12 +89,14 @@ pub fn compare(
     let (mut profile, opened) = known_or_measured(network, machine, known, budget, control)?;
     let backend = opened.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
-    let usual = backends::as_it_comes(board, network.model())?;
-    let rivals = [
-        Contender::session_over_all_cores(network, board, &usual)?,
-        Contender::session_on_fastest_cluster(network, board, &backend)?,
-        Contender::instance_per_core(network, board, &backend)?,
-    ];
+    let mut rivals = Vec::new();
+    for engine in EngineName::ALL {
+        match rivals_with(engine, network, board) {
+            Ok(own) => rivals.extend(own),
+            Err(error) if board.engines_in_use().any(|used| used == engine) => return Err(error),
+            Err(error) => control.tell(&Event::Warning(&format!("{} is no rival: {error}", engine.title()))),
+        }
+    }
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
     // something, multi-threaded ones most, and everybody should be chosen and measured under the same conditions.
     for rival in &rivals {
@@ -118,6 +120,21 @@ pub fn compare(
     let turns = Rounds::new(network, &contenders, &frame, cores).play(rounds, control)?;
     let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
+}
+
+/// What the users of an engine would pick.
+fn rivals_with(engine: EngineName, network: &Network, board: &Board) -> Result<Vec<Contender>, Error> {
+    let mut rivals = Vec::new();
+    for plain in backends::plainly(engine, network.model())? {
+        rivals.push(Contender::plain(network, board, &plain)?);
+    }
+    let pinned = (engine, &backends::pinned(engine, network.model())?);
+    // Of one cluster, it would be much the same as the engine as it comes.
+    if board.clusters().len() > 1 || engine == EngineName::OnnxRuntime {
+        rivals.push(Contender::session_on_fastest_cluster(network, board, pinned)?);
+    }
+    rivals.push(Contender::instance_per_core(network, board, pinned)?);
+    Ok(rivals)
 }
 
 fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
