@@ -36,6 +36,7 @@ mod error;
 mod evaluate;
 mod external;
 mod fold;
+mod functions;
 mod infer;
 mod model;
 mod moves;

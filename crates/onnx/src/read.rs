@@ -14,7 +14,8 @@ use crate::model::Header;
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::{separate_dequantizations, unused};
 use crate::{
-    Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, dimensions, nested, types, weight,
+    Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, dimensions, functions, nested, types,
+    weight,
 };
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {
@@ -30,6 +31,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     separate_dequantizations(&mut graph);
     let weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
     nested::refuse_external(&graph, &proto.functions)?;
+    functions::check_depth(&proto.functions)?;
     // An initializer may be listed as an input as well, which makes it a default; it is a constant here.
     let inputs: Vec<&ValueInfoProto> =
         graph.input.iter().filter(|input| !weights.contains_key(value_name(input))).collect();
