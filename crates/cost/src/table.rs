@@ -30,9 +30,9 @@ pub enum Origin {
 pub struct Entry {
     /// The time.
     pub time: Nanoseconds,
-    /// Nine in ten true times lie between this
+    /// The lower end of the interval in which nine in ten true times lie.
     pub low: Nanoseconds,
-    /// and this.
+    /// The upper end of that interval.
     pub high: Nanoseconds,
     /// Where it comes from.
     pub origin: Origin,
@@ -109,8 +109,8 @@ pub struct PartCost {
     pub fixed_fraction: f64,
     /// Channels that the processor makes at once: an incomplete wave takes as long as a whole one.
     pub wave: usize,
-    /// What running the operator apart from its neighbours takes beyond its time among them, whatever its channels: starting it,
-    /// and bringing its input into its own layout.
+    /// What the operator takes longer when it runs alone instead of among its neighbours, whatever its number of channels: starting it,
+    /// and converting its input to its own layout.
     pub apart: Nanoseconds,
 }
 

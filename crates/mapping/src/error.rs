@@ -18,6 +18,9 @@ pub enum MappingError {
         /// What is wrong with it.
         detail: String,
     },
+    /// Nothing was found that runs every operator.
+    #[error("no mapping was found in which every operator runs on a processor that supports it")]
+    NoMapping,
     /// The solver failed.
     #[error("the solver failed: {detail}")]
     Solver {

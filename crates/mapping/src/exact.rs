@@ -220,7 +220,7 @@ pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &MappingProblem, limits:
 }
 
 pub(crate) fn nothing_found() -> MappingError {
-    MappingError::Shape { detail: "no mapping was found".to_owned() }
+    MappingError::NoMapping
 }
 
 pub(crate) fn finish(problem: &MappingProblem, found: Found, lower: u64, outcome: Outcome) -> Mapping {

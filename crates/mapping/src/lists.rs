@@ -165,7 +165,7 @@ impl<'a> Plan<'a> {
 /// A mapping of given orders, bounded quickly.
 ///
 /// # Errors
-/// [`MappingError::Shape`] if nothing can run in these orders.
+/// [`MappingError::NoMapping`] if nothing can run in these orders.
 pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<TaskId>>) -> Result<Mapping, MappingError> {
     let placement = placement_of(problem.len(), &order);
     let makespan = problem.makespan(&order).ok_or_else(nothing_found)?;

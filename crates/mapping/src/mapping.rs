@@ -18,7 +18,7 @@ pub enum Outcome {
     StepLimit,
     /// The caller asked to stop.
     Cancelled,
-    /// A heuristic has done what it does.
+    /// It is a heuristic, and has made its one mapping.
     Heuristic,
 }
 
@@ -29,7 +29,8 @@ pub struct Mapping {
     pub placement: Vec<ProcessorId>,
     /// Nodes of each processor, in the order in which it runs them.
     pub order: Vec<Vec<TaskId>>,
-    /// Time until everything is done, under the execution semantics (self-timed, transfers beside computation).
+    /// Time until everything is done, under the execution rules: processors start an operator as soon as its inputs are there, and transfers
+    /// run beside computation, but for ends of them that occupy a processor.
     pub makespan: Nanoseconds,
     /// No mapping is shorter than this.
     pub lower_bound: Nanoseconds,
@@ -145,7 +146,7 @@ impl<'a> Budget<'a> {
     }
 }
 
-/// Something that maps.
+/// An algorithm that gives every operator of a subgraph a processor and a place in its order.
 pub trait Mapper {
     /// Its name, with its source.
     fn name(&self) -> &'static str;

@@ -9,7 +9,7 @@ use prost::Message;
 use crate::OnnxError;
 use crate::proto::{FunctionHeader, NodeProto};
 
-/// Operators of the default domain, operator sets 7 to 26, beside those that [`crate::infer`] has a rule for.
+/// All operators of the default domain, operator sets 7 to 26.
 const DEFAULT_DOMAIN: &str = "Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool \
     BatchNormalization Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike \
     Ceil Celu CenterCropPad Clip Col2Im Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvInteger \

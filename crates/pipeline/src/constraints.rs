@@ -138,7 +138,12 @@ mod tests {
         assert!(error(Some(30_000_000), Some(6_000_000)).contains(said));
         // What cannot be met at all stands before what cannot be met beside it.
         let both = Constraints { max_watts: Some(0.9), ..constraints(Some(19_999_999), Some(5_000_000)) };
-        assert!(both.among(&front).unwrap_err().to_string().contains("no pipeline draws 0.90 W or less:"));
+        assert!(
+            both.among(&front)
+                .unwrap_err()
+                .to_string()
+                .contains("no pipeline of those that no other beats draws 0.90 W or less:")
+        );
         // No plan keeps to any two of these.
         let third = Plan { energy: Some(Nanojoules(1)), ..plan(20_000_000, 50_000_000) };
         let three = Constraints { max_watts: Some(0.9), ..constraints(Some(30_000_000), Some(6_000_000)) };
@@ -147,7 +152,7 @@ mod tests {
         // Both draw one watt.
         let power = |most| Constraints { max_watts: Some(most), ..Constraints::default() }.among(&front);
         assert_eq!(power(1.5).unwrap(), front);
-        let said = "no pipeline draws 0.50 W or less: the least that was found is 1.00 W";
+        let said = "no pipeline of those that no other beats draws 0.50 W or less: the least that was found is 1.00 W";
         assert_eq!(power(0.5).unwrap_err().to_string(), said);
     }
 }

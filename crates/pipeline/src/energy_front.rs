@@ -13,7 +13,8 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 /// in each of period, latency and energy of a frame, from the lowest energy on. With a tolerance of 0, no plan that is left out is
 /// better in one of the three without being worse in another. That is so unless the board's memory is too small for some of them, and among
 /// plans on single processors and replicas of them; teams are looked at where they may be better by more than half a percent in one of the
-/// three, within the problem's effort.
+/// three, within the problem's effort. A limit on power chooses among the plans at the end: one that draws less only because it passes fewer
+/// frames, and is beaten in all three by one that draws too much, is not among them.
 ///
 /// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped
 /// as soon as the best that can come of it is no better than a whole plan that is known.

@@ -43,7 +43,7 @@ pub enum PipelineError {
         with_others: bool,
     },
     /// No pipeline draws so little.
-    #[error("no pipeline draws {most_watts:.2} W or less{}: the least that was found is {least_watts:.2} W", beside(*with_others))]
+    #[error("no pipeline of those that no other beats draws {most_watts:.2} W or less{}: the least that was found is {least_watts:.2} W", beside(*with_others))]
     Power {
         /// What was asked for.
         most_watts: f64,

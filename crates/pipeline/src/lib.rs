@@ -38,8 +38,9 @@
 //! Feature `highs` (on by default): teams of processors are mapped with the solver HiGHS at hand. Without it nothing in C or C++ is
 //! compiled; a large team's mapping may then have a weaker bound, and take all its steps.
 //!
-//! Invariants: nothing here measures or guesses times; every [`Plan`]'s numbers equal what
-//! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule.
+//! Invariants: nothing here measures or guesses times. The numbers of a [`Plan`] that a search found are those that
+//! [`Schedule::evaluate`](millstream_schedule::Schedule::evaluate) says of its schedule, unless a trial has shown others
+//! ([`Plan::with_measured`], [`Problem::scale_team`]).
 
 mod allocations;
 mod constraints;

@@ -82,8 +82,8 @@ impl StageEvaluation {
 }
 
 impl Schedule {
-    /// Period and latency under the execution semantics: self-timed processors, transfers beside computation, and a stage
-    /// that takes over its inputs from the processors of the stage before it, before it starts. Replicas that take frames over the same
+    /// Period and latency under the execution rules: self-timed processors, transfers beside computation but for ends of them that
+    /// occupy a processor, and a stage that takes over its inputs from the processors of the stage before it, before it starts. Replicas that take frames over the same
     /// link take no more than it carries.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask simulate --schedule schedule.json --board board.json --cost cost.json --frames 1000"
     )]
     Simulate(SimulateCommand),
-    /// Measure our schedules beside what one would use otherwise, in one interleaved run
+    /// Measure our schedules beside plain ONNX Runtime and OpenVINO, in one interleaved run
     #[command(
         after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
     )]

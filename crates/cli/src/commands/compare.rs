@@ -89,15 +89,26 @@ fn print(report: &NetworkContest, slow_cores: &[String]) {
             "=: too small a difference for these rounds to tell (95 % interval of the median of their ratios)",
         );
     }
-    for contender in report.contenders.iter().filter(|contender| contender.disturbed_rounds > 0) {
+    if let Some(disturbed) = disturbed(&report.contenders) {
         output::line(format!(
-            "Disturbed, also when repeated: {} of {} rounds of '{}'; others used more than a tenth of a core",
-            contender.disturbed_rounds,
-            contender.rounds.len(),
-            contender.name
+            "Disturbed, also when repeated: {disturbed}; other programs used more than a tenth of a core"
         ));
     }
     output::line("");
+}
+
+/// Which rounds of which contenders stayed disturbed; `None` if none did.
+fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
+    let rounds = |own: &ContenderReport| format!("{} of {} rounds", own.disturbed_rounds, own.rounds.len());
+    let concerned: Vec<&ContenderReport> = contenders.iter().filter(|own| own.disturbed_rounds > 0).collect();
+    let first = concerned.first()?;
+    let is_same = contenders.iter().all(|own| own.disturbed_rounds == first.disturbed_rounds);
+    Some(match is_same {
+        true => format!("{} of every contender", rounds(first)),
+        false => {
+            concerned.iter().map(|own| format!("{} of '{}'", rounds(own), own.name)).collect::<Vec<_>>().join(", ")
+        }
+    })
 }
 
 /// How many times as many frames ours passed, and whether that is more than noise.

@@ -46,7 +46,7 @@ fn search_with(
     is_complete
 }
 
-/// Nodes that are done, and where those live that others still wait for.
+/// The operators that have a place in the order, and the processors of those whose values others still wait for.
 type Key = (u128, Vec<u8>);
 
 struct Search<'a> {
