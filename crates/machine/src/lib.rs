@@ -31,7 +31,7 @@ pub use core_watch::{CoreLoad, CoreWatch};
 pub use cpu_list::parse_cpu_list;
 pub use detect::{detect, detect_at};
 pub use error::MachineError;
-pub use memory::{release_freed_memory, share_heaps};
+pub use memory::{allocated_bytes, release_freed_memory, share_heaps};
 pub use others::OthersWatch;
 pub use sensors::PowerSensors;
 pub use threads::{Threads, confine_current_thread, cores_of_current_thread, spread_current_thread};

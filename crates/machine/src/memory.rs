@@ -16,6 +16,24 @@ pub fn share_heaps() {
     }
 }
 
+/// Bytes that this process has allocated and not freed, up to 4 GiB, whatever the allocator keeps beside them: what tells growth from memory
+/// that is kept for later. `None` where the system's allocator is not glibc's.
+pub fn allocated_bytes() -> Option<u64> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    return Some(allocated());
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    return None;
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "no library wraps this function")]
+fn allocated() -> u64 {
+    // SAFETY: the function may be called at any time from any thread; it only counts.
+    let counted = unsafe { libc::mallinfo() };
+    // The numbers are signed, but not meant to be.
+    [counted.uordblks, counted.hblkhd].into_iter().map(|bytes| u64::from(bytes.cast_unsigned())).sum()
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "no library wraps this function")]
 fn trim() {
@@ -28,4 +46,21 @@ fn trim() {
 fn limit_heaps(count: libc::c_int) {
     // SAFETY: the function may be called at any time from any thread; it only decides where later allocations are made.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, count) };
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_freed_is_not_counted() {
+        const BYTES: usize = 50 << 20;
+        let before = allocated_bytes().unwrap_or_default();
+        let held = vec![1_u8; BYTES];
+        let with = allocated_bytes().unwrap_or_default();
+        assert!(with >= before + (BYTES as u64) * 9 / 10, "{before} {with}");
+        drop(held);
+        let after = allocated_bytes().unwrap_or_default();
+        assert!(after <= before + (BYTES as u64) / 10, "{before} {after}");
+    }
 }

@@ -11,8 +11,10 @@ pub(crate) struct Growth(Vec<(Duration, Footprint)>);
 
 /// Until then, whatever is kept for later is made.
 const SETTLES_IN: Duration = Duration::from_mins(5);
-/// The most that memory may grow after that, as a share.
+/// The most that allocated memory may grow after that, as a share.
 const MOST: f64 = 0.01;
+/// The same of what is resident: an allocator's holes between allocations take it up and down by 15 %.
+const MOST_RESIDENT: f64 = 0.15;
 
 /// A part of what was measured.
 type Part<'a> = &'a [(Duration, Footprint)];
@@ -48,15 +50,21 @@ impl Growth {
         (fewest(first), fewest(last))
     }
 
-    /// By what share what is in use grew. What is resident beside it comes and goes with what the allocator keeps for later.
-    fn held(&self) -> Option<f64> {
-        self.memory(|footprint| footprint.held_bytes)
+    /// By what share grew what is allocated.
+    fn allocated(&self) -> Option<f64> {
+        self.memory(|footprint| footprint.allocated_bytes)
+    }
+
+    /// By what share grew what is resident, which comes and goes with what the allocator keeps for later.
+    fn resident(&self) -> Option<f64> {
+        self.memory(|footprint| footprint.resident_bytes)
     }
 
     /// Whether nothing grew.
     pub(crate) fn is_none(&self) -> bool {
         let is_steady = |(first, last): (u64, u64)| last <= first;
-        self.held().is_none_or(|grown| grown < MOST)
+        self.allocated().is_none_or(|grown| grown < MOST)
+            && self.resident().is_none_or(|grown| grown < MOST_RESIDENT)
             && is_steady(self.fewest(|footprint| footprint.threads))
             && is_steady(self.fewest(|footprint| footprint.descriptors))
     }
@@ -66,11 +74,11 @@ impl fmt::Display for Growth {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (threads, threads_now) = self.fewest(|footprint| footprint.threads);
         let (descriptors, descriptors_now) = self.fewest(|footprint| footprint.descriptors);
-        match self.held().zip(self.memory(|footprint| footprint.resident_bytes)) {
-            Some((held, resident)) => write!(
+        match self.allocated().zip(self.resident()) {
+            Some((allocated, resident)) => write!(
                 formatter,
-                "memory in use {:+.2} % at rest after the first {} minutes, resident {:+.2} %",
-                100.0 * held,
+                "memory at rest after the first {1} minutes: allocated {0:+.2} %, resident {2:+.2} %",
+                100.0 * allocated,
                 SETTLES_IN.as_secs() / 60,
                 100.0 * resident
             )?,

@@ -140,7 +140,7 @@ fn direct(
     table: &Path,
 ) -> Result<Growth, Box<dyn Error + Send + Sync>> {
     let mut lines = std::io::BufWriter::new(std::fs::File::create(table)?);
-    writeln!(lines, "seconds,resident_bytes,held_bytes,threads,descriptors,replacements,faults")?;
+    writeln!(lines, "seconds,resident_bytes,allocated_bytes,threads,descriptors,replacements,faults")?;
     let begin = Instant::now();
     let mut growth = Growth::default();
     while begin.elapsed() < length {
@@ -149,10 +149,13 @@ fn direct(
         is_resting.store(true, Ordering::Relaxed);
         std::thread::sleep(LAST_FRAMES);
         let footprint = Footprint::of_this_process()?;
-        let Footprint { resident_bytes, held_bytes, threads, descriptors } = footprint;
+        let Footprint { resident_bytes, allocated_bytes, threads, descriptors } = footprint;
         let (replacements, faults) = (director.replacements, director.faults());
         let seconds = begin.elapsed().as_secs_f64();
-        writeln!(lines, "{seconds:.1},{resident_bytes},{held_bytes},{threads},{descriptors},{replacements},{faults}")?;
+        writeln!(
+            lines,
+            "{seconds:.1},{resident_bytes},{allocated_bytes},{threads},{descriptors},{replacements},{faults}"
+        )?;
         lines.flush()?;
         growth.add(begin.elapsed(), footprint);
         is_resting.store(false, Ordering::Relaxed);

@@ -6,8 +6,8 @@ use std::io::{Error, ErrorKind};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Footprint {
     pub(crate) resident_bytes: u64,
-    /// What of it is in use: the rest has been freed, and is kept for later allocations.
-    pub(crate) held_bytes: u64,
+    /// What of it is allocated: the rest has been freed and is kept for later allocations, or is the program itself.
+    pub(crate) allocated_bytes: u64,
     pub(crate) threads: u64,
     pub(crate) descriptors: u64,
 }
@@ -16,8 +16,9 @@ impl Footprint {
     pub(crate) fn of_this_process() -> Result<Self, Error> {
         let descriptors = std::fs::read_dir("/proc/self/fd")?.count() as u64;
         let (resident_bytes, threads) = (1024 * status("VmRSS")?, status("Threads")?);
-        millstream_machine::release_freed_memory();
-        Ok(Self { resident_bytes, held_bytes: 1024 * status("VmRSS")?, threads, descriptors })
+        // Where the allocator does not tell, all that is resident counts.
+        let allocated_bytes = millstream_machine::allocated_bytes().unwrap_or(resident_bytes);
+        Ok(Self { resident_bytes, allocated_bytes, threads, descriptors })
     }
 }
 
