@@ -159,7 +159,14 @@ impl OpenVinoBackend {
                 (devices::CPU, properties, Some(Pinning::of_current_thread(processor)), hold)
             }
             Where::Device { watch, .. } => (watch.id(), settings::of_device(self.precision, is_timed), None, None),
-            Where::Hinted { hint, .. } => (devices::CPU, settings::of_hint(self.precision, *hint), None, None),
+            Where::Hinted { hint, .. } => {
+                if segment.operators.len() != graph.operators().len() {
+                    return Err(failed("it is left to a hint, and runs the whole network only".to_owned()));
+                }
+                // Its threads may be on all of these, also while others confine theirs.
+                let hold = Hold::new(&self.library, processor.cores.iter().copied());
+                (devices::CPU, settings::of_hint(self.precision, *hint), None, Some(hold))
+            }
         };
         let bytes = self.models.share(&self.model, segment).map_err(failed)?;
         let refused = |error: InferenceError| self.lost().unwrap_or_else(|| failed(said(&error)));

@@ -130,7 +130,14 @@ mod tests {
 
     #[test]
     fn the_threads_are_where_processors_want_them() {
-        let Ok(library) = OpenVino::load() else { return };
+        let library = match OpenVino::load() {
+            Ok(library) => library,
+            // There is no package of it for this machine.
+            Err(_) if std::env::var_os(crate::VARIABLE).is_none_or(|own| !std::path::Path::new(&own).exists()) => {
+                return;
+            }
+            Err(error) => unreachable!("{error}"),
+        };
         let all = millstream_machine::cores_of_current_thread().unwrap();
         let (first, last) = (*all.first().unwrap(), *all.last().unwrap());
         let hold = Hold::new(&library, [last]);

@@ -18,7 +18,7 @@ impl fmt::Display for CoreId {
     }
 }
 
-/// Engines of clusters by their labels; clusters that have only the usual one are left out.
+/// Engines of clusters by their labels; clusters that have only the usual one may be left out.
 pub type Engines = BTreeMap<String, EngineSet>;
 
 /// A board: everything that can execute operators.

@@ -5,6 +5,7 @@ use millstream_board::{Board, Processor};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
 
+use crate::backends::with_able_engine;
 use crate::{Error, Network};
 
 /// Starts an engine whose processors take over from each other, as all schedules are tried and run.
@@ -33,6 +34,7 @@ pub(crate) fn with_fallback(
     let graph = network.graph();
     let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
     let processor = cluster.processor(cluster.cores.iter().map(|core| core.id));
+    let processor = with_able_engine(cluster, processor, &**backend, graph)?;
     let fallback =
         Schedule { stages: vec![Stage { replicas: vec![Replica::single(processor, graph.order().to_vec())] }] };
     let options = EngineOptions { takes_over: true, ..options };

@@ -104,11 +104,16 @@ impl Machine {
         if asked == *measured {
             return Ok(machine);
         }
-        let name = |engines: &Engines| engines.values().next().cloned().unwrap_or_default();
+        let engines_of = |engines: &Engines| {
+            let of_cluster = |own: &millstream_board::Cluster| {
+                format!("{} on {}", engines.get(&own.label).cloned().unwrap_or_default(), own.label)
+            };
+            machine.board.clusters().iter().map(of_cluster).collect::<Vec<_>>().join(", ")
+        };
         Err(Error::Unfit(format!(
             "the costs are of the engines {}, not of {}; leave the engines out, or measure with them",
-            name(measured),
-            name(&asked)
+            engines_of(measured),
+            engines_of(&asked)
         )))
     }
 

@@ -166,7 +166,7 @@ impl Network {
 
     /// The whole network on the board's first core: plain sequential inference.
     pub(crate) fn prepare_whole(&self, backend: &dyn Backend, board: &Board) -> Result<WholeNetwork, Error> {
-        let processor = first_core(board)?;
+        let processor = first_core(board, backend, self.graph())?;
         Ok(WholeNetwork::prepare(self.graph(), backend, &processor)?)
     }
 

@@ -1,6 +1,6 @@
 //! From costs to plans: the search, and what is chosen from its front.
 
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Board, Cluster, EngineSet, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};
 use millstream_pipeline::{
     Nanojoules, Objective, PeriodBound, Plan, Problem, TeamSpace, ThroughputBound, best_period, choose, energy_front,
@@ -93,6 +93,7 @@ impl Plans {
         control: &Control,
     ) -> Result<Self, Error> {
         let memory = SharedMemory::new(network, board, table);
+        let board = &with_timed_engines(board, table);
         let searched = table.within_memory_of(board, network.graph());
         let space = TeamSpace::of(board);
         let ground = (&**network.graph(), network.chain(), board, &searched);
@@ -237,6 +238,21 @@ impl Plans {
         let document = document(&schedule, predicted, algorithm, objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
+}
+
+/// The board without engines that the costs have no times for, because they were left out: they would make the space of teams larger for
+/// nothing, and the first engine is one that runs something.
+pub(crate) fn with_timed_engines(board: &Board, table: &CostTable) -> Board {
+    let is_timed = |class: &ProcessorClass| {
+        let processor = table.find(class);
+        processor.is_some_and(|own| (0..table.operators()).any(|operator| table.time(own, operator).is_some()))
+    };
+    let timed = |cluster: &Cluster| {
+        let engines = cluster.engines.iter().filter(|&engine| is_timed(&cluster.class(1).with_engine(engine)));
+        EngineSet::try_from(engines.collect::<Vec<_>>()).unwrap_or_else(|_| cluster.engines.clone())
+    };
+    let engines = board.clusters().iter().map(|cluster| (cluster.label.clone(), timed(cluster))).collect();
+    board.clone().with_engines_of(&engines)
 }
 
 /// What a search is called.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use crate::OnnxError;
+use crate::catalogue::is_default_domain;
 use crate::proto::{AttributeProto, NodeProto};
 
 /// Calls inside each other that are let through: exporters nest a function for each level of modules, some dozens at the most.
@@ -20,10 +21,17 @@ struct Function {
     nodes: Vec<NodeProto>,
     #[prost(string, optional, tag = "10")]
     domain: Option<String>,
+    #[prost(string, optional, tag = "13")]
+    overload: Option<String>,
 }
 
-/// A domain and a name.
-type Name<'a> = (&'a str, &'a str);
+/// A domain, a name, and which of several functions of that name.
+type Name<'a> = (&'a str, &'a str, &'a str);
+
+fn name<'a>(domain: Option<&'a str>, own: Option<&'a str>, overload: Option<&'a str>) -> Name<'a> {
+    let domain = domain.filter(|domain| !is_default_domain(domain)).unwrap_or_default();
+    (domain, own.unwrap_or_default(), overload.unwrap_or_default())
+}
 
 /// Refuses functions that call themselves, or that call each other too deeply.
 pub(crate) fn check_depth(functions: &[Bytes]) -> Result<(), OnnxError> {
@@ -32,9 +40,8 @@ pub(crate) fn check_depth(functions: &[Bytes]) -> Result<(), OnnxError> {
         functions.iter().map(|bytes| Function::decode(bytes.clone()).map_err(malformed)).collect::<Result<_, _>>()?;
     let mut calls: HashMap<Name<'_>, Vec<Name<'_>>> = HashMap::new();
     for function in &functions {
-        let name = (function.domain.as_deref().unwrap_or_default(), function.name.as_deref().unwrap_or_default());
-        // Functions of one name that differ in more are taken together.
-        add_calls(&function.nodes, calls.entry(name).or_default());
+        let own = name(function.domain.as_deref(), function.name.as_deref(), function.overload.as_deref());
+        add_calls(&function.nodes, calls.entry(own).or_default());
     }
 
     // From functions that call none to those that call them.
@@ -68,7 +75,7 @@ pub(crate) fn check_depth(functions: &[Bytes]) -> Result<(), OnnxError> {
     }
     match open.keys().min() {
         None => Ok(()),
-        Some((_, name)) => Err(refused(format!("the function '{name}', which calls itself or one that does"))),
+        Some((_, name, _)) => Err(refused(format!("the function '{name}', which calls itself or one that does"))),
     }
 }
 
@@ -79,7 +86,7 @@ fn refused(what: String) -> OnnxError {
 // The reader of the format limits how deep graphs are inside each other.
 fn add_calls<'a>(nodes: &'a [NodeProto], calls: &mut Vec<Name<'a>>) {
     for node in nodes {
-        calls.push((node.domain.as_deref().unwrap_or_default(), node.op()));
+        calls.push(name(node.domain.as_deref(), Some(node.op()), node.overload.as_deref()));
         node.attribute.iter().for_each(|attribute| add_nested(attribute, calls));
     }
 }
@@ -99,7 +106,7 @@ mod tests {
     }
 
     fn function(name: &str, nodes: Vec<NodeProto>) -> Bytes {
-        let function = Function { name: Some(name.to_owned()), nodes, domain: Some("own".to_owned()) };
+        let function = Function { name: Some(name.to_owned()), nodes, domain: Some("own".to_owned()), overload: None };
         Bytes::from(function.encode_to_vec())
     }
 
@@ -133,6 +140,20 @@ mod tests {
         let attribute = AttributeProto { g: Some(body), ..AttributeProto::default() };
         let branch = NodeProto { attribute: vec![attribute], ..call("If") };
         assert!(check_depth(&[function("f", vec![branch])]).is_err());
+        // One of two functions of a name may call the other.
+        let overload = |own: &str, node| Function {
+            name: Some("f".to_owned()),
+            nodes: vec![node],
+            domain: Some("own".to_owned()),
+            overload: Some(own.to_owned()),
+        };
+        let other = NodeProto { overload: Some("b".to_owned()), ..call("f") };
+        let two = [overload("a", other), overload("b", call("g"))];
+        assert!(check_depth(&two.map(|own| Bytes::from(own.encode_to_vec()))).is_ok());
+        // The default domain has two names.
+        let nodes = vec![NodeProto { domain: Some("ai.onnx".to_owned()), ..call("f") }];
+        let default = Function { name: Some("f".to_owned()), nodes, domain: None, overload: None };
+        assert!(check_depth(&[Bytes::from(default.encode_to_vec())]).is_err());
         // Another domain's operator of the same name.
         let other = NodeProto { domain: None, ..call("f") };
         assert!(check_depth(&[function("f", vec![other])]).is_ok());

@@ -4,6 +4,7 @@ use millstream_board::ProcessorClass;
 use millstream_graph::Family;
 
 use crate::comparison::{fit_gemm, of_family};
+use crate::fit::is_left_out;
 use crate::model::{Accuracy, Fusion, Observation};
 use crate::models::predict_block;
 use crate::{CostModels, NetworkProfile, PredictError, Profile};
@@ -36,7 +37,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
     let board = test.board()?;
     learned.check_board(&board)?;
     let mut rows = Vec::new();
-    for class in board.core_classes() {
+    for class in board.core_classes().filter(|class| !is_left_out(learned, class)) {
         let fusion = Fusion::new(&models.fusions, class.engine);
         let model = models.processors.iter().find(|model| model.processor == class);
         let predictor = model.ok_or_else(|| PredictError::MissingModel { class: class.clone() })?.predictor();

@@ -6,7 +6,7 @@ use crate::board_costs::add_board_costs;
 use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
 use crate::linear::{LinearModel, SegmentWork};
 use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
-use crate::models::predict_block;
+use crate::models::{predict_block, predicted_leaders};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;
@@ -43,6 +43,7 @@ pub fn fit(
     let measured = profile.network(digest).filter(|network| network.blocks == blocks);
     let rules = Fusion::rules(profile);
     let leaders = measured.map_or(Vec::new(), |network| leaders(network, board));
+    let expected = predicted_leaders(&rules, board, &blocks);
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
@@ -67,7 +68,10 @@ pub fn fit(
                         model => model?,
                     };
                     let fusion = Fusion::new(&rules, class.engine);
-                    blocks.iter().map(|block| model.block(&fusion, block)).collect()
+                    let mut shares: Vec<Vec<(f64, f64)>> =
+                        blocks.iter().map(|block| model.block(&fusion, block)).collect();
+                    shares.iter_mut().zip(&expected).for_each(|(shares, leaders)| gather(shares, leaders));
+                    shares
                 }
             };
             let samples = measured.iter().flat_map(|network| &network.samples);
@@ -189,17 +193,36 @@ fn leaders(network: &NetworkProfile, board: &Board) -> Vec<usize> {
     let blocks = network.blocks.iter().enumerate();
     let block_of: Vec<usize> = blocks.flat_map(|(block, own)| own.iter().map(move |_| block)).collect();
     let mut leaders: Vec<usize> = (0..block_of.len()).collect();
-    let on_cores = |sample: &&OperatorSample| board.cluster(&sample.processor.cluster).is_ok();
-    for sample in network.operator_samples.iter().filter(on_cores) {
+    let is_used = |sample: &&OperatorSample| {
+        let is_left_out = network.left_out.iter().any(|own| own.concerns(&sample.processor));
+        board.cluster(&sample.processor.cluster).is_ok() && !is_left_out
+    };
+    for sample in network.operator_samples.iter().filter(is_used) {
         for (&one, &other) in sample.operators.iter().zip(sample.operators.iter().skip(1)) {
-            let (one, other) = (leaders[one], leaders[other]);
             if block_of[one] == block_of[other] {
-                let (first, second) = (one.min(other), one.max(other));
-                leaders.iter_mut().filter(|leader| **leader == second).for_each(|leader| *leader = first);
+                unite(&mut leaders, one, other);
             }
         }
     }
     leaders
+}
+
+/// Has two operators, and all that run as one with either, count as one.
+pub(crate) fn unite(leaders: &mut [usize], one: usize, other: usize) {
+    let (one, other) = (leaders[one], leaders[other]);
+    let (first, second) = (one.min(other), one.max(other));
+    leaders.iter_mut().filter(|leader| **leader == second).for_each(|leader| *leader = first);
+}
+
+/// Moves times to the first operators of those that count as one, and what is known of their intervals with them.
+pub(crate) fn gather(times: &mut [(f64, f64)], leaders: &[usize]) {
+    for (place, &leader) in leaders.iter().enumerate().filter(|(place, leader)| place != *leader) {
+        let (time, interval) = times[place];
+        let (all, before) = times[leader];
+        let sum = all + time;
+        times[place].0 = 0.0;
+        times[leader] = (sum, if sum > 0.0 { (all * before + time * interval) / sum } else { before });
+    }
 }
 
 /// What each operator of each block took in a trace: operators that ran as one with any engine have their time at the first of them.
@@ -210,12 +233,7 @@ fn traced_shares(network: &NetworkProfile, traced: &[&OperatorSample], leaders: 
         let seconds = sample.time.median_seconds;
         times[first] = (seconds, NINE_IN_TEN * sample.time.standard_error_seconds() / seconds);
     }
-    for (place, &leader) in leaders.iter().enumerate().filter(|(place, leader)| place != *leader) {
-        let (time, interval) = std::mem::take(&mut times[place]);
-        let (all, before) = times[leader];
-        let sum = all + time;
-        times[leader] = (sum, if sum > 0.0 { (all * before + time * interval) / sum } else { before });
-    }
+    gather(&mut times, leaders);
     let mut rest = times.as_slice();
     network
         .blocks

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
-use crate::fit::{BlockTime, fill, is_left_out};
+use crate::fit::{BlockTime, fill, gather, is_left_out, unite};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
@@ -163,6 +163,7 @@ impl CostModels {
         check_board(&self.board.name, &self.board_fingerprint, board)?;
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
         let blocks = records(graph, chain);
+        let leaders = predicted_leaders(&self.fusions, board, &blocks);
         for processor in table.processors() {
             let class = table.classes()[processor.index()].clone();
             let known = self.networks.iter().find(|own| own.processor == class && own.digest == digest);
@@ -186,8 +187,9 @@ impl CostModels {
             let is_fitted = board.cluster(&class.cluster).is_ok_and(|own| own.engines.first() == class.engine);
             let own = self.convolutions.iter().find(|own| is_fitted && own.cluster == class.cluster);
             let known = |first: &OperatorRecord| own?.seconds(first, class.count);
-            for (block, records) in chain.blocks().iter().zip(&blocks) {
+            for ((block, records), leaders) in chain.blocks().iter().zip(&blocks).zip(&leaders) {
                 let mut shares = predict_block_with(&predictor, &fusion, records, known);
+                gather(&mut shares, leaders);
                 shares.iter_mut().for_each(|(seconds, _)| *seconds *= factor);
                 fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
             }
@@ -216,6 +218,29 @@ impl CostModels {
             table.set_entry(processor, id.index(), Entry { time, low: time, high: time, origin: Origin::Model });
         }
     }
+}
+
+/// For each operator of each block, by its place there, the first of those that any engine of the board is expected to run as one with it.
+pub(crate) fn predicted_leaders(
+    rules: &[FusionRule],
+    board: &Board,
+    blocks: &[Vec<OperatorRecord>],
+) -> Vec<Vec<usize>> {
+    let engines: Vec<Fusion> = board.engines_in_use().map(|engine| Fusion::new(rules, engine)).collect();
+    let of_block = |block: &Vec<OperatorRecord>| {
+        let mut leaders: Vec<usize> = (0..block.len()).collect();
+        for fusion in &engines {
+            let mut place = 0;
+            for group in fusion.groups(block) {
+                for second in place + 1..place + group.len() {
+                    unite(&mut leaders, place, second);
+                }
+                place += group.len();
+            }
+        }
+        leaders
+    };
+    blocks.iter().map(of_block).collect()
 }
 
 /// Times of a block's operators: those that run as one have theirs at the first of them.

@@ -80,7 +80,8 @@ impl CoreHandle {
 unsafe impl Send for CompiledModel {}
 
 #[expect(unsafe_code, reason = "the library says nothing of threads")]
-// SAFETY: several threads may ask a compiled model for its ports, properties and requests at once: none of them changes it.
+// SAFETY: the library promises that a compiled model can be used by several threads at once; ports, properties and requests are all that is
+// asked of it here. The core beside it is only kept, and freed after it.
 unsafe impl Sync for CompiledModel {}
 
 impl CompiledModel {

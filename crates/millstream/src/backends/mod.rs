@@ -25,9 +25,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName, Processor};
+use millstream_board::{Accelerator, AcceleratorKind, Board, Cluster, EngineName, Processor};
 use millstream_cost::CostTable;
-use millstream_graph::Family;
+use millstream_graph::{Family, Graph};
 use millstream_onnx::Model;
 use millstream_predict::{Profile, fit, threads_by_family};
 
@@ -130,11 +130,32 @@ impl Backends {
     }
 }
 
-/// The processor on which networks run plainly: the board's first core, with its first engine.
-pub(crate) fn first_core(board: &Board) -> Result<Processor, Error> {
+/// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all operators.
+pub(crate) fn first_core(board: &Board, backend: &dyn Backend, graph: &Graph) -> Result<Processor, Error> {
     let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
     let core = cluster.cores.first().ok_or(Error::Incomplete { what: "core" })?;
-    Ok(cluster.processor([core.id]))
+    with_able_engine(cluster, cluster.processor([core.id]), backend, graph)
+}
+
+/// A processor with the first of its cluster's engines that runs all operators of a network.
+pub(crate) fn with_able_engine(
+    cluster: &Cluster,
+    processor: Processor,
+    backend: &dyn Backend,
+    graph: &Graph,
+) -> Result<Processor, Error> {
+    let refused = |own: &Processor| graph.order().iter().copied().find(|&id| !backend.supports(id, own));
+    let with_each = || cluster.engines.iter().map(|engine| processor.clone().with_engine(engine));
+    if let Some(able) = with_each().find(|own| refused(own).is_none()) {
+        return Ok(able);
+    }
+    let Some(operator) = refused(&processor) else { return Ok(processor) };
+    let (engine, operator) = (processor.engine.title(), graph.operator(operator));
+    let other = EngineName::ALL.into_iter().find(|engine| !cluster.engines.contains(*engine));
+    let remedy = other.map_or(String::new(), |other| {
+        format!("; name another engine as well, such as --engine {},{other}", cluster.engines)
+    });
+    Err(Error::Unfit(format!("{engine} does not run the operator '{}' ({}){remedy}", operator.name, operator.op_type)))
 }
 
 /// The engine on the cores, computing and rounding each operator by itself.
@@ -156,11 +177,12 @@ pub(crate) struct Plain {
 pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plain>, Error> {
     match engine {
         EngineName::OpenVino => openvino::plainly(model),
-        _ => Ok(vec![Plain {
+        EngineName::OnnxRuntime => Ok(vec![Plain {
             name: "ONNX Runtime, all cores".to_owned(),
             backend: cpu::as_it_comes(model)?,
             requests: 1,
         }]),
+        other => Err(unknown(other)),
     }
 }
 
@@ -172,8 +194,13 @@ pub(crate) fn pinned(engine: EngineName, model: &Arc<Model>) -> Result<Arc<dyn B
 fn opened(engine: EngineName, model: &Arc<Model>, sessions: Option<&Path>) -> Result<Arc<dyn CoreEngine>, Error> {
     Ok(match engine {
         EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
-        _ => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
+        EngineName::OnnxRuntime => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
+        other => return Err(unknown(other)),
     })
+}
+
+fn unknown(engine: EngineName) -> Error {
+    Error::Defect(format!("nothing opens the engine {engine}"))
 }
 
 /// The engines on the cores.

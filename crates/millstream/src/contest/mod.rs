@@ -11,7 +11,7 @@ use millstream_pipeline::Objective;
 use serde::Serialize;
 
 use crate::learning::refine;
-use crate::profiling::known_or_measured;
+use crate::profiling::{known_or_measured, tell_left_out};
 use crate::{Aim, Control, Error, Event, Machine, Network, backends};
 use contender::{Contender, Measurement};
 pub use slowing::{SlowedCores, Slowing};
@@ -86,6 +86,8 @@ pub fn compare(
     machine.check_usable()?;
     let board = machine.board();
     let known = machine.cache.load(network, board);
+    let known_network = known.as_ref().and_then(|known| known.network(network.digest()));
+    known_network.into_iter().for_each(|known| tell_left_out(known, control));
     let (mut profile, opened) = known_or_measured(network, machine, known, budget, control)?;
     let backend = opened.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();

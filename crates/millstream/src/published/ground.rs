@@ -11,6 +11,7 @@ use millstream_sim::SteadyState;
 use super::algorithm::{PublishedAlgorithm, SearchWork};
 use super::processors::processors;
 use crate::document::document;
+use crate::plans::with_timed_engines;
 use crate::{Control, Error, Network, PublishedPlan};
 
 /// A network on a board with its costs.
@@ -42,7 +43,7 @@ impl<'a> Ground<'a> {
         effort: Effort,
         control: &'a Control,
     ) -> Result<Self, Error> {
-        let processors = processors(board, chosen)?;
+        let processors = processors(&with_timed_engines(board, &table), chosen)?;
         let searched = table.within_memory_of(board, network.graph());
         let bound = ThroughputBound::of(network.graph(), board, &table);
         let para_pipe = OnceCell::new();

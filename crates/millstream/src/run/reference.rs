@@ -45,7 +45,7 @@ impl Reference {
             expected,
             outputs,
             model: Arc::clone(network.model()),
-            processor: first_core(board)?,
+            processor: first_core(board, backend, graph)?,
             rounding: OnceLock::new(),
         })
     }

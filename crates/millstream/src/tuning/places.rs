@@ -49,11 +49,8 @@ impl Places {
 }
 
 fn singles(board: &Board) -> Vec<Processor> {
-    let of_cluster = |cluster: &millstream_board::Cluster| {
-        let label = cluster.label.clone();
-        cluster.cores.iter().map(|core| Processor::new(label.clone(), [core.id.0])).collect::<Vec<_>>()
-    };
-    board.clusters().iter().flat_map(of_cluster).collect()
+    let clusters = board.clusters().iter();
+    clusters.flat_map(|cluster| cluster.cores.iter().map(|core| cluster.processor([core.id]))).collect()
 }
 
 /// Reads `B4-s2-s2`: clusters and numbers of their cores, lowest numbers first.

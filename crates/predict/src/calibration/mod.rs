@@ -229,9 +229,11 @@ fn resolve_likenesses(board: &Board, measurements: &Measurements, models: &mut C
             let detail = format!("is '{label}', which is no cluster of board '{}'", board.name());
             invalid(format!("stated[{index}].costs.like.label"), detail)
         };
-        let most = board.cluster(label).map_err(|_| unknown())?.cores.len();
-        for count in 1..=board.cluster(&stated.label).map_err(|_| unknown())?.cores.len() {
-            let like = ProcessorClass::new(label.clone(), count.min(most));
+        let like_cluster = board.cluster(label).map_err(|_| unknown())?;
+        let most = like_cluster.cores.len();
+        let own_cluster = board.cluster(&stated.label).map_err(|_| unknown())?;
+        for count in 1..=own_cluster.cores.len() {
+            let like = like_cluster.class(count.min(most));
             let factor = slowness * like.count as f64 / count as f64;
             let source = models.processors.iter().find(|model| model.processor == like).ok_or_else(unknown)?;
             let slower = |model: &FamilyModel| {
@@ -239,7 +241,7 @@ fn resolve_likenesses(board: &Board, measurements: &Measurements, models: &mut C
                 FamilyModel { terms: model.terms.iter().map(term).collect(), ..model.clone() }
             };
             let (families, pooled) = (source.families.iter().map(slower).collect(), slower(&source.pooled));
-            let own = ProcessorClass::new(stated.label.clone(), count);
+            let own = own_cluster.class(count);
             if let Some(model) = models.processors.iter_mut().find(|model| model.processor == own) {
                 (model.families, model.pooled) = (families, pooled);
             }
