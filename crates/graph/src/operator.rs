@@ -270,7 +270,7 @@ impl OperatorKind {
     pub fn family(&self) -> Family {
         match self {
             Self::Convolution(convolution) if convolution.groups <= 1 => Family::Convolution,
-            Self::Convolution(convolution) if convolution.input_channels <= 2 * convolution.groups => {
+            Self::Convolution(own) if own.input_channels <= own.groups.saturating_mul(2) => {
                 Family::DepthwiseConvolution
             }
             Self::Convolution(_) => Family::GroupedConvolution,
@@ -327,4 +327,19 @@ pub struct GemmShape {
     pub k: u64,
     /// Columns of the product: output channels.
     pub m: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From a file that claims it.
+    #[test]
+    fn a_convolution_may_have_any_number_of_groups() {
+        let groups = usize::MAX / 2 + 1;
+        let one = || vec![1];
+        let (kernel, strides, dilations) = (one(), one(), one());
+        let convolution = Convolution { input_channels: 3, output_channels: 3, kernel, strides, dilations, groups };
+        assert_eq!(OperatorKind::Convolution(convolution).family(), Family::DepthwiseConvolution);
+    }
 }
