@@ -1,6 +1,6 @@
 //! The conformance suite over OpenVINO, beside ONNX Runtime.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

@@ -29,8 +29,11 @@ const TIMES: &str = "MILLSTREAM_SIGNALS_TIMES";
 /// Moments where nobody asks for more.
 const FEW_TIMES: usize = 20;
 
+/// Starts a command for which Ctrl-C has its usual meaning, even if the tests were started where it is ignored, as a shell does for
+/// what a script starts in the background: a signal that comes before the command listens would be lost there.
 fn start(workplace: &Workplace, arguments: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("millstream"));
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(assert_cmd::cargo::cargo_bin("millstream"));
     command.current_dir(workplace.path("")).env("XDG_CACHE_HOME", workplace.path("cache")).args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

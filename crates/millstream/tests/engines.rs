@@ -1,7 +1,7 @@
 //! The engine of the cores: it is recorded with times and plans, and may differ from cluster to cluster.
 
 #![cfg(all(feature = "ort", feature = "openvino"))]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::sync::Arc;

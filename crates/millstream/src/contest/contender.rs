@@ -316,7 +316,7 @@ mod tests {
         builder.output(&made);
         let model = Arc::new(builder.build().unwrap());
         let network = Network::of_model(model, "one", ReadOptions::default());
-        let processors = ["bad", "good"].map(|cluster| Processor::accelerator(cluster));
+        let processors = ["bad", "good"].map(Processor::accelerator);
         let backend: Arc<dyn Backend> = Arc::new(Panicking);
         let sessions = Sessions::start(&network, processors.to_vec(), &backend, false).unwrap();
         let frame = [Tensor::from_f32([4], vec![0.0; 4])];
