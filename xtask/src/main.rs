@@ -30,8 +30,21 @@ use std::process::ExitCode;
 
 use command::{Failure, cargo, run, run_forwarding};
 
-const FORWARDED: &[&str] =
-    &["board", "profile", "fit", "calibrate", "schedule", "run", "tune", "simulate", "compare", "reproduce", "schemas"];
+const FORWARDED: &[&str] = &[
+    "board",
+    "profile",
+    "fit",
+    "calibrate",
+    "schedule",
+    "certify",
+    "run",
+    "tune",
+    "simulate",
+    "compare",
+    "session-options",
+    "reproduce",
+    "schemas",
+];
 
 const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 
@@ -41,10 +54,13 @@ Use Millstream (all take --help):
   fit         fit cost models to a profile and show how well they predict
   calibrate   make cost models of a board that is not here from what was published of it
   schedule    find the best pipeline for a network on this board
+  certify     check what is proven of a schedule, without searching
   run         stream frames through a schedule and check the results
   tune        search for a better schedule by running schedules while frames flow
   simulate    simulate frames through a schedule on a board that need not be here
   compare     measure our schedules beside what one would use otherwise
+  session-options
+              measure how one session of plain ONNX Runtime had best be set up here
   reproduce   compute a paper's tables and figures beside the printed numbers
 
 Work on Millstream:

@@ -26,6 +26,8 @@ pub enum Spinning {
     WhileRunning,
     /// They spin for a while after every operator and every frame: ONNX Runtime's own default.
     Always,
+    /// They sleep at once.
+    Never,
 }
 
 /// How sessions are set up.

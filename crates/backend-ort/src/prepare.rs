@@ -112,8 +112,13 @@ impl OrtBackend {
         builder = builder.with_intra_threads(threads).map_err(text)?;
         builder = builder.with_inter_threads(1).map_err(text)?;
         builder = builder.with_prepacked_weights(packed).map_err(text)?;
-        if self.settings.spinning == Spinning::WhileRunning {
-            builder = builder.with_config_entry("session.force_spinning_stop", "1").map_err(text)?;
+        let waiting = match self.settings.spinning {
+            Spinning::WhileRunning => Some(("session.force_spinning_stop", "1")),
+            Spinning::Always => None,
+            Spinning::Never => Some(("session.intra_op.allow_spinning", "0")),
+        };
+        if let Some((key, value)) = waiting {
+            builder = builder.with_config_entry(key, value).map_err(text)?;
         }
         if let Some(affinities) = self.affinities(processor, threads) {
             builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;

@@ -50,6 +50,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Tune(command) => commands::tune::run(command),
         Command::Simulate(command) => commands::simulate::run(command),
         Command::Compare(command) => commands::compare::run(command),
+        Command::SessionOptions(command) => commands::session_options::run(command),
         #[cfg(feature = "highs")]
         Command::Reproduce(command) => commands::reproduce::run(command),
         Command::Schemas(command) => commands::schemas::run(command),

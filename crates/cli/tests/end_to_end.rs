@@ -119,6 +119,37 @@ fn compare_shows_every_contender() {
 }
 
 #[test]
+fn compare_puts_several_networks_together() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let models = ["--model", "small.onnx", "--model", "small.onnx"];
+    let rest = ["--rounds", "1", "--budget", "200ms"];
+    let shown = workplace.succeed(&[&["compare"], &models[..], &rest[..]].concat());
+    let (_, summary) = shown.split_once("Our schedule for throughput, network by network:").unwrap();
+    let (throughput, latency) = summary.split_once("Our schedule for latency:").unwrap();
+    for table in [throughput, latency] {
+        assert_eq!(table.lines().filter(|line| line.starts_with("| small")).count(), 2, "{table}");
+        assert!(table.contains("Geometric mean over the best rivals: "), "{table}");
+    }
+    assert!(latency.contains("Median prediction error: "), "{latency}");
+}
+
+#[test]
+fn plain_sessions_are_measured_fastest_first() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    let report = json(&workplace.succeed(&["session-options", "--model", "small.onnx", "--rounds", "1", "--json"]));
+    let sessions = report["sessions"].as_array().unwrap();
+    assert_eq!(report["options"], sessions[0]["options"]);
+    let times: Vec<f64> = sessions.iter().map(|session| session["frame_seconds"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted() && times[0] > 0.0, "{times:?}");
+    assert_eq!(sessions.iter().filter(|session| session["is_default"] == true).count(), 1);
+    let shown = workplace.succeed(&["session-options", "--model", "small.onnx", "--rounds", "1"]);
+    assert!(shown.contains("options = onnxruntime.SessionOptions()"), "{shown}");
+    assert!(workplace.fail(&["session-options", "--slow-core", "900:3"]).contains("does not exist"));
+}
+
+#[test]
 fn a_run_says_what_it_misses_of_what_it_was_planned_for() {
     let workplace = Workplace::new();
     small_model(&workplace);

@@ -6,17 +6,37 @@ mod support;
 
 use support::Workplace;
 
+/// The commands that the help names.
+fn commands(help: &str) -> Vec<&str> {
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    // Longer explanations go on in lines that begin further right.
+    let named = lines.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
+    named.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}
+
 #[test]
 fn every_command_explains_itself() {
     let workplace = Workplace::new();
-    let mut texts = vec![workplace.succeed(&["--help"])];
-    for command in
-        ["board", "profile", "fit", "calibrate", "schedule", "run", "tune", "simulate", "compare", "reproduce"]
-    {
+    let help = workplace.succeed(&["--help"]);
+    let mut texts = vec![help.clone()];
+    for command in commands(&help) {
         let text = workplace.succeed(&[command, "--help"]);
         assert!(text.contains("Example:\n  cargo xtask "), "{text}");
         assert!(text.contains("--json"), "{text}");
         texts.push(text);
     }
+    assert!(texts.len() > 10, "{help}");
     insta::assert_snapshot!(texts.join("\n----\n"));
+}
+
+/// Examples and the README say `cargo xtask` before every command.
+#[test]
+fn xtask_hands_on_every_command() {
+    let help = Workplace::new().succeed(&["--help"]);
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/src/main.rs")).unwrap();
+    for command in commands(&help) {
+        assert!(source.contains(&format!("\"{command}\"")), "{command} is not handed on");
+        assert!(source.contains(&format!("\n  {command}")), "{command} is not in the help of xtask");
+    }
 }

@@ -80,7 +80,10 @@ pub use aim::Aim;
 pub use backends::{EngineReport, engines};
 pub use certifying::certify;
 pub use clocks::{choose_clocks, clocks_text};
-pub use contest::{ContenderReport, NetworkContest, SlowCore, SlowedCores, Slowing, compare, with_slow_cores};
+pub use contest::{
+    ContenderReport, MeasuredSession, NetworkContest, SessionContest, SessionOptions, SlowCore, SlowedCores, Slowing,
+    Waiting, compare, session_options, with_slow_cores,
+};
 pub use control::{Control, Event, Progress, ProgressUnit};
 pub use document::document;
 pub use error::Error;

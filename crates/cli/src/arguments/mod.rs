@@ -90,6 +90,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask compare --model zoo:resnet50 --model zoo:googlenet --slow-core 1:3"
     )]
     Compare(CompareCommand),
+    /// Measure how one session of plain ONNX Runtime had best be set up here: threads, where they are pinned, how they wait
+    #[command(after_help = "Example:\n  cargo xtask session-options --model my.onnx --json")]
+    SessionOptions(SessionOptionsCommand),
     #[cfg(feature = "highs")]
     /// Compute a paper's tables and figures beside the printed numbers, and say what holds and what misses
     #[command(
@@ -413,6 +416,23 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub(crate) budget: Budget,
     /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionOptionsCommand {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    /// Make a core so many times slower, as for compare; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
+    pub(crate) slow_cores: Vec<SlowCore>,
+    /// Rounds in which every way to set up a session takes part
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Print the best options, and what was measured, as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -11,5 +11,6 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod schemas;
+pub(crate) mod session_options;
 pub(crate) mod simulate;
 pub(crate) mod tune;

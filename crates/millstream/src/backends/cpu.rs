@@ -9,7 +9,7 @@ use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSetti
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use super::CoreEngine;
+use super::{CoreEngine, SessionThreads};
 use crate::Error;
 
 /// The engine on the cores, for one model.
@@ -54,6 +54,15 @@ pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error>
 
 pub(super) fn as_it_comes(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     with_settings(model, SessionSettings { spinning: Spinning::Always, pinned: false, ..SessionSettings::default() })
+}
+
+pub(super) fn session(model: &Arc<Model>, threads: SessionThreads, pinned: bool) -> Result<Arc<dyn Backend>, Error> {
+    let spinning = match threads {
+        SessionThreads::Spin => Spinning::Always,
+        SessionThreads::SpinWhileRunning => Spinning::WhileRunning,
+        SessionThreads::Sleep => Spinning::Never,
+    };
+    with_settings(model, SessionSettings { spinning, pinned, ..SessionSettings::default() })
 }
 
 fn with_settings(model: &Arc<Model>, settings: SessionSettings) -> Result<Arc<dyn Backend>, Error> {

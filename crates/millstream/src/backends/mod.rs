@@ -186,6 +186,19 @@ pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plai
     }
 }
 
+/// What the threads of a session of ONNX Runtime do while they wait for work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SessionThreads {
+    Spin,
+    SpinWhileRunning,
+    Sleep,
+}
+
+/// ONNX Runtime with sessions whose threads wait in some way, and are pinned or not.
+pub(crate) fn session(model: &Arc<Model>, threads: SessionThreads, is_pinned: bool) -> Result<Arc<dyn Backend>, Error> {
+    cpu::session(model, threads, is_pinned)
+}
+
 /// An engine on the cores of processors.
 pub(crate) fn pinned(engine: EngineName, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     Ok(opened(engine, model, None)?.backend() as Arc<dyn Backend>)

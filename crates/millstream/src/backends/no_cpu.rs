@@ -8,7 +8,7 @@ use millstream_backend::{Backend, Observed};
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use super::CoreEngine;
+use super::{CoreEngine, SessionThreads};
 use crate::Error;
 
 const MISSING: Error = Error::MissingFeature { what: "running operators on cores", feature: "ort" };
@@ -37,6 +37,10 @@ pub(super) fn version() -> Result<String, Error> {
 }
 
 pub(super) fn unoptimised(_: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn session(_: &Arc<Model>, _: SessionThreads, _: bool) -> Result<Arc<dyn Backend>, Error> {
     Err(MISSING)
 }
 

@@ -17,6 +17,8 @@ use crate::{Error, Network, SetOnDrop, engine, steady};
 /// One way to run a network.
 pub(crate) struct Contender {
     pub(crate) name: String,
+    /// The engine, if it is no schedule of ours.
+    pub(crate) rival: Option<EngineName>,
     pub(crate) configuration: String,
     /// Whether results come in the order of the frames.
     pub(crate) in_order: bool,
@@ -53,6 +55,7 @@ impl Contender {
         let engine = engine::new(network, &schedule, backend, EngineOptions::default())?;
         Ok(Self {
             name: format!("millstream for {objective}"),
+            rival: None,
             configuration: schedule.to_string(),
             in_order: true,
             plan: Some(plan.clone()),
@@ -61,7 +64,7 @@ impl Contender {
     }
 
     /// An engine as it comes, on all cores.
-    pub(crate) fn plain(network: &Network, board: &Board, plain: &Plain) -> Result<Self, Error> {
+    pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
         let cores: Vec<_> = board.cores().map(|core| core.id).collect();
         let configuration = match plain.requests {
             1 => format!("{} cores", cores.len()),
@@ -69,7 +72,19 @@ impl Contender {
         };
         let processors = vec![Processor::on_cores("all", cores); plain.requests];
         let sessions = Sessions::start(network, processors, &plain.backend, false)?;
-        Ok(Self::sessions(plain.name.clone(), configuration, plain.requests == 1, sessions))
+        Ok(Self::sessions(engine, plain.name.clone(), configuration, plain.requests == 1, sessions))
+    }
+
+    /// One session of ONNX Runtime that is set up in some way.
+    pub(crate) fn session(
+        network: &Network,
+        processor: Processor,
+        backend: &Arc<dyn Backend>,
+        is_pinned: bool,
+    ) -> Result<Self, Error> {
+        let configuration = processor.to_string();
+        let sessions = Sessions::start(network, vec![processor], backend, is_pinned)?;
+        Ok(Self::sessions(EngineName::OnnxRuntime, "ONNX Runtime".to_owned(), configuration, true, sessions))
     }
 
     /// One session pinned to the fastest cluster.
@@ -82,7 +97,7 @@ impl Contender {
         let processor = cluster.processor(cluster.cores.iter().map(|core| core.id)).with_engine(engine);
         let configuration = processor.to_string();
         let sessions = Sessions::start(network, vec![processor], backend, true)?;
-        Ok(Self::sessions(format!("{}, fastest cluster", engine.title()), configuration, true, sessions))
+        Ok(Self::sessions(engine, format!("{}, fastest cluster", engine.title()), configuration, true, sessions))
     }
 
     /// A single-threaded session pinned to each core; a frame goes to whichever is free.
@@ -98,11 +113,17 @@ impl Contender {
         let configuration = processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let in_order = processors.len() == 1;
         let sessions = Sessions::start(network, processors, backend, true)?;
-        Ok(Self::sessions(format!("{}, an instance per core", engine.title()), configuration, in_order, sessions))
+        Ok(Self::sessions(
+            engine,
+            format!("{}, an instance per core", engine.title()),
+            configuration,
+            in_order,
+            sessions,
+        ))
     }
 
-    fn sessions(name: String, configuration: String, in_order: bool, sessions: Sessions) -> Self {
-        Self { name, configuration, in_order, plan: None, runner: Runner::Sessions(sessions) }
+    fn sessions(engine: EngineName, name: String, configuration: String, in_order: bool, sessions: Sessions) -> Self {
+        Self { name, rival: Some(engine), configuration, in_order, plan: None, runner: Runner::Sessions(sessions) }
     }
 
     /// Works on copies of the frame for about the given time.

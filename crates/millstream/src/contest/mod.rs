@@ -1,6 +1,7 @@
 //! Our schedules beside what one would use otherwise, in one interleaved run.
 
 mod contender;
+mod session_options;
 mod slowing;
 mod turns;
 
@@ -14,6 +15,7 @@ use crate::learning::refine;
 use crate::profiling::{known_or_measured, tell_left_out};
 use crate::{Aim, Control, Error, Event, Machine, Network, backends};
 use contender::{Contender, Measurement};
+pub use session_options::{MeasuredSession, SessionContest, SessionOptions, Waiting, session_options};
 pub use slowing::{SlowedCores, Slowing};
 use turns::{Rounds, TURN, Turn, quantile};
 
@@ -45,6 +47,8 @@ pub struct NetworkContest {
 pub struct ContenderReport {
     /// What it is.
     pub name: String,
+    /// The engine that a rival is; a schedule of ours may have several, which its processors name.
+    pub rival: Option<EngineName>,
     /// The processors that it uses.
     pub configuration: String,
     /// Whether results come in the order of the frames.
@@ -128,7 +132,7 @@ pub fn compare(
 fn rivals_with(engine: EngineName, network: &Network, board: &Board) -> Result<Vec<Contender>, Error> {
     let mut rivals = Vec::new();
     for plain in backends::plainly(engine, network.model())? {
-        rivals.push(Contender::plain(network, board, &plain)?);
+        rivals.push(Contender::plain(network, board, engine, &plain)?);
     }
     let pinned = (engine, &backends::pinned(engine, network.model())?);
     // Of one cluster, it would be much the same as the engine as it comes.
@@ -147,6 +151,7 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
     let plan = contender.plan.as_ref();
     ContenderReport {
         name: contender.name.clone(),
+        rival: contender.rival,
         configuration: contender.configuration.clone(),
         in_order: contender.in_order,
         predicted_period_seconds: plan.map(|plan| plan.period.seconds()),

@@ -57,6 +57,11 @@ impl<'a> Rounds<'a> {
         Self { network, contenders, frame, cores, turn }
     }
 
+    /// The same with turns that are long enough for frames that take so long.
+    pub(super) fn for_frames_of(self, slowest: Duration) -> Self {
+        Self { turn: self.turn.max(slowest.saturating_mul(TURN_FRAMES)), ..self }
+    }
+
     /// The turns of each contender: one in every round, and as many rounds again at most for those that had a disturbed one. If the caller
     /// asks to stop, the turns so far count.
     pub(super) fn play(&self, rounds: usize, control: &Control) -> Result<Vec<Vec<Turn>>, Error> {

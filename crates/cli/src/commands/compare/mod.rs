@@ -1,6 +1,9 @@
+//! `compare`: our schedules beside what one would use otherwise.
+
+mod summary;
+
 use anyhow::Result;
 use millstream::{ContenderReport, Network, NetworkContest, SlowCore, SlowedCores, Slowing, compare, with_slow_cores};
-use millstream_predict::Summary;
 use millstream_report::{Align, Table, milliseconds, percent};
 use serde::Serialize;
 
@@ -44,7 +47,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     if command.json {
         output::json(&report)?;
     } else if report.networks.len() > 1 {
-        summary(&report);
+        summary::print(&report.networks);
     }
     Ok(())
 }
@@ -124,47 +127,4 @@ fn period_error(contender: &ContenderReport) -> Option<f64> {
 
 fn latency_error(contender: &ContenderReport) -> Option<f64> {
     Some(contender.predicted_latency_seconds? / contender.measured_latency_seconds? - 1.0)
-}
-
-/// One row per network: our best-throughput schedule over each rival.
-fn summary(report: &Report) {
-    let mut table = Table::new([
-        ("network", Align::Left),
-        ("stages", Align::Left),
-        ("frames/s", Align::Right),
-        ("over instances", Align::Right),
-        ("over session, all cores", Align::Right),
-        ("over session, fastest", Align::Right),
-        ("worst ms", Align::Right),
-        ("instances' worst ms", Align::Right),
-        ("period error", Align::Right),
-        ("latency error", Align::Right),
-    ]);
-    let (mut periods, mut latencies) = (Vec::new(), Vec::new());
-    for network in &report.networks {
-        let [ours, .., all_cores, fastest, instances] = network.contenders.as_slice() else { continue };
-        let ratio = |other: &ContenderReport| over(ours, other);
-        periods.extend(period_error(ours).map(f64::abs));
-        latencies.extend(latency_error(ours).map(f64::abs));
-        table.row([
-            network.network.clone(),
-            ours.configuration.clone(),
-            format!("{:.1}", ours.frames_per_second),
-            ratio(instances),
-            ratio(all_cores),
-            ratio(fastest),
-            milliseconds(ours.worst_frame_seconds),
-            milliseconds(instances.worst_frame_seconds),
-            period_error(ours).map_or("-".to_owned(), percent),
-            latency_error(ours).map_or("-".to_owned(), percent),
-        ]);
-    }
-    output::line("Our schedule for throughput, network by network:\n");
-    output::line(table);
-    let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median * 100.0);
-    output::line(format!(
-        "\nMedian prediction error: {:.1} % of the period, {:.1} % of the latency",
-        median(&periods),
-        median(&latencies)
-    ));
 }

@@ -1,0 +1,217 @@
+//! One row per network: our schedules beside the best of what one would use otherwise.
+
+use millstream::{ContenderReport, EngineName, NetworkContest};
+use millstream_predict::Summary;
+use millstream_report::{Align, Table, milliseconds, percent};
+
+use super::{latency_error, over, period_error};
+use crate::output;
+
+/// Two tables, by frames each second and by the time of a frame, each with what its networks come to together.
+pub(super) fn print(networks: &[NetworkContest]) {
+    let throughputs: Vec<Throughput<'_>> = networks.iter().filter_map(Throughput::of).collect();
+    let latencies: Vec<Latency<'_>> = networks.iter().filter_map(Latency::of).collect();
+    output::line("Our schedule for throughput, network by network:\n");
+    output::line(throughput_table(&throughputs));
+    output::line(together(throughputs.iter().map(|own| (own.network, own.ratio()))));
+    output::line("\nOur schedule for latency:\n");
+    output::line(latency_table(&latencies));
+    output::line(together(latencies.iter().map(|own| (own.network, own.ratio()))));
+
+    let median = |errors: Vec<f64>| Summary::of(&errors).map_or(0.0, |summary| summary.median * 100.0);
+    output::line(format!(
+        "\nMedian prediction error: {:.1} % of the period, {:.1} % of the latency",
+        median(throughputs.iter().filter_map(|own| period_error(own.ours)).map(f64::abs).collect()),
+        median(latencies.iter().filter_map(|own| latency_error(own.ours)).map(f64::abs).collect())
+    ));
+}
+
+/// Who passed most frames.
+struct Throughput<'a> {
+    network: &'a str,
+    ours: &'a ContenderReport,
+    best: &'a ContenderReport,
+    best_of_onnx_runtime: &'a ContenderReport,
+}
+
+impl<'a> Throughput<'a> {
+    /// `None` without rivals.
+    fn of(contest: &'a NetworkContest) -> Option<Self> {
+        let most = |one: &&ContenderReport, other: &&ContenderReport| {
+            one.frames_per_second.total_cmp(&other.frames_per_second)
+        };
+        Some(Self {
+            network: &contest.network,
+            ours: ours(contest, "throughput")?,
+            best: rivals(contest).max_by(most)?,
+            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).max_by(most)?,
+        })
+    }
+
+    fn ratio(&self) -> f64 {
+        self.ours.frames_per_second / self.best.frames_per_second
+    }
+}
+
+/// Who had a frame done soonest.
+struct Latency<'a> {
+    network: &'a str,
+    ours: &'a ContenderReport,
+    best: &'a ContenderReport,
+    best_of_onnx_runtime: &'a ContenderReport,
+}
+
+impl<'a> Latency<'a> {
+    /// `None` without rivals.
+    fn of(contest: &'a NetworkContest) -> Option<Self> {
+        let least = |one: &&ContenderReport, other: &&ContenderReport| {
+            one.median_frame_seconds.total_cmp(&other.median_frame_seconds)
+        };
+        Some(Self {
+            network: &contest.network,
+            ours: ours(contest, "latency")?,
+            best: rivals(contest).min_by(least)?,
+            best_of_onnx_runtime: rivals(contest).filter(is_onnx_runtime).min_by(least)?,
+        })
+    }
+
+    fn ratio(&self) -> f64 {
+        self.ratio_to(self.best)
+    }
+
+    fn ratio_to(&self, other: &ContenderReport) -> f64 {
+        other.median_frame_seconds / self.ours.median_frame_seconds
+    }
+}
+
+/// Our schedule for an objective; a schedule that is best for several of them is there once.
+fn ours<'a>(contest: &'a NetworkContest, objective: &str) -> Option<&'a ContenderReport> {
+    contest.contenders.iter().find(|own| own.rival.is_none() && own.name.contains(objective))
+}
+
+fn rivals(contest: &NetworkContest) -> impl Iterator<Item = &ContenderReport> {
+    contest.contenders.iter().filter(|own| own.rival.is_some())
+}
+
+fn is_onnx_runtime(rival: &&ContenderReport) -> bool {
+    rival.rival == Some(EngineName::OnnxRuntime)
+}
+
+fn throughput_table(rows: &[Throughput<'_>]) -> Table {
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("stages", Align::Left),
+        ("frames/s", Align::Right),
+        ("best rival", Align::Left),
+        ("over it", Align::Right),
+        ("over ONNX Runtime's best", Align::Right),
+        ("period error", Align::Right),
+    ]);
+    for own in rows {
+        table.row([
+            own.network.to_owned(),
+            own.ours.configuration.clone(),
+            format!("{:.1}", own.ours.frames_per_second),
+            own.best.name.clone(),
+            over(own.ours, own.best),
+            over(own.ours, own.best_of_onnx_runtime),
+            period_error(own.ours).map_or("-".to_owned(), percent),
+        ]);
+    }
+    table
+}
+
+fn latency_table(rows: &[Latency<'_>]) -> Table {
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("stages", Align::Left),
+        ("frame ms", Align::Right),
+        ("best rival", Align::Left),
+        ("faster by", Align::Right),
+        ("than ONNX Runtime's best", Align::Right),
+        ("latency error", Align::Right),
+    ]);
+    for own in rows {
+        table.row([
+            own.network.to_owned(),
+            own.ours.configuration.clone(),
+            milliseconds(own.ours.median_frame_seconds),
+            own.best.name.clone(),
+            format!("{:.2}x", own.ratio()),
+            format!("{:.2}x", own.ratio_to(own.best_of_onnx_runtime)),
+            latency_error(own.ours).map_or("-".to_owned(), percent),
+        ]);
+    }
+    table
+}
+
+/// Ratios to the best rivals of some networks, their geometric mean and the least.
+fn together<'a>(ratios: impl Iterator<Item = (&'a str, f64)>) -> String {
+    let ratios: Vec<(&str, f64)> = ratios.collect();
+    let Some((network, least)) = ratios.iter().min_by(|one, other| one.1.total_cmp(&other.1)) else {
+        return "no rival could be measured".to_owned();
+    };
+    let logarithms: f64 = ratios.iter().map(|(_, ratio)| ratio.ln()).sum();
+    let mean = (logarithms / ratios.len() as f64).exp();
+    format!("Geometric mean over the best rivals: {mean:.2}x; the least is {least:.2}x ({network})")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    fn contender(name: &str, rival: Option<EngineName>, frames_per_second: f64, frame_seconds: f64) -> ContenderReport {
+        ContenderReport {
+            name: name.to_owned(),
+            rival,
+            configuration: "B1".to_owned(),
+            in_order: true,
+            predicted_period_seconds: None,
+            predicted_latency_seconds: None,
+            measured_latency_seconds: None,
+            frames_per_second,
+            frames_per_second_p25: frames_per_second,
+            frames_per_second_p75: frames_per_second,
+            rounds: vec![frames_per_second],
+            disturbed_rounds: 0,
+            median_frame_seconds: frame_seconds,
+            worst_frame_seconds: frame_seconds,
+        }
+    }
+
+    fn contest() -> NetworkContest {
+        let (ort, openvino) = (Some(EngineName::OnnxRuntime), Some(EngineName::OpenVino));
+        NetworkContest {
+            network: "net".to_owned(),
+            contenders: vec![
+                contender("millstream for throughput", None, 60.0, 0.040),
+                contender("millstream for balanced, latency", None, 50.0, 0.020),
+                contender("ONNX Runtime, all cores", ort, 30.0, 0.030),
+                contender("ONNX Runtime, an instance per core", ort, 40.0, 0.050),
+                contender("OpenVINO, LATENCY", openvino, 45.0, 0.022),
+                contender("OpenVINO, THROUGHPUT", openvino, 75.0, 0.045),
+            ],
+        }
+    }
+
+    #[test]
+    fn schedules_stand_beside_the_best_rival_of_their_objective() {
+        let contest = contest();
+        let throughput = Throughput::of(&contest).unwrap();
+        assert_eq!((throughput.ours.frames_per_second, throughput.ratio()), (60.0, 0.8));
+        assert_eq!(throughput.best.name, "OpenVINO, THROUGHPUT");
+        assert_eq!(throughput.best_of_onnx_runtime.frames_per_second, 40.0);
+        let latency = Latency::of(&contest).unwrap();
+        assert_eq!(latency.ours.median_frame_seconds, 0.020);
+        assert_eq!(latency.best.name, "OpenVINO, LATENCY");
+        assert_eq!((latency.ratio(), latency.ratio_to(latency.best_of_onnx_runtime)), (0.022 / 0.020, 1.5));
+    }
+
+    #[test]
+    fn ratios_of_networks_are_put_together_by_their_geometric_mean() {
+        let text = together([("a", 2.0), ("b", 0.5), ("c", 1.0)].into_iter());
+        assert_eq!(text, "Geometric mean over the best rivals: 1.00x; the least is 0.50x (b)");
+        assert_eq!(together(std::iter::empty()), "no rival could be measured");
+    }
+}

@@ -1,0 +1,72 @@
+//! `session-options`: for those who stay with plain ONNX Runtime, how one session of it had best be set up.
+
+use anyhow::{Result, anyhow};
+use millstream::{
+    Machine, MeasuredSession, Network, SessionContest, SessionOptions, SlowedCores, session_options, with_slow_cores,
+};
+use millstream_report::{Align, Table, milliseconds};
+use serde::Serialize;
+
+use crate::arguments::{DEFAULT_MODEL, SessionOptionsCommand};
+use crate::control::control;
+use crate::output;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    network: &'a str,
+    /// Of the fastest session: what is to be pasted.
+    options: &'a SessionOptions,
+    sessions: &'a [MeasuredSession],
+}
+
+pub(crate) fn run(command: &SessionOptionsCommand) -> Result<()> {
+    let machine = with_slow_cores(&Machine::detect()?, &command.slow_cores)?;
+    let source = command.model.model.as_deref().unwrap_or(DEFAULT_MODEL);
+    let options = command.model.dimensions.read_options()?;
+    let network = Network::open(source, options)?.with_inputs(&command.inputs.inputs())?;
+
+    let slowed = SlowedCores::start(&command.slow_cores)?;
+    let measured = session_options(&machine, &network, command.rounds as usize, &control())?;
+    drop(slowed);
+
+    let best = measured.sessions.first().ok_or_else(|| anyhow!("there is no way to set up a session"))?;
+    if command.json {
+        let SessionContest { network, sessions } = &measured;
+        return output::json(&Report { network, options: &best.options, sessions });
+    }
+    print(&measured, best);
+    Ok(())
+}
+
+fn print(measured: &SessionContest, best: &MeasuredSession) {
+    output::line(format!(
+        "One session of {}, frame after frame: medians over the rounds, fastest first\n",
+        measured.network
+    ));
+    let mut table = Table::new([
+        ("threads", Align::Right),
+        ("where", Align::Left),
+        ("while they wait", Align::Left),
+        ("frame ms", Align::Right),
+        ("p25 - p75", Align::Right),
+        ("time", Align::Right),
+    ]);
+    for session in &measured.sessions {
+        let waiting =
+            if session.options.intra_op_num_threads > 1 { session.waiting.to_string() } else { "-".to_owned() };
+        table.row([
+            session.options.intra_op_num_threads.to_string(),
+            if session.is_default { "anywhere (default)".to_owned() } else { session.threads.clone() },
+            waiting,
+            milliseconds(session.frame_seconds),
+            format!("{} - {}", milliseconds(session.frame_seconds_p25), milliseconds(session.frame_seconds_p75)),
+            format!("{:.2}x", session.frame_seconds / best.frame_seconds),
+        ]);
+    }
+    output::line(table);
+    let disturbed = measured.sessions.iter().filter(|session| session.disturbed_rounds > 0).count();
+    if disturbed > 0 {
+        output::line(format!("Other programs disturbed {disturbed} of these, also when their rounds were repeated"));
+    }
+    output::line(format!("\nIn Python:\n\n{}", best.options.python()));
+}
