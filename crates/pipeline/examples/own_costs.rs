@@ -1,6 +1,7 @@
 //! The pipeline with the shortest period for a network and costs of one's own: no file, no engine, no solver.
 
-#![allow(clippy::print_stdout, reason = "an example shows something")]
+use std::error::Error;
+use std::io::Write;
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
@@ -8,7 +9,12 @@ use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape}
 use millstream_partition::Chain;
 use millstream_pipeline::{Problem, best_period};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
+    show(&mut std::io::stdout())
+}
+
+/// Writes the pipeline and its period.
+pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let board = Board::from_json(
         r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
             {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#,
@@ -26,14 +32,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     builder.output(value);
     let graph = builder.build()?;
 
-    // A microsecond on the big core, three on the small one.
+    // A millisecond on the big core, three on the small one.
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for (processor, microseconds) in table.processors().zip([1, 3]) {
+    for (processor, milliseconds) in table.processors().zip([1, 3]) {
         for operator in 0..table.operators() {
-            table.set_time(processor, operator, Nanoseconds(1000 * microseconds));
+            table.set_time(processor, operator, Nanoseconds(1_000_000 * milliseconds));
         }
     }
     let plan = best_period(&Problem::new(&graph, &Chain::of(&graph), &board, &table)?)?;
-    println!("{}: a frame every {}", plan.configuration(), plan.period);
+    writeln!(output, "{}: a frame every {}", plan.configuration(), plan.period)?;
     Ok(())
 }
