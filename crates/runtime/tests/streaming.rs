@@ -6,10 +6,11 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Tensor};
 use millstream_board::Processor;
-use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, RuntimeError};
+use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, Received, RuntimeError};
 use proptest::prelude::*;
 use support::{Adding, FAILS, PANICS, chain, pipeline};
 
@@ -53,6 +54,28 @@ proptest! {
         prop_assert_eq!(counted, vec![frames as u64; replicas.len()]);
         prop_assert!(engine.recv().is_none());
     }
+}
+
+/// The first replica takes a tenth of a second, the second one nothing.
+#[test]
+fn who_waits_for_a_while_is_told_what_came_of_it() {
+    let engine = engine(&[2], Adding { delays: vec![100_000, 0], ..Adding::default() });
+    assert!(matches!(engine.recv_timeout(Duration::from_secs(60)), Received::Nothing));
+    let begin = Instant::now();
+    (0..2).for_each(|index| assert_eq!(engine.submit(frame(index as f32)).unwrap(), index));
+    assert!(matches!(engine.recv_timeout(Duration::ZERO), Received::NotYet));
+    let mut results = Vec::new();
+    let mut waits = 0;
+    loop {
+        match engine.recv_timeout(Duration::from_secs(60)) {
+            Received::Result(result) => results.push((result.sequence, value(&result))),
+            Received::NotYet => waits += 1,
+            Received::Nothing => break,
+        }
+    }
+    assert_eq!(results, [(0, 1.0), (1, 2.0)]);
+    // One of the frames may have been first by itself, but nobody waited for the minute.
+    assert!(waits <= 1 && begin.elapsed() < Duration::from_secs(30), "{waits}");
 }
 
 #[test]
