@@ -1,6 +1,6 @@
 //! Errors as exceptions, with the library's words.
 
-use millstream::runtime::{FrameError, RuntimeError};
+use millstream::runtime::FrameError;
 use pyo3::PyErr;
 
 // Classes of two bases can't be made here.
@@ -18,20 +18,20 @@ pub(crate) fn closed() -> PyErr {
 /// An error of the library.
 pub(crate) fn of(error: &millstream::Error) -> PyErr {
     let message = error.to_string();
-    match innermost(error) {
+    match error {
         millstream::Error::Io { .. } => FileError::new_err(message),
+        millstream::Error::File { source, .. } if is_of_system(&**source) => FileError::new_err(message),
+        millstream::Error::File { source, .. } if matches!(**source, millstream::Error::Unfit(_)) => {
+            InputError::new_err(message)
+        }
         millstream::Error::Unfit(_) => InputError::new_err(message),
-        millstream::Error::Runtime(RuntimeError::Stopped) => Error::new_err(message),
         _ => Error::new_err(message),
     }
 }
 
-/// Without the names of files around it.
-fn innermost(error: &millstream::Error) -> &millstream::Error {
-    match error {
-        millstream::Error::File { source, .. } => innermost(source),
-        other => other,
-    }
+/// Whether the system has refused something.
+fn is_of_system(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<std::io::Error>())
 }
 
 /// Why a frame has no result.

@@ -6,6 +6,8 @@ import tempfile
 
 # Before the package is imported: the user's own profiles and sessions have nothing to do with these tests.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="millstream-python-")
+# Graphics libraries complain where there is no session.
+os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
 
 import numpy as np
 import onnx
