@@ -47,7 +47,9 @@ pub(crate) fn wheel(arguments: &[String]) -> Result<(), Failure> {
             Ok(())
         }
         Some((check, rest)) if check == "--check" => test(&wheel, rest),
-        Some((other, _)) => Err(Failure(format!("there is no option '{other}'; there is --check [arguments of pytest]"))),
+        Some((other, _)) => {
+            Err(Failure(format!("there is no option '{other}'; there is --check [arguments of pytest]")))
+        }
     }
 }
 
@@ -81,8 +83,9 @@ fn test(wheel: &Path, arguments: &[String]) -> Result<(), Failure> {
     capture(&mut pip(&["check"]))?;
     let in_python = |arguments: &[&str]| {
         let mut command = Command::new(&python);
+        let variables = native::environment(PathBuf::new());
         // Cargo names our own library, and an installed package must find that of the package onnxruntime.
-        command.current_dir(root().join(SOURCE)).args(arguments).env_remove("ORT_DYLIB_PATH");
+        command.current_dir(root().join(SOURCE)).args(arguments).envs(variables).env_remove("ORT_DYLIB_PATH");
         command
     };
     run(in_python(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]).args(arguments))?;

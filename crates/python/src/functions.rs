@@ -15,7 +15,7 @@ use crate::board::Board;
 use crate::documents::{Document, to_python};
 use crate::errors::{self, InputError};
 use crate::events::control;
-use crate::planning::{Request, Wanted, aim, duration, scheduled};
+use crate::planning::{Request, Wanted, aim, cost_source, duration, scheduled};
 use crate::waiting::do_long;
 
 /// Finds the best schedule of a network and returns it, as it stands in a file.
@@ -58,7 +58,6 @@ pub(crate) fn plan<'py>(
 /// seconds: time to spend on it, 20 by default, unless it was measured before.
 #[pyfunction]
 #[pyo3(signature = (model, *, seconds=None, dimensions=None, batch=None, board=None, on_event=None))]
-#[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
 pub(crate) fn profile<'py>(
     py: Python<'py>,
     model: &Bound<'py, PyAny>,
@@ -137,29 +136,25 @@ pub(crate) fn simulate<'py>(
     if frame_rate.is_some_and(|hertz| hertz <= 0.0) || noise < 0.0 {
         return Err(InputError::new_err("frame_rate must be positive, and noise not negative"));
     }
-    let costs = match (&profile, &costs) {
-        (Some(path), None) => CostSource::Profile(path),
-        (None, Some(path)) => CostSource::Models(path),
-        (None, None) => CostSource::Cached,
-        _ => return Err(InputError::new_err("name a profile or cost models, not both")),
-    };
-    let options = SimulateOptions {
-        costs,
-        frames,
-        queue,
-        frame_rate_hertz: frame_rate,
-        noise,
-        seed,
-        memory: if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never },
-        has_heat: heat,
-        disturbances: Vec::new(),
-        fallback: None,
-        keeps_spans: false,
-    };
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
-    let work = || simulated(&machine, wanted, &document, &options);
+    let work = move || {
+        let options = SimulateOptions {
+            costs: cost_source(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached),
+            frames,
+            queue,
+            frame_rate_hertz: frame_rate,
+            noise,
+            seed,
+            memory: if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never },
+            has_heat: heat,
+            disturbances: Vec::new(),
+            fallback: None,
+            keeps_spans: false,
+        };
+        simulated(&machine, wanted, &document, &options)
+    };
     let report = do_long(py, &AtomicBool::new(false), work)?.map_err(|error| errors::of(&error))?;
     to_python(py, &report)
 }

@@ -1,7 +1,8 @@
 //! From a network to a schedule for it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -57,12 +58,7 @@ pub(crate) struct Request {
 impl Request {
     /// The network with its schedule, and the machine with the engines that it is for.
     fn plan(&self, machine: &Machine, network: Network, control: &Control) -> Result<(Machine, Scheduled), Error> {
-        let source = match (&self.profile, &self.costs) {
-            (Some(path), None) => Some(CostSource::Profile(path)),
-            (None, Some(path)) => Some(CostSource::Models(path)),
-            (None, None) => None,
-            _ => return Err(Error::Unfit("name a profile or cost models, not both".to_owned())),
-        };
+        let source = cost_source(self.profile.as_deref(), self.costs.as_deref())?;
         let machine = source.map_or_else(|| Ok(machine.clone()), |source| source.machine(machine))?;
         let on = match source {
             Some(source) => PlanOn::Costs(source),
@@ -80,13 +76,26 @@ impl Request {
     }
 }
 
+/// Where costs come from, if a caller says so.
+pub(crate) fn cost_source<'a>(
+    profile: Option<&'a Path>,
+    costs: Option<&'a Path>,
+) -> Result<Option<CostSource<'a>>, Error> {
+    match (profile, costs) {
+        (Some(path), None) => Ok(Some(CostSource::Profile(path))),
+        (None, Some(path)) => Ok(Some(CostSource::Models(path))),
+        (None, None) => Ok(None),
+        _ => Err(Error::Unfit("name a profile or cost models, not both".to_owned())),
+    }
+}
+
 /// Constraints in seconds, frames per second and watts.
 pub(crate) fn aim(
     objective: &str,
     (max_latency, min_throughput, max_power): (Option<f64>, Option<f64>, Option<f64>),
     margin: f64,
 ) -> PyResult<Aim> {
-    let objective: Objective = objective.parse().map_err(|error| InputError::new_err(format!("{error}")))?;
+    let objective = Objective::from_str(objective).map_err(|error| InputError::new_err(error.to_string()))?;
     let max_latency = max_latency.map(|seconds| duration("max_latency", seconds)).transpose()?.map(Into::into);
     let max_period = min_throughput.map(|hertz| duration("min_throughput", 1.0 / hertz)).transpose()?.map(Into::into);
     let constraints = Constraints { max_latency, max_period, max_watts: max_power };

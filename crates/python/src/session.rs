@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use millstream::schedule::ScheduleDocument;
-use millstream::{EngineOptions, LatencySummary, StageReport, share_heaps};
+use millstream::{EngineOptions, LatencySummary, StageReport};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
@@ -28,6 +28,20 @@ use crate::waiting::do_long;
 /// when it is handed over; outputs are arrays over the engine's memory, which can't be written to (copy() makes one that can).
 ///
 /// Any number of threads may use a session. It ends with close(), at the end of a `with` block, or when nobody has it any more.
+///
+/// model: the path of an ONNX file, zoo:NAME for a built-in network, or the bytes of a file. It may be missing if there is a schedule.
+/// objective: what the schedule should be best at: throughput, latency, balanced or energy.
+/// max_latency, min_throughput, max_power: what it must keep to, in seconds, frames per second and watts; predictions by `margin` better,
+///     0.1 for a tenth.
+/// schedule: a path, JSON or a dictionary. Then nothing is planned.
+/// profile, costs: the path of a profile or of cost models, to plan on without measuring or trying anything.
+/// fresh: measure even if the network was measured before. profile_seconds: time to measure, if it was not; otherwise about 20.
+/// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first one.
+/// board: a Board, if it is not the whole machine.
+/// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one, at most whose
+///     results were not taken; 16 for each replica by default.
+/// frame_timeout: how many seconds a stage may work on a frame, which fails then.
+/// on_event: is called with a dictionary that has `kind` and `text` when something goes on, from other threads as well.
 #[pyclass(frozen, weakref, module = "millstream")]
 pub(crate) struct Session {
     core: Arc<Core>,
@@ -90,7 +104,6 @@ impl Session {
         let options = EngineOptions { frames_in_flight, frames_outstanding, frame_timeout, ..EngineOptions::default() };
         let document = schedule.map(Document::read).transpose()?;
         let machine = Board::machine_or_this(py, board)?;
-        share_heaps();
         let (machine, scheduled) = scheduled(py, &machine, wanted, document.as_ref(), &request, on_event)?;
         let start = || {
             let core = Core::start(&machine, scheduled, &options).map_err(|error| errors::of(&error))?;

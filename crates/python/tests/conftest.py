@@ -16,9 +16,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import millstream
 
-# No test may hang for ever.
-faulthandler.dump_traceback_later(240, exit=True)
-
 SIZE = 16
 
 
@@ -75,6 +72,14 @@ def image(number: int, channels: int = 8, size: int = SIZE) -> np.ndarray:
 
 def frame(number: int) -> dict:
     return {"image": image(number)}
+
+
+@pytest.fixture(autouse=True)
+def limit():
+    """No test may hang for ever."""
+    faulthandler.dump_traceback_later(180, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")
