@@ -54,7 +54,7 @@ pub(crate) fn wheel(arguments: &[String]) -> Result<(), Failure> {
 }
 
 fn build() -> Result<PathBuf, Failure> {
-    native::prepare()?;
+    // Nothing that is fetched for the workspace is needed: the package is built without the solver, and brings ONNX Runtime itself.
     python_tool(MATURIN)?;
     let (wheels, maturin) = (root().join(WHEELS), root().join("target/millstream").join(MATURIN.0).join(MATURIN.2));
     let failed = |error: std::io::Error| Failure(format!("cannot clean up {}: {error}", wheels.display()));

@@ -59,7 +59,9 @@ def mixed() -> bytes:
 
 
 def model(nodes, inputs, outputs, weights) -> bytes:
-    ports = lambda values: [helper.make_tensor_value_info(name, *kind) for name, kind in values.items()]
+    def ports(values):
+        return [helper.make_tensor_value_info(name, *kind) for name, kind in values.items()]
+
     graph = helper.make_graph(nodes, "small", ports(inputs), ports(outputs), weights)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     onnx.checker.check_model(made)
@@ -102,6 +104,5 @@ def session(network, schedule):
 @pytest.fixture(scope="session")
 def plain(network):
     """The same network in plain ONNX Runtime."""
-    import onnxruntime
-
+    onnxruntime = pytest.importorskip("onnxruntime")
     return lambda frame: onnxruntime.InferenceSession(network, providers=["CPUExecutionProvider"]).run(None, frame)

@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ def parameters(function):
     return [own.arg for own in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="Python does not tell parameters of compiled classes")
 def test_stubs_say_what_there_is():
     functions = {node.name: node for node in STUBS.body if isinstance(node, ast.FunctionDef)}
     classes = {node.name: node for node in STUBS.body if isinstance(node, ast.ClassDef)}
@@ -42,7 +44,7 @@ def test_stubs_say_what_there_is():
             value = getattr(own, member)
             assert list(inspect.signature(value).parameters) == parameters(stub), f"{name}.{member}"
             assert value.__doc__, f"{name}.{member}"
-    constructor = next(node for node in classes["Session"].body if getattr(node, "name", "") == "__init__")
+    constructor = next(node for node in classes["Session"].body if getattr(node, "name", "") == "__new__")
     assert list(inspect.signature(millstream.Session).parameters) == parameters(constructor)[1:]
 
 
@@ -64,8 +66,7 @@ def test_everything_public_is_documented_and_called_by_its_name():
 
 
 def test_the_library_of_onnxruntime_is_found():
-    import onnxruntime
-
+    onnxruntime = pytest.importorskip("onnxruntime")
     assert pathlib.Path(os.environ["ORT_DYLIB_PATH"]).is_relative_to(pathlib.Path(onnxruntime.__file__).parent)
 
 

@@ -1,11 +1,13 @@
 import os
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, Union, final
 
 import numpy as np
 import numpy.typing as npt
 
 from millstream._values import Value
+
+__all__ = ["Board", "Results", "Session", "__version__", "_close_all", "plan", "profile", "simulate"]
 
 __version__: str
 
@@ -16,6 +18,7 @@ _Frame = Mapping[str, npt.ArrayLike]
 _Outputs = Dict[str, "np.ndarray[Any, Any]"]
 _Observer = Callable[[Dict[str, Any]], object]
 
+@final
 class Board:
     @staticmethod
     def detect(*, engine: Optional[str] = None, cache_folder: Optional[_Path] = None) -> Board: ...
@@ -26,13 +29,15 @@ class Board:
     def to_json(self) -> str: ...
     def to_dict(self) -> Dict[str, Any]: ...
 
+@final
 class Results(Iterator[_Outputs]):
     def __iter__(self) -> Results: ...
     def __next__(self) -> _Outputs: ...
 
+@final
 class Session:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         model: Optional[_Model] = None,
         *,
         objective: str = "throughput",
@@ -52,7 +57,7 @@ class Session:
         frames_outstanding: Optional[int] = None,
         frame_timeout: Optional[float] = None,
         on_event: Optional[_Observer] = None,
-    ) -> None: ...
+    ) -> Session: ...
     def run(self, frame: _Frame) -> _Outputs: ...
     def stream(self, frames: Iterable[_Frame]) -> Results: ...
     def submit(self, frame: _Frame, *, timeout: Optional[float] = None) -> int: ...
