@@ -2,7 +2,7 @@
 //!
 //! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `fuzz`, `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`) are run here. This crate has no dependencies, so that it
+//! `fuzz`, `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
 //! compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
@@ -25,6 +25,7 @@ mod signals;
 mod soak;
 mod solver;
 mod tools;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -89,6 +90,8 @@ Work on Millstream:
   sanitize    run tests under AddressSanitizer (address), ThreadSanitizer (thread) or Miri (miri), on a nightly toolchain
               [arguments of cargo test]
   snapshots   accept changed snapshots and schemas
+  wheel       build the Python package into target/wheels; [--check] installs it into an environment of its own and runs its tests there
+              [arguments of pytest]
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
 
@@ -125,6 +128,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "signals" => signals::signals(rest).map(|()| ExitCode::SUCCESS),
+        "wheel" => wheel::wheel(rest).map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
         "" | "help" | "-h" | "--help" => {
             println!("{HELP}");

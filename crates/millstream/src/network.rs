@@ -46,6 +46,15 @@ impl Network {
         Ok(Self::of_model(Arc::new(model), source, options))
     }
 
+    /// Reads an ONNX model that is in memory and carries all its weights. `source` is where schedules will say that it is from.
+    ///
+    /// # Errors
+    /// [`Error::Onnx`].
+    pub fn from_bytes(bytes: Vec<u8>, source: impl Into<String>, options: ReadOptions) -> Result<Self, Error> {
+        let model = Model::from_bytes(bytes.into(), &options)?;
+        Ok(Self::of_model(Arc::new(model), source, options))
+    }
+
     /// The network that a schedule was made for.
     ///
     /// # Errors

@@ -1,15 +1,16 @@
 //! Frames of a program's own through a schedule.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
 use millstream_cost::CostTable;
-use millstream_runtime::{Engine, EngineOptions, FrameResult, StageMetrics, TuningEvent};
+use millstream_runtime::{Engine, EngineOptions, FrameResult, Received, StageMetrics, TuningEvent};
 
 use crate::backends::Backends;
-use crate::run::{Latencies, LatencySummary};
+use crate::run::{Latencies, LatencySummary, StageReport, stages};
 use crate::tuning::adapt;
 use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine, thread};
 
@@ -19,13 +20,30 @@ use crate::{Control, Error, Machine, Scheduled, SetOnDrop, clocks, engine, threa
 /// [`Stream::submit`] then waits. Nothing is checked: [`run`](crate::run()) compares results with sequential inference.
 pub struct Stream<'a> {
     machine: Machine,
-    scheduled: &'a Scheduled,
+    scheduled: Held<'a>,
     engine: Engine,
     costs: Option<CostTable>,
     latencies: Mutex<Latencies>,
     begin: Instant,
     started_in: Duration,
     first_frame: OnceLock<Duration>,
+}
+
+/// A schedule that the caller keeps for as long as frames flow, or that is kept with the stream.
+enum Held<'a> {
+    Borrowed(&'a Scheduled),
+    Shared(Arc<Scheduled>),
+}
+
+impl Deref for Held<'_> {
+    type Target = Scheduled;
+
+    fn deref(&self) -> &Scheduled {
+        match self {
+            Self::Borrowed(scheduled) => scheduled,
+            Self::Shared(scheduled) => scheduled,
+        }
+    }
 }
 
 impl<'a> Stream<'a> {
@@ -35,10 +53,26 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// [`Error::NotHere`] if the board is not this computer; whatever keeps an engine from starting.
     pub fn start(machine: &Machine, scheduled: &'a Scheduled, options: &EngineOptions) -> Result<Self, Error> {
+        Self::start_held(machine, Held::Borrowed(scheduled), options)
+    }
+
+    /// The same for as long as somebody likes: the stream holds the schedule itself.
+    ///
+    /// # Errors
+    /// As [`Stream::start`].
+    pub fn start_shared(
+        machine: &Machine,
+        scheduled: Arc<Scheduled>,
+        options: &EngineOptions,
+    ) -> Result<Stream<'static>, Error> {
+        Stream::start_held(machine, Held::Shared(scheduled), options)
+    }
+
+    fn start_held(machine: &Machine, scheduled: Held<'a>, options: &EngineOptions) -> Result<Self, Error> {
         let begin = Instant::now();
         machine.check_usable()?;
         let machine = machine.as_planned(&scheduled.document);
-        let Scheduled { network, schedule, document, .. } = scheduled;
+        let Scheduled { network, schedule, document, .. } = &*scheduled;
         let (backends, costs) = Backends::open_to_run(&machine, network)?;
         let engine = engine::with_fallback(network, machine.board(), schedule, &backends.backend(), *options)?;
         backends.stop_keeping();
@@ -72,6 +106,16 @@ impl<'a> Stream<'a> {
         let result = self.engine.recv()?;
         self.note(&result);
         Some(result)
+    }
+
+    /// As [`Stream::recv`], but waits no longer than `limit`, and returns early when a frame comes out before its turn, since there may be
+    /// room for another one then. Waits for others that are receiving right now, however long they take.
+    pub fn recv_timeout(&self, limit: Duration) -> Received {
+        let received = self.engine.recv_timeout(limit);
+        if let Received::Result(result) = &received {
+            self.note(result);
+        }
+        received
     }
 
     /// Submits frames as there is room, and returns results one by one, in order: those of frames that were submitted before and whose
@@ -118,7 +162,7 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// [`Error::NoProfile`] if the network was never measured on this machine; [`Error::Runtime`] if the pipeline stops.
     pub fn adapt(&self, is_over: &dyn Fn() -> bool, control: &Control) -> Result<Vec<TuningEvent>, Error> {
-        let (scheduled, board) = (self.scheduled, self.machine.board());
+        let (scheduled, board) = (&*self.scheduled, self.machine.board());
         let costs = self.costs.as_ref().ok_or_else(|| Error::no_profile(&scheduled.network, board))?;
         let is_over = || is_over() || control.is_cancelled();
         adapt(&self.engine, scheduled, board, costs, &is_over, control)
@@ -142,6 +186,15 @@ impl<'a> Stream<'a> {
     /// What each stage did so far.
     pub fn metrics(&self) -> Vec<StageMetrics> {
         self.engine.metrics()
+    }
+
+    /// What each replica of the schedule at work did so far, beside what was predicted of it. After the schedule was adapted, predictions
+    /// are still those of the first one.
+    ///
+    /// # Errors
+    /// [`Error::Runtime`] if the pipeline has stopped.
+    pub fn stages(&self) -> Result<Vec<StageReport>, Error> {
+        Ok(stages(&self.engine.schedule()?, &self.scheduled.document, &self.metrics()))
     }
 
     /// What did not go as asked, such as a core that a worker could not be pinned to.

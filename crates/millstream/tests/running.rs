@@ -15,6 +15,7 @@ use millstream::{
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_onnx::{Attributes, ModelBuilder, Weight};
+use millstream_runtime::Received;
 use millstream_schedule::{Replica, Schedule, Stage};
 
 /// A chain of convolutions that takes well under a millisecond. The number makes it a model that no cache knows.
@@ -49,6 +50,32 @@ fn scheduled(number: usize, control: &Control) -> (Machine, Scheduled) {
     machine.profile(&network, Duration::from_millis(200), control).unwrap();
     let scheduled = machine.plan(network, &Aim::default(), control).unwrap();
     (machine, scheduled)
+}
+
+/// As objects of other languages hold them: nothing here outlives anything by a lifetime.
+#[test]
+fn a_stream_may_hold_its_schedule_and_be_waited_for_a_while() {
+    let (machine, scheduled) = scheduled(70, &Control::new());
+    let shared = Arc::new(scheduled);
+    let stream = Stream::start_shared(&machine, Arc::clone(&shared), &EngineOptions::default()).unwrap();
+    let weak = Arc::downgrade(&shared);
+    drop(shared);
+    assert!(matches!(stream.recv_timeout(Duration::from_secs(60)), Received::Nothing));
+    let expected: Vec<u64> = (0..5).map(|number| stream.submit(frame(number)).unwrap()).collect();
+    let mut sequence = Vec::new();
+    loop {
+        match stream.recv_timeout(Duration::from_millis(10)) {
+            Received::Result(result) => sequence.push(result.outcome.map(|_| result.sequence).unwrap()),
+            Received::NotYet => {}
+            Received::Nothing => break,
+        }
+    }
+    assert_eq!(sequence, expected);
+    let stages = stream.stages().unwrap();
+    assert_eq!(stages.iter().filter(|stage| stage.stage == 1).map(|stage| stage.frames).sum::<u64>(), 5);
+    assert!(stages.iter().all(|stage| stage.predicted_seconds > 0.0) && stream.latency().max_seconds > 0.0);
+    drop(stream);
+    assert!(weak.upgrade().is_none());
 }
 
 /// The network's first operator on one core and the rest on another: segments that a plan has only if it cuts there.

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor};
 use millstream_graph::Graph;
@@ -212,13 +213,25 @@ impl Engine {
 
     /// Waits until any frame leaves the last stage; `None` if there is none to wait for.
     pub(crate) fn await_any(&self, reception: &mut Reception) -> Option<()> {
-        // Tokens of outstanding frames are taken before frames enter, so this never misses one.
-        if self.outstanding.0.len() <= reception.early.len() {
+        if self.is_drained(reception) {
             return None;
         }
         let packet = self.exits.recv().ok()?;
         reception.early.insert(packet.sequence, packet);
         Some(())
+    }
+
+    /// The same for so long at most; `None` if none came.
+    pub(crate) fn await_any_within(&self, reception: &mut Reception, limit: Duration) -> Option<()> {
+        let packet = self.exits.recv_timeout(limit).ok()?;
+        reception.early.insert(packet.sequence, packet);
+        Some(())
+    }
+
+    /// Whether no frame is between submission and the end of the last stage.
+    pub(crate) fn is_drained(&self, reception: &Reception) -> bool {
+        // Tokens of outstanding frames are taken before frames enter, so this never misses one.
+        self.outstanding.0.len() <= reception.early.len()
     }
 
     fn finish(&self, mut packet: Packet) -> FrameResult {

@@ -4,12 +4,14 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, Tensor};
+use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
-use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, RuntimeError};
+use millstream_graph::OperatorId;
+use millstream_runtime::{Engine, EngineOptions, FrameError, FrameResult, Received, RuntimeError};
 use proptest::prelude::*;
 use support::{Adding, FAILS, PANICS, chain, pipeline};
 
@@ -53,6 +55,57 @@ proptest! {
         prop_assert_eq!(counted, vec![frames as u64; replicas.len()]);
         prop_assert!(engine.recv().is_none());
     }
+}
+
+/// Keeps frames of 0 until the gate is open.
+struct Gated(Arc<(Mutex<bool>, Condvar)>);
+
+impl Backend for Gated {
+    fn name(&self) -> &str {
+        "gated"
+    }
+
+    fn supports(&self, _: OperatorId, _: &Processor) -> bool {
+        true
+    }
+
+    fn prepare(&self, _: &Segment, _: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
+        Ok(Box::new(Self(Arc::clone(&self.0))))
+    }
+}
+
+impl PreparedSegment for Gated {
+    fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, BackendError> {
+        let (gate, opened) = &*self.0;
+        if inputs[0].as_f32() == Some(&[0.0]) {
+            drop(opened.wait_while(gate.lock().unwrap(), |is_open| !*is_open).unwrap());
+        }
+        Ok(inputs.to_vec())
+    }
+}
+
+#[test]
+fn who_waits_for_a_while_is_told_what_came_of_it() {
+    const LONG: Duration = Duration::from_secs(60);
+    let gate: Arc<(Mutex<bool>, Condvar)> = Arc::default();
+    let graph = chain(1);
+    let backend: Arc<dyn Backend> = Arc::new(Gated(Arc::clone(&gate)));
+    let engine = Engine::new(&graph, &pipeline(&graph, &[2]), &[backend], &EngineOptions::default()).unwrap();
+    assert!(matches!(engine.recv_timeout(LONG), Received::Nothing));
+
+    (0..2).for_each(|number| assert_eq!(engine.submit(frame(number as f32)).unwrap(), number));
+    let begin = Instant::now();
+    assert!(matches!(engine.recv_timeout(LONG), Received::NotYet), "the second frame is out, the first one is not");
+    assert!(begin.elapsed() < LONG);
+    assert!(matches!(engine.recv_timeout(Duration::ZERO), Received::NotYet));
+
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
+    for number in 0..2 {
+        let Received::Result(result) = engine.recv_timeout(LONG) else { panic!("there is a result") };
+        assert_eq!((result.sequence, value(&result)), (number, number as f32));
+    }
+    assert!(matches!(engine.recv_timeout(LONG), Received::Nothing));
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub use report::{
 };
 pub use sink::Taken;
 pub(crate) use statistics::Latencies;
+pub(crate) use summary::stages;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

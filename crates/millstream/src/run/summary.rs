@@ -91,7 +91,7 @@ fn expected(sink: &Sink) -> Option<ExpectedReport> {
 }
 
 /// One entry per replica.
-fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetrics]) -> Vec<StageReport> {
+pub(crate) fn stages(schedule: &Schedule, document: &ScheduleDocument, metrics: &[StageMetrics]) -> Vec<StageReport> {
     let mut reports = Vec::new();
     for (index, (stage, metrics)) in schedule.stages.iter().zip(metrics).enumerate() {
         for (position, (replica, metrics)) in stage.replicas.iter().zip(&metrics.replicas).enumerate() {

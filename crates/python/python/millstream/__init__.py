@@ -1,0 +1,36 @@
+"""Runs ONNX networks on all processors of a machine at once, planned for it.
+
+    import millstream
+
+    with millstream.Session("net.onnx") as session:
+        for outputs in session.stream({"image": image} for image in camera):
+            print(outputs["scores"])
+"""
+
+from millstream._library import find as _find
+
+_find()
+
+import atexit as _atexit
+
+from millstream._errors import Error, FileError, FrameFailed, InputError, Timeout
+from millstream._native import Board, Results, Session, __version__, _close_all, plan, profile, simulate
+from millstream._values import Value
+
+_atexit.register(_close_all)
+
+__all__ = [
+    "Board",
+    "Error",
+    "FileError",
+    "FrameFailed",
+    "InputError",
+    "Results",
+    "Session",
+    "Timeout",
+    "Value",
+    "__version__",
+    "plan",
+    "profile",
+    "simulate",
+]

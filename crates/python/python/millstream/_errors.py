@@ -1,0 +1,25 @@
+"""What can go wrong. Every exception of this package is an Error, with the library's words."""
+
+
+class Error(Exception):
+    """Something that was asked for can't be done; the message says what, where, and what to do."""
+
+
+class InputError(Error, ValueError):
+    """An array has another type or shape than the network's input, a name is wrong, or an argument does not fit."""
+
+
+class FileError(Error, OSError):
+    """A file can't be read or written."""
+
+
+class FrameFailed(Error):
+    """One frame has no result; others are not concerned."""
+
+
+class Timeout(Error, TimeoutError):
+    """What was waited for did not come in time."""
+
+
+for _class in (Error, InputError, FileError, FrameFailed, Timeout):
+    _class.__module__ = "millstream"

@@ -1,0 +1,109 @@
+//! Boards: this machine, and others that are only described.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use millstream::board::{Accelerator, Board as Described, Cluster, EngineSet};
+use millstream::{Error, Machine, files};
+use pyo3::prelude::*;
+
+use crate::documents::{Document, to_python};
+use crate::errors;
+
+/// What networks run on: clusters of cores, and accelerators.
+///
+/// Board.detect() is this machine, Board.load() one that a file describes.
+#[pyclass(frozen, module = "millstream")]
+pub(crate) struct Board {
+    machine: Machine,
+}
+
+#[pymethods]
+impl Board {
+    /// This machine, with its graphics devices.
+    ///
+    /// engine: "onnxruntime", "openvino", several with commas between them, or "all", instead of what plans and profiles say.
+    /// cache_folder: where profiles and optimised sessions are kept; by default in the user's cache folder.
+    #[staticmethod]
+    #[pyo3(signature = (*, engine=None, cache_folder=None))]
+    fn detect(py: Python<'_>, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
+        let machine = py.detach(Machine::detect).map_err(|error| errors::of(&error))?;
+        Self::with(machine, engine, cache_folder)
+    }
+
+    /// The board of a file, of JSON, or of a dictionary.
+    #[staticmethod]
+    #[pyo3(signature = (document, *, engine=None, cache_folder=None))]
+    fn load(document: &Bound<'_, PyAny>, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
+        let board = Document::read(document)?.parse(Described::from_json).map_err(|error| errors::of(&error))?;
+        Self::with(Machine::of_board(board), engine, cache_folder)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.machine.board().name()
+    }
+
+    /// The board's file, as JSON.
+    fn to_json(&self) -> PyResult<String> {
+        files::to_json(&self.machine.board().to_document()).map_err(|error| errors::of(&error))
+    }
+
+    /// The board's file, as a dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.machine.board().to_document())
+    }
+
+    fn __str__(&self) -> String {
+        let board = self.machine.board();
+        let mut text = board.name().to_owned();
+        board.clusters().iter().for_each(|cluster| text.push_str(&of_cluster(cluster)));
+        board.accelerators().iter().for_each(|accelerator| text.push_str(&of_accelerator(accelerator)));
+        text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<millstream.Board '{}'>", self.name())
+    }
+}
+
+impl Board {
+    fn with(machine: Machine, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
+        let machine = match engine {
+            Some(names) => {
+                let engines: EngineSet = names.parse().map_err(|error| errors::of(&Error::Board(error)))?;
+                machine.with_engines(engines)
+            }
+            None => machine,
+        };
+        let machine = match cache_folder {
+            Some(folder) => machine.with_cache_folder(folder),
+            None => machine,
+        };
+        Ok(Self { machine })
+    }
+
+    /// The machine that a caller names, or this one.
+    pub(crate) fn machine_or_this(py: Python<'_>, board: Option<&Bound<'_, Self>>) -> PyResult<Machine> {
+        match board {
+            Some(board) => Ok(board.get().machine.clone()),
+            None => py.detach(Machine::detect).map_err(|error| errors::of(&error)),
+        }
+    }
+}
+
+fn of_cluster(cluster: &Cluster) -> String {
+    let cores: Vec<String> = cluster.cores.iter().map(|core| core.id.to_string()).collect();
+    let mut text = format!("\n  {}: cores {}, capacity {}", cluster.label, cores.join(" "), cluster.capacity);
+    if let Some(kind) = &cluster.core_type {
+        let _ = write!(text, ", {kind}");
+    }
+    let _ = write!(text, ", {}", cluster.engines);
+    text
+}
+
+fn of_accelerator(accelerator: &Accelerator) -> String {
+    let name = accelerator.name.as_deref().map_or(String::new(), |name| format!(" {name}"));
+    format!("\n  {}: {}{name}", accelerator.label, accelerator.kind)
+}

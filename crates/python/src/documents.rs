@@ -1,0 +1,72 @@
+//! Files of Millstream's, and what stands in them as Python's own objects.
+
+use std::path::PathBuf;
+
+use millstream::files;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde::Serialize;
+
+use crate::errors;
+
+/// The text of a document.
+pub(crate) struct Document {
+    text: String,
+    /// Where it is from, if it is from a file.
+    path: Option<PathBuf>,
+}
+
+impl Document {
+    /// Reads a document that is given as a dictionary, as JSON, or as the path of a file.
+    pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyDict>() {
+            let text = object.py().import("json")?.call_method1("dumps", (object,))?.extract()?;
+            return Ok(Self { text, path: None });
+        }
+        let path = path(object)?;
+        match path.to_str().filter(|text| text.trim_start().starts_with('{')) {
+            Some(text) => Ok(Self { text: text.to_owned(), path: None }),
+            None => Ok(Self { text: files::read(&path).map_err(|error| errors::of(&error))?, path: Some(path) }),
+        }
+    }
+
+    /// What it says; errors name the file.
+    pub(crate) fn parse<T, E: Into<millstream::Error>>(
+        &self,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, millstream::Error> {
+        parse(&self.text).map_err(|error| match &self.path {
+            Some(path) => millstream::Error::File { path: path.clone(), source: Box::new(error.into()) },
+            None => error.into(),
+        })
+    }
+}
+
+/// A path, as a text or an object of `pathlib`.
+pub(crate) fn path(object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    object.py().import("os")?.call_method1("fspath", (object,))?.extract()
+}
+
+/// Where a network is.
+#[derive(Clone)]
+pub(crate) enum Model {
+    /// A path or `zoo:NAME`.
+    At(String),
+    /// An ONNX file that is in memory.
+    Bytes(Vec<u8>),
+}
+
+impl Model {
+    pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyBytes>() {
+            Ok(bytes) => Ok(Self::Bytes(bytes.as_bytes().to_vec())),
+            Err(_) => Ok(Self::At(path(object)?.to_string_lossy().into_owned())),
+        }
+    }
+}
+
+/// A document as dictionaries, lists, numbers and texts.
+pub(crate) fn to_python<'py>(py: Python<'py>, document: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = files::to_json(document).map_err(|error| errors::of(&error))?;
+    py.import("json")?.call_method1("loads", (text,))
+}

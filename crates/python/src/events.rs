@@ -1,0 +1,64 @@
+//! What goes on during long work, told to Python.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use millstream::{Control, Event, Progress, ProgressUnit};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// How work is followed: `observer` is called with a dictionary for each event, warnings go to the logger `millstream`, and the work ends
+/// early once `is_cancelled` is set.
+pub(crate) fn control(observer: Option<Py<PyAny>>, is_cancelled: &Arc<AtomicBool>) -> Control {
+    let is_cancelled = Arc::clone(is_cancelled);
+    Control::new().cancelled_by(move || is_cancelled.load(Ordering::Relaxed)).observed_by(move |event| {
+        if observer.is_none() && !is_warning(event) {
+            return;
+        }
+        Python::attach(|py| {
+            if let Err(error) = tell(py, observer.as_ref(), event) {
+                // Nobody is there to catch it.
+                error.write_unraisable(py, None);
+            }
+        });
+    })
+}
+
+fn is_warning(event: &Event<'_>) -> bool {
+    matches!(event, Event::Warning(_))
+}
+
+fn tell(py: Python<'_>, observer: Option<&Py<PyAny>>, event: &Event<'_>) -> PyResult<()> {
+    if let Event::Warning(text) = event {
+        let logger = py.import("logging")?.call_method1("getLogger", ("millstream",))?;
+        logger.call_method1("warning", ("%s", *text))?;
+    }
+    match observer {
+        Some(observer) => observer.call1(py, (described(py, event)?,)).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    let text = |kind: &str, text: String| told.set_item("kind", kind).and_then(|()| told.set_item("text", text));
+    match event {
+        Event::Progress(progress) => described_progress(&told, progress)?,
+        Event::CachedProfile { created } => text("cached-profile", format!("using the profile of {created}"))?,
+        Event::LeftOut(left_out) => text("left-out", left_out.to_string())?,
+        Event::Planning { network } => text("planning", format!("planning for {network}"))?,
+        Event::Tuning(event) => text("tuning", event.to_string())?,
+        Event::Warning(warning) => text("warning", (*warning).to_owned())?,
+        other => text("other", format!("{other:?}"))?,
+    }
+    Ok(told)
+}
+
+fn described_progress(told: &Bound<'_, PyDict>, progress: &Progress<'_>) -> PyResult<()> {
+    told.set_item("kind", "progress")?;
+    told.set_item("text", progress.activity)?;
+    told.set_item("done", progress.done)?;
+    told.set_item("total", progress.total)?;
+    told.set_item("unit", if progress.unit == ProgressUnit::Seconds { "seconds" } else { "steps" })?;
+    told.set_item("is_over", progress.is_over)
+}

@@ -1,0 +1,173 @@
+//! What needs no session: plans, profiles and simulations.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use millstream::{
+    CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SimulateOptions, Simulated,
+};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::board::Board;
+use crate::documents::{Document, to_python};
+use crate::errors::{self, InputError};
+use crate::events::control;
+use crate::planning::{Request, Wanted, aim, cost_source, duration, scheduled};
+use crate::waiting::do_long;
+
+/// Finds the best schedule of a network and returns it, as it stands in a file.
+///
+/// With `profile` or `costs`, the paths of a profile or of cost models, the board need not be here.
+#[pyfunction]
+#[pyo3(signature = (
+    model, *, objective="throughput", max_latency=None, min_throughput=None, max_power=None, margin=0.0, profile=None, costs=None,
+    fresh=false, profile_seconds=None, dimensions=None, batch=None, board=None, on_event=None
+))]
+#[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
+pub(crate) fn plan<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, PyAny>,
+    objective: &str,
+    max_latency: Option<f64>,
+    min_throughput: Option<f64>,
+    max_power: Option<f64>,
+    margin: f64,
+    profile: Option<PathBuf>,
+    costs: Option<PathBuf>,
+    fresh: bool,
+    profile_seconds: Option<f64>,
+    dimensions: Option<BTreeMap<String, usize>>,
+    batch: Option<usize>,
+    board: Option<&Bound<'py, Board>>,
+    on_event: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let wanted = Wanted::new(Some(model), dimensions, batch)?;
+    let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
+    let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
+    let request = Request { aim, profile, costs, fresh, budget };
+    let machine = Board::machine_or_this(py, board)?;
+    let (_, scheduled) = scheduled(py, &machine, wanted, None, &request, on_event)?;
+    to_python(py, &scheduled.document)
+}
+
+/// Measures a network on this machine and returns the profile, as it stands in a file. It is kept for later plans.
+///
+/// seconds: time to spend on it, 20 by default, unless it was measured before.
+#[pyfunction]
+#[pyo3(signature = (model, *, seconds=None, dimensions=None, batch=None, board=None, on_event=None))]
+pub(crate) fn profile<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, PyAny>,
+    seconds: Option<f64>,
+    dimensions: Option<BTreeMap<String, usize>>,
+    batch: Option<usize>,
+    board: Option<&Bound<'py, Board>>,
+    on_event: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let wanted = Wanted::new(Some(model), dimensions, batch)?;
+    let budget = seconds.map(|seconds| duration("seconds", seconds)).transpose()?.unwrap_or(PROFILE_BUDGET);
+    let machine = Board::machine_or_this(py, board)?;
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let control = control(on_event, &is_cancelled);
+    let work = || machine.profile(&wanted.open(None)?, budget, &control);
+    let profile = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
+    to_python(py, &profile)
+}
+
+/// What a simulation showed.
+#[derive(Serialize)]
+struct Report {
+    network: String,
+    configuration: String,
+    frames: usize,
+    unfinished: usize,
+    frames_per_second: f64,
+    predicted_frames_per_second: f64,
+    worst_latency_seconds: f64,
+    predicted_latency_seconds: f64,
+    joules_per_frame: Option<f64>,
+}
+
+impl Report {
+    fn of(scheduled: &Scheduled, simulated: &Simulated) -> Self {
+        let Simulated { simulation, expected, table } = simulated;
+        Self {
+            network: scheduled.network.name().to_owned(),
+            configuration: scheduled.schedule.to_string(),
+            frames: simulation.frames.len(),
+            unfinished: simulation.unfinished,
+            frames_per_second: 1.0 / simulation.period_seconds(),
+            predicted_frames_per_second: 1.0 / expected.evaluation.period.seconds(),
+            worst_latency_seconds: simulation.worst_latency().seconds(),
+            predicted_latency_seconds: expected.evaluation.latency.seconds(),
+            joules_per_frame: simulation.joules_per_frame(&scheduled.schedule, table),
+        }
+    }
+}
+
+/// Simulates frames through a schedule on a board that need not be here, and returns what that shows.
+///
+/// schedule: a path, JSON or a dictionary. costs, profile: paths; by default the profile that was made last here.
+/// frame_rate: frames that arrive per second; by default there is always another one. noise: relative deviation of times.
+#[pyfunction]
+#[pyo3(signature = (
+    schedule, *, model=None, board=None, profile=None, costs=None, frames=1000, frame_rate=None, queue=1, noise=0.0, seed=0, memory=true,
+    heat=false
+))]
+#[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
+pub(crate) fn simulate<'py>(
+    py: Python<'py>,
+    schedule: &Bound<'py, PyAny>,
+    model: Option<&Bound<'py, PyAny>>,
+    board: Option<&Bound<'py, Board>>,
+    profile: Option<PathBuf>,
+    costs: Option<PathBuf>,
+    frames: u32,
+    frame_rate: Option<f64>,
+    queue: usize,
+    noise: f64,
+    seed: u64,
+    memory: bool,
+    heat: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if frame_rate.is_some_and(|hertz| hertz <= 0.0) || noise < 0.0 {
+        return Err(InputError::new_err("frame_rate must be positive, and noise not negative"));
+    }
+    let wanted = Wanted::new(model, None, None)?;
+    let document = Document::read(schedule)?;
+    let machine = Board::machine_or_this(py, board)?;
+    let work = move || {
+        let options = SimulateOptions {
+            costs: cost_source(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached),
+            frames,
+            queue,
+            frame_rate_hertz: frame_rate,
+            noise,
+            seed,
+            memory: if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never },
+            has_heat: heat,
+            disturbances: Vec::new(),
+            fallback: None,
+            keeps_spans: false,
+        };
+        simulated(&machine, wanted, &document, &options)
+    };
+    let report = do_long(py, &AtomicBool::new(false), work)?.map_err(|error| errors::of(&error))?;
+    to_python(py, &report)
+}
+
+fn simulated(
+    machine: &Machine,
+    wanted: Wanted,
+    document: &Document,
+    options: &SimulateOptions<'_>,
+) -> Result<Option<Report>, Error> {
+    let document = document.parse(millstream::schedule::ScheduleDocument::from_json)?;
+    let network = wanted.open(Some(&document))?;
+    let set = [Scheduled::alone(network, document, machine.board())?.with_engines_of(machine)];
+    let simulated = millstream::simulate(machine, &set, options)?;
+    Ok(set.iter().zip(&simulated).map(|(scheduled, simulated)| Report::of(scheduled, simulated)).next())
+}

@@ -1,0 +1,145 @@
+//! The iterator over the results of frames that are streamed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream::Tensor;
+use pyo3::exceptions::PyException;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator};
+
+use crate::core::Core;
+use crate::delivery::{Owner, Submitted};
+use crate::errors;
+use crate::frame::Ports;
+use crate::waiting::wait_for;
+
+/// Results of Session.stream(), in the order of the frames.
+#[pyclass(module = "millstream")]
+pub(crate) struct Results {
+    core: Arc<Core>,
+    ports: Ports,
+    owner: Owner,
+    /// `None` once the frames have ended.
+    frames: Option<Py<PyIterator>>,
+    /// A frame that found no room.
+    held: Option<Vec<Tensor>>,
+    /// What is to come, in order.
+    pending: VecDeque<Pending>,
+}
+
+enum Pending {
+    /// The result of a frame that was submitted.
+    Frame,
+    /// Why there is none.
+    Error(PyErr),
+}
+
+#[pymethods]
+impl Results {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let core = Arc::clone(&self.core);
+        loop {
+            // Before a frame is asked for, which may take time.
+            if matches!(self.pending.front(), Some(Pending::Frame))
+                && let Some(result) = core.delivery()?.take(self.owner)
+            {
+                self.pending.pop_front();
+                return self.ports.outputs(py, result).map(Some);
+            }
+            if self.submit_one(py)? {
+                // What came meanwhile gets into its box.
+                core.delivery()?.advance(Some(self.owner), Duration::ZERO);
+                continue;
+            }
+            match self.pending.pop_front() {
+                Some(Pending::Error(error)) => return Err(error),
+                Some(Pending::Frame) => self.pending.push_front(Pending::Frame),
+                None if self.held.is_none() => return Ok(None),
+                None => {}
+            }
+            let wanted = Some(self.owner).filter(|_| !self.pending.is_empty());
+            // Whatever leaves the pipeline makes room for another frame.
+            wait_for(py, None, "result", |time| {
+                core.delivery()?.advance(wanted, time);
+                Ok(Some(()))
+            })?;
+        }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.frames)
+    }
+
+    fn __clear__(&mut self) {
+        self.frames = None;
+    }
+}
+
+impl Results {
+    pub(crate) fn new(core: Arc<Core>, ports: Ports, frames: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let frames = Some(frames.try_iter()?.unbind());
+        let owner = core.delivery()?.join();
+        Ok(Self { core, ports, owner, frames, held: None, pending: VecDeque::new() })
+    }
+
+    /// Submits the frame that is held, or asks for one. Returns whether to go on like that.
+    fn submit_one(&mut self, py: Python<'_>) -> PyResult<bool> {
+        if self.held.is_none() {
+            self.held = self.next_frame(py)?;
+        }
+        let Some(frame) = self.held.take() else { return Ok(false) };
+        let delivery = self.core.delivery()?;
+        match delivery.try_submit(self.owner, frame).map_err(|error| errors::of(&error))? {
+            Submitted::Yes(_) => {
+                self.pending.push_back(Pending::Frame);
+                Ok(true)
+            }
+            Submitted::TooMany(frame) | Submitted::Full(frame) => {
+                self.held = Some(frame);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Asks for a frame. An error waits for its turn; one that ends programs, such as Ctrl-C, does not.
+    fn next_frame(&mut self, py: Python<'_>) -> PyResult<Option<Vec<Tensor>>> {
+        // An error that waits is the last thing to come.
+        if matches!(self.pending.back(), Some(Pending::Error(_))) {
+            return Ok(None);
+        }
+        let Some(frames) = &self.frames else { return Ok(None) };
+        let error = match frames.bind(py).clone().next() {
+            Some(Ok(frame)) => match self.ports.frame(&frame) {
+                Ok(frame) => return Ok(Some(frame)),
+                // The next frame may fit again.
+                Err(error) => error,
+            },
+            Some(Err(error)) => {
+                self.frames = None;
+                error
+            }
+            None => {
+                self.frames = None;
+                return Ok(None);
+            }
+        };
+        if !error.is_instance_of::<PyException>(py) {
+            return Err(error);
+        }
+        self.pending.push_back(Pending::Error(error));
+        Ok(None)
+    }
+}
+
+impl Drop for Results {
+    fn drop(&mut self) {
+        self.core.leave(self.owner);
+    }
+}

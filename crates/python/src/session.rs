@@ -1,0 +1,225 @@
+//! Sessions: a network that runs on this machine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use millstream::schedule::ScheduleDocument;
+use millstream::{EngineOptions, LatencySummary, StageReport};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde::Serialize;
+
+use crate::board::Board;
+use crate::core::Core;
+use crate::delivery::Owner;
+use crate::documents::{Document, to_python};
+use crate::errors;
+use crate::frame::Ports;
+use crate::planning::{Request, Wanted, aim, duration, scheduled};
+use crate::results::Results;
+use crate::waiting::do_long;
+
+/// A network that runs on this machine, as a schedule says.
+///
+/// Session(model) measures the network if nobody did before, finds the best schedule for an objective, tries it out, and starts it. Frames
+/// are dictionaries of arrays by the names of the network's inputs, results by those of its outputs. Each input is copied once, as it is
+/// when it is handed over; outputs are arrays over the engine's memory, which can't be written to (copy() makes one that can).
+///
+/// Any number of threads may use a session. It ends with close(), at the end of a `with` block, or when nobody has it any more.
+///
+/// model: the path of an ONNX file, zoo:NAME for a built-in network, or the bytes of a file. It may be missing if there is a schedule.
+/// objective: what the schedule should be best at: throughput, latency, balanced or energy.
+/// max_latency, min_throughput, max_power: what it must keep to, in seconds, frames per second and watts; predictions by `margin` better,
+///     0.1 for a tenth.
+/// schedule: a path, JSON or a dictionary. Then nothing is planned.
+/// profile, costs: the path of a profile or of cost models, to plan on without measuring or trying anything.
+/// fresh: measure even if the network was measured before. profile_seconds: time to measure, if it was not; otherwise about 20.
+/// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first one.
+/// board: a Board, if it is not the whole machine.
+/// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one, at most whose
+///     results were not taken; 16 for each replica by default.
+/// frame_timeout: how many seconds a stage may work on a frame, which fails then.
+/// on_event: is called with a dictionary that has `kind` and `text` when something goes on, from other threads as well.
+#[pyclass(frozen, weakref, module = "millstream")]
+pub(crate) struct Session {
+    core: Arc<Core>,
+    ports: Ports,
+    /// Of frames that are submitted one by one.
+    owner: Owner,
+}
+
+/// What was measured of a session.
+#[derive(Serialize)]
+struct Report<'a> {
+    network: &'a str,
+    configuration: &'a str,
+    frames: u64,
+    failed_frames: u64,
+    frames_per_second: Option<f64>,
+    predicted_frames_per_second: f64,
+    latency: LatencySummary,
+    start_up_seconds: f64,
+    first_frame_seconds: Option<f64>,
+    stages: Vec<StageReport>,
+    warnings: Vec<String>,
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (
+        model=None, *, objective="throughput", max_latency=None, min_throughput=None, max_power=None, margin=0.0, schedule=None,
+        profile=None, costs=None, fresh=false, profile_seconds=None, dimensions=None, batch=None, board=None, frames_in_flight=None,
+        frames_outstanding=None, frame_timeout=None, on_event=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
+    fn new(
+        py: Python<'_>,
+        model: Option<&Bound<'_, PyAny>>,
+        objective: &str,
+        max_latency: Option<f64>,
+        min_throughput: Option<f64>,
+        max_power: Option<f64>,
+        margin: f64,
+        schedule: Option<&Bound<'_, PyAny>>,
+        profile: Option<PathBuf>,
+        costs: Option<PathBuf>,
+        fresh: bool,
+        profile_seconds: Option<f64>,
+        dimensions: Option<BTreeMap<String, usize>>,
+        batch: Option<usize>,
+        board: Option<&Bound<'_, Board>>,
+        frames_in_flight: Option<usize>,
+        frames_outstanding: Option<usize>,
+        frame_timeout: Option<f64>,
+        on_event: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let wanted = Wanted::new(model, dimensions, batch)?;
+        let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
+        let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
+        let request = Request { aim, profile, costs, fresh, budget };
+        let frame_timeout = frame_timeout.map(|seconds| duration("frame_timeout", seconds)).transpose()?;
+        let options = EngineOptions { frames_in_flight, frames_outstanding, frame_timeout, ..EngineOptions::default() };
+        let document = schedule.map(Document::read).transpose()?;
+        let machine = Board::machine_or_this(py, board)?;
+        let (machine, scheduled) = scheduled(py, &machine, wanted, document.as_ref(), &request, on_event)?;
+        let start = || {
+            let core = Core::start(&machine, scheduled, &options).map_err(|error| errors::of(&error))?;
+            let owner = core.delivery()?.join();
+            let ports = Ports { graph: Arc::clone(core.scheduled.network.graph()) };
+            Ok(Self { core, ports, owner })
+        };
+        do_long(py, &AtomicBool::new(false), start)?
+    }
+
+    /// Runs one frame and returns its outputs.
+    fn run<'py>(&self, py: Python<'py>, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let frame = self.ports.frame(frame)?;
+        let owner = self.core.delivery()?.join();
+        let submitted = self.core.submit(py, owner, frame, None);
+        let result = submitted.and_then(|_| self.core.receive(py, owner, None));
+        self.core.leave(owner);
+        self.ports.outputs(py, result?.ok_or_else(errors::closed)?)
+    }
+
+    /// Streams frames: an iterator over their outputs, in order. It takes frames from `frames` as there is room for them, from the thread
+    /// that asks it for results. An exception of `frames`, or a frame that does not fit, is raised after the results of the frames before.
+    fn stream(&self, frames: &Bound<'_, PyAny>) -> PyResult<Results> {
+        Results::new(Arc::clone(&self.core), self.ports.clone(), frames)
+    }
+
+    /// Submits a frame and returns its number. Waits while there is no room, for `timeout` seconds at most: results must be received
+    /// meanwhile, by this thread or another one.
+    #[pyo3(signature = (frame, *, timeout=None))]
+    fn submit(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
+        let frame = self.ports.frame(frame)?;
+        self.core.submit(py, self.owner, frame, timeout.map(|seconds| duration("timeout", seconds)).transpose()?)
+    }
+
+    /// The outputs of the next submitted frame, in order. Waits for them, for `timeout` seconds at most; None if there is no frame whose
+    /// outputs were not received. A frame that failed raises FrameFailed; the next call is about the next frame.
+    #[pyo3(signature = (*, timeout=None))]
+    fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let limit = timeout.map(|seconds| duration("timeout", seconds)).transpose()?;
+        let result = self.core.receive(py, self.owner, limit)?;
+        result.map(|result| self.ports.outputs(py, result)).transpose()
+    }
+
+    /// The schedule, as it stands in a file: Session(schedule=...) takes it.
+    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.document())
+    }
+
+    /// What was measured so far, times in seconds.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let delivery = self.core.delivery()?;
+        let (stream, counts) = (delivery.stream(), delivery.counts());
+        to_python(
+            py,
+            &Report {
+                network: self.core.scheduled.network.name(),
+                configuration: &self.document().configuration,
+                frames: counts.frames,
+                failed_frames: counts.failed,
+                frames_per_second: counts.frames_per_second(),
+                predicted_frames_per_second: 1.0 / self.document().predicted.period_seconds,
+                latency: stream.latency(),
+                start_up_seconds: stream.started_in().as_secs_f64(),
+                first_frame_seconds: stream.first_frame().map(|time| time.as_secs_f64()),
+                stages: stream.stages().map_err(|error| errors::of(&error))?,
+                warnings: stream.warnings(),
+            },
+        )
+    }
+
+    /// Names, shapes and types of the inputs.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.ports.inputs(py)
+    }
+
+    /// Names, shapes and types of the outputs.
+    #[getter]
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.ports.all_outputs(py)
+    }
+
+    /// The stages in short, such as B4-s2.
+    #[getter]
+    fn configuration(&self) -> &str {
+        &self.document().configuration
+    }
+
+    /// Whether close() was called.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.core.is_closed()
+    }
+
+    /// Ends the session: frames on their way are dropped, and whoever waits for one gets an Error.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.core.close());
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        let state = if self.core.is_closed() { ", closed" } else { "" };
+        format!("<millstream.Session {}: {}{state}>", self.core.scheduled.network.name(), self.configuration())
+    }
+}
+
+impl Session {
+    fn document(&self) -> &ScheduleDocument {
+        &self.core.scheduled.document
+    }
+}

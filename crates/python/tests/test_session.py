@@ -1,0 +1,150 @@
+"""Frames one by one: results, shapes, types, errors."""
+
+import gc
+import pathlib
+
+import numpy as np
+import pytest
+from conftest import SIZE, convolutions, frame, image, mixed
+
+import millstream
+
+
+def test_results_are_those_of_onnxruntime(session, plain):
+    for number in range(8):
+        ours, theirs = session.run(frame(number)), plain(frame(number))
+        for name, expected in zip(["sum", "mean"], theirs):
+            np.testing.assert_allclose(ours[name], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_inputs_and_outputs_are_described(session):
+    assert session.inputs == [millstream.Value("image", (1, 8, SIZE, SIZE), "float32")]
+    assert [(value.name, value.dtype) for value in session.outputs] == [("sum", "float32"), ("mean", "float32")]
+    assert session.outputs[1].shape == (1, 8)
+
+
+def test_types_are_kept():
+    pixels = np.arange(20, dtype=np.uint8).reshape(4, 5) * 12
+    place = np.array([3, 1])
+    with millstream.Session(mixed(), profile_seconds=0.2) as session:
+        outputs = session.run({"pixels": pixels, "place": place})
+        rows = pixels[place].astype(np.float32)
+        np.testing.assert_array_equal(outputs["best"], rows.argmax(1))
+        np.testing.assert_array_equal(outputs["above"], rows > 100)
+        np.testing.assert_array_equal(outputs["half"], rows.astype(np.float16))
+        assert [outputs[name].dtype for name in ("best", "above", "half")] == [np.int64, np.bool_, np.float16]
+
+
+def test_an_array_may_be_changed_once_it_is_handed_over(session):
+    array = image(1)
+    expected = session.run({"image": array})["sum"].copy()
+    session.submit({"image": array})
+    array[:] = 0
+    np.testing.assert_array_equal(session.receive()["sum"], expected)
+
+
+def test_any_layout_and_byte_order_will_do(session):
+    expected = session.run({"image": image(2)})["mean"]
+    turned = np.asfortranarray(image(2))
+    swapped = image(2).astype(image(2).dtype.newbyteorder())
+    for other in (turned, swapped, image(2)[:, :, ::-1, :][:, :, ::-1, :]):
+        np.testing.assert_array_equal(session.run({"image": other})["mean"], expected)
+
+
+def test_results_outlive_the_session_and_cannot_be_written_to(network, schedule):
+    session = millstream.Session(network, schedule=schedule)
+    kept = session.run(frame(3))["sum"]
+    expected = kept.copy()
+    for number in range(20):
+        session.run(frame(number))
+    session.close()
+    del session
+    gc.collect()
+    np.testing.assert_array_equal(kept, expected)
+    with pytest.raises(ValueError):
+        kept[:] = 0
+    with pytest.raises(ValueError):
+        kept.setflags(write=True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"image": np.zeros((1, 3, 4, 4), np.float32)}, "'image' must be f32 [1, 8, 16, 16], but the frame has f32 [1, 3, 4, 4]"),
+        ({"image": np.zeros((1, 8, SIZE, SIZE))}, "but the frame has f64"),
+        ({"image": np.zeros((1, 8, SIZE, SIZE), np.complex64)}, "complex64"),
+        ({"picture": image(0)}, "the frame has no 'image'; its inputs are 'image'"),
+        ({"image": image(0), "picture": image(0)}, "no input 'picture'"),
+        ([image(0)], "not a list"),
+    ],
+)
+def test_a_wrong_frame_is_told(session, wrong, message):
+    for call in (session.run, session.submit, lambda frame: next(session.stream([frame]))):
+        with pytest.raises(ValueError) as error:
+            call(wrong)
+        assert message in str(error.value) and isinstance(error.value, millstream.InputError)
+    assert session.receive() is None, "nothing is on its way"
+    session.run(frame(0))
+
+
+def test_a_closed_session_says_so(network, schedule):
+    with millstream.Session(network, schedule=schedule) as session:
+        results = session.stream(frame(number) for number in range(5))
+        next(results)
+        assert not session.closed
+    assert session.closed and "closed" in repr(session)
+    for call in (lambda: session.run(frame(0)), session.receive, session.report, lambda: next(results)):
+        with pytest.raises(millstream.Error, match="closed"):
+            call()
+    session.close()
+
+
+def test_a_schedule_can_be_written_and_read(network, schedule, tmp_path):
+    model, file = tmp_path / "net.onnx", tmp_path / "schedule.json"
+    model.write_bytes(network)
+    with millstream.Session(pathlib.Path(model), objective="latency", min_throughput=1.0) as session:
+        plan = session.plan()
+        assert plan["format"] == "millstream-schedule" and plan["objective"] == "latency"
+        expected = session.run(frame(1))["mean"]
+    import json
+
+    file.write_text(json.dumps(plan))
+    for given in (plan, json.dumps(plan), file, str(file)):
+        with millstream.Session(schedule=given) as session:
+            assert session.configuration == plan["configuration"]
+            np.testing.assert_allclose(session.run(frame(1))["mean"], expected, rtol=1e-4)
+
+
+def test_the_report_counts(session):
+    for _ in session.stream(frame(number) for number in range(30)):
+        pass
+    report = session.report()
+    assert (report["frames"], report["failed_frames"], report["network"]) == (30, 0, "small")
+    assert report["frames_per_second"] > 0 and report["latency"]["p50_seconds"] > 0
+    last = max(stage["stage"] for stage in report["stages"])
+    for stage in range(1, last + 1):
+        assert sum(own["frames"] for own in report["stages"] if own["stage"] == stage) == 30
+
+
+def test_errors_have_the_words_of_the_library(network, schedule, tmp_path):
+    with pytest.raises(OSError, match="nowhere.onnx"):
+        millstream.Session(tmp_path / "nowhere.onnx")
+    with pytest.raises(millstream.FileError, match="nowhere.json"):
+        millstream.Session(network, schedule=tmp_path / "nowhere.json")
+    with pytest.raises(millstream.Error, match="protobuf|Protocol|malformed|not an ONNX|decode"):
+        millstream.Session(b"nonsense")
+    with pytest.raises(ValueError, match="speed"):
+        millstream.Session(network, objective="speed")
+    with pytest.raises(ValueError, match="max_latency"):
+        millstream.Session(network, max_latency=-1.0)
+    with pytest.raises(millstream.Error):
+        millstream.Session(convolutions(layers=2), schedule=schedule)
+    with pytest.raises(millstream.Error):
+        millstream.Session(network, min_throughput=1e9)
+
+
+def test_events_are_told(network):
+    events = []
+    with millstream.Session(network, on_event=events.append) as session:
+        session.run(frame(0))
+    assert events and all({"kind", "text"} <= set(event) for event in events)

@@ -1,0 +1,230 @@
+"""Streams, threads, order, and what becomes of frames that nobody waits for any more."""
+
+import gc
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from conftest import frame, image
+
+import millstream
+
+
+class Stop(Exception):
+    pass
+
+
+def means(session, count):
+    return [session.run(frame(number))["mean"].copy() for number in range(count)]
+
+
+def check(results, expected):
+    for ours, theirs in zip(results, expected):
+        np.testing.assert_allclose(ours["mean"], theirs, rtol=1e-4)
+
+
+def test_results_come_in_order(session):
+    expected = means(session, 16)
+    results = list(session.stream(frame(number % 16) for number in range(300)))
+    assert len(results) == 300
+    check(results, (expected * 19)[:300])
+
+
+def test_frames_are_taken_only_as_there_is_room(network, schedule):
+    taken = []
+
+    def frames():
+        for number in range(1000):
+            taken.append(number)
+            yield frame(number)
+
+    with millstream.Session(network, schedule=schedule, frames_outstanding=4) as session:
+        results = session.stream(frames())
+        for number in range(20):
+            next(results)
+            # Those in the pipeline, and one that found no room.
+            assert len(taken) <= number + 1 + 4 + 1
+
+
+@pytest.mark.parametrize("good", [0, 1, 40])
+def test_an_error_of_the_frames_comes_after_the_results_before_it(session, good):
+    def frames():
+        for number in range(good):
+            yield frame(number)
+        raise Stop("no more")
+
+    expected, results = means(session, good), session.stream(frames())
+    check([next(results) for _ in range(good)], expected)
+    with pytest.raises(Stop, match="no more"):
+        next(results)
+    assert next(results, None) is None
+    session.run(frame(0))
+
+
+def test_a_wrong_frame_does_not_end_the_stream(session):
+    wrong = {"image": np.zeros(3, np.float32)}
+    results = session.stream([frame(0), wrong, frame(1), wrong])
+    expected = means(session, 2)
+    check([next(results)], expected[:1])
+    with pytest.raises(millstream.InputError):
+        next(results)
+    check([next(results)], expected[1:])
+    with pytest.raises(millstream.InputError):
+        next(results)
+    assert next(results, None) is None
+
+
+def test_no_frames_give_no_results(session):
+    assert list(session.stream([])) == []
+    with pytest.raises(TypeError):
+        session.stream(7)
+
+
+def test_frames_may_use_the_session_themselves(session):
+    expected = means(session, 5)
+    again = ({"image": image(number) + 0 * float(session.run(frame(0))["mean"].sum())} for number in range(5))
+    check(list(session.stream(again)), expected)
+
+
+def test_submitted_frames_are_received_in_order(session):
+    expected = means(session, 8)
+    assert session.receive() is None
+    numbers = [session.submit(frame(number)) for number in range(8)]
+    assert numbers == sorted(numbers)
+    check([session.receive(timeout=60) for _ in range(8)], expected)
+    assert session.receive() is None
+
+
+def test_who_submits_without_receiving_waits_and_may_stop_waiting(network, schedule):
+    with millstream.Session(network, schedule=schedule, frames_outstanding=3) as session:
+        submitted = 0
+        with pytest.raises(TimeoutError, match="room"):
+            for _ in range(100):
+                session.submit(frame(submitted), timeout=0.2)
+                submitted += 1
+        assert submitted == 3
+        # Others are not held up by that.
+        session.run(frame(0))
+        assert len(list(session.stream(frame(number) for number in range(20)))) == 20
+        assert sum(session.receive() is not None for _ in range(submitted)) == submitted
+
+
+def test_threads_get_their_own_results(session):
+    expected = means(session, 12)
+    wrong = []
+
+    def runs(offset):
+        for step in range(40):
+            number = (offset + step) % 12
+            if not np.allclose(session.run(frame(number))["mean"], expected[number], rtol=1e-4):
+                wrong.append(number)
+
+    def streams(offset):
+        numbers = [(offset + step) % 12 for step in range(80)]
+        results = session.stream(frame(number) for number in numbers)
+        for number, result in zip(numbers, results):
+            if not np.allclose(result["mean"], expected[number], rtol=1e-4):
+                wrong.append(number)
+
+    def submits():
+        for step in range(60):
+            session.submit(frame(step % 12))
+
+    def receives():
+        step = 0
+        while step < 60:
+            result = session.receive(timeout=60)
+            if result is None:
+                time.sleep(0.001)
+                continue
+            if not np.allclose(result["mean"], expected[step % 12], rtol=1e-4):
+                wrong.append(step)
+            step += 1
+
+    work = [lambda: runs(0), lambda: runs(5), lambda: streams(3), lambda: streams(8), submits, receives]
+    threads = [threading.Thread(target=task) for task in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive()
+    assert wrong == []
+
+
+def test_other_threads_go_on_while_one_waits(network, schedule):
+    ticks, is_over = [], threading.Event()
+
+    def tick():
+        while not is_over.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    with pytest.raises(TimeoutError):
+        # There can't be room: only this thread could take the first result.
+        with millstream.Session(network, schedule=schedule, frames_outstanding=1) as session:
+            session.submit(frame(0))
+            session.submit(frame(1), timeout=2.0)
+    is_over.set()
+    thread.join()
+    gaps = [later - before for before, later in zip(ticks, ticks[1:])]
+    assert len(ticks) > 20 and max(gaps) < 1.5
+
+
+def test_abandoned_results_are_given_up(session):
+    for _ in range(50):
+        results = session.stream(frame(number) for number in range(1000))
+        next(results)
+        del results
+    gc.collect()
+    check([session.run(frame(2))], means(session, 3)[2:])
+
+
+def test_garbage_is_collected_while_frames_flow(network, schedule):
+    class Frames:
+        """A circle: the frames know the iterator that asks them."""
+
+        def __init__(self):
+            self.number, self.results = 0, None
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.number += 1
+            gc.collect(0)
+            return frame(self.number)
+
+    session = millstream.Session(network, schedule=schedule)
+    frames = Frames()
+    frames.results = session.stream(frames)
+    for _ in range(20):
+        next(frames.results)
+    seen, gone = weakref.ref(session), weakref.ref(frames)
+    begin = time.monotonic()
+    del session, frames
+    gc.collect()
+    assert seen() is None and gone() is None
+    assert time.monotonic() - begin < 5
+
+
+def test_closing_ends_what_waits(network, schedule):
+    session = millstream.Session(network, schedule=schedule, frames_outstanding=1)
+    session.submit(frame(0))
+    told = []
+
+    def wait():
+        try:
+            session.submit(frame(1))
+        except millstream.Error as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.3)
+    session.close()
+    thread.join(30)
+    assert told == ["the session is closed"]
