@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use command::{Failure, cargo, run, run_forwarding};
 
 const FORWARDED: &[&str] =
-    &["board", "profile", "fit", "calibrate", "schedule", "run", "tune", "simulate", "compare", "reproduce", "schemas"];
+    &["board", "boards", "profile", "fit", "calibrate", "schedule", "certify", "run", "tune", "simulate", "compare", "reproduce", "schemas"];
 
 const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 
