@@ -14,7 +14,7 @@ use millstream_profile::{
 
 use crate::backends::Backends;
 use crate::error::InFile;
-use crate::{Control, Error, Event, Machine, Network, files};
+use crate::{Control, Error, Event, Machine, Network, built_in, files};
 
 /// Time for a profile of a network that is needed on the way.
 pub const PROFILE_BUDGET: Duration = Duration::from_secs(20);

@@ -46,8 +46,7 @@ fn row(built_in: BuiltInBoard) -> Result<Row> {
 }
 
 fn groups(board: &Board) -> Vec<Group> {
-    let clusters =
-        board.clusters().iter().map(|own| Group { label: own.label.to_string(), count: own.cores.len() });
+    let clusters = board.clusters().iter().map(|own| Group { label: own.label.to_string(), count: own.cores.len() });
     let accelerators = board.accelerators().iter().map(|own| Group { label: own.label.to_string(), count: 1 });
     clusters.chain(accelerators).collect()
 }
