@@ -47,7 +47,7 @@ impl Library {
     pub(crate) fn unavailable(&self, detail: &str) -> String {
         match &self.missing {
             Some(file) => format!(
-                "there is no {}, and by its name: {detail}; put the library there, set {VARIABLE} to its file, or run through `cargo xtask`",
+                "there is no {}, and by its name: {detail}; run through `cargo xtask`, or put the library there, or set {VARIABLE} to its file",
                 file.display()
             ),
             None => format!("{detail}; run through `cargo xtask`, or set {VARIABLE} to the library"),

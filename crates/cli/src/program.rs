@@ -5,6 +5,11 @@ const VARIABLE: &str = "MILLSTREAM_COMMAND";
 /// How commands stand in messages and help.
 const WRITTEN: &str = "cargo xtask ";
 
+/// Whether it was built and is run where its sources are.
+pub(crate) fn is_in_repository() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|command| !command.is_empty())
+}
+
 /// A text with the commands in it as whoever reads it would type them.
 pub(crate) fn as_typed(text: &str) -> String {
     as_run_by(&std::env::var(VARIABLE).unwrap_or_default(), text)

@@ -10,9 +10,19 @@ use support::Workplace;
 fn every_command_explains_itself() {
     let workplace = Workplace::new();
     let mut texts = vec![workplace.succeed(&["--help"])];
-    for command in
-        ["board", "profile", "fit", "calibrate", "schedule", "run", "tune", "simulate", "compare", "reproduce"]
-    {
+    for command in [
+        "board",
+        "boards",
+        "profile",
+        "fit",
+        "calibrate",
+        "schedule",
+        "run",
+        "tune",
+        "simulate",
+        "compare",
+        "reproduce",
+    ] {
         let text = workplace.succeed(&[command, "--help"]);
         assert!(text.contains("Example:\n  cargo xtask "), "{text}");
         assert!(text.contains("--json"), "{text}");

@@ -107,7 +107,7 @@ pub enum Error {
     },
     /// There is neither a file nor a built-in board of a name.
     #[error(
-        "there is no file and no built-in {what} '{name}'{}; `millstream boards` lists what is built in",
+        "there is no file and no built-in {what} '{name}'{}",
         if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(", ")) }
     )]
     NotBuiltIn {
