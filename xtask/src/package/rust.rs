@@ -11,16 +11,12 @@ use super::debian::{self, Packages};
 use super::folder;
 use super::target::Target;
 
-/// Variables for a cargo that compiles for the target: none where the compiler at hand can do that, or rustup can fetch what it lacks; else
-/// those of the compiler that Debian keeps current for browsers, with its library for the other architecture.
+/// Variables for a cargo that compiles for the target: none where the compiler at hand can do that; else those of the compiler that Debian
+/// keeps current for browsers, with its library for the other architecture, in a folder of ours. The compiler at hand may be others' as well,
+/// so nothing is added to it.
 pub(super) fn variables(target: Target) -> Result<Vec<(&'static str, OsString)>, Failure> {
     let triple = target.triple();
     if has_library(&triple) {
-        return Ok(Vec::new());
-    }
-    eprintln!("fetching Rust's library for {triple} ...");
-    let added = capture(Command::new("rustup").args(["target", "add", &triple]).current_dir(root()));
-    if added.is_ok() && has_library(&triple) {
         return Ok(Vec::new());
     }
     let sysroot = folder().join("rust");
@@ -55,7 +51,7 @@ fn from_debian(target: Target, sysroot: &Path) -> Result<(), Failure> {
     let library = Packages { architecture: target.debian(), names: &["libstd-rust-web-dev"], with: &[] };
     debian::unpack(&compiler, sysroot).and_then(|()| debian::unpack(&library, sysroot)).map_err(|Failure(reason)| {
         Failure(format!(
-            "there is no Rust library for {0}: rustup has none, and Debian's could not be fetched: {reason}\nWith rustup: rustup target add {0}",
+            "there is no Rust library for {0}: the compiler at hand has none, and Debian's could not be fetched: {reason}\nWith rustup, add it yourself: rustup target add {0}",
             target.triple()
         ))
     })
