@@ -31,7 +31,7 @@ pub(super) fn gather(target: Target, program: &Path, wheels: &Wheels) -> Result<
     for (name, file) in &wheels.licences {
         copy(file, &documents.join("licences").join(name))?;
     }
-    licences::write(target, &documents.join("licences/crates.html"))?;
+    copy(&licences::page(target)?, &documents.join("licences/crates.html"))?;
     Ok(unpacked)
 }
 
