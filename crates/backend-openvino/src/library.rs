@@ -42,7 +42,8 @@ impl OpenVino {
         if let Some(library) = &*loaded {
             return Ok(library.clone());
         }
-        let path = find(std::env::var_os(VARIABLE).map(PathBuf::from).as_deref())?;
+        let named = std::env::var_os(VARIABLE).map(PathBuf::from);
+        let path = find(named.as_deref(), millstream_backend::library_folder().as_deref())?;
         check_file(&path)?;
         let not_loaded = |detail: String| OpenVinoError::NotLoaded { path: path.clone(), detail };
         let load = || {
@@ -71,20 +72,24 @@ impl OpenVino {
     }
 }
 
-/// The library's file: in the folder that was named, or else where the system has it.
-fn find(folder: Option<&Path>) -> Result<PathBuf, OpenVinoError> {
-    if let Some(folder) = folder {
-        let known = PLACES.iter().find_map(|place| in_folder(&folder.join(place)));
-        if let Some(file) = known {
-            return Ok(file);
-        }
+/// The library's file: in the folder that was named, or if none was, beside this program where packages have libraries; or else where the
+/// system has it.
+fn find(named: Option<&Path>, packaged: Option<&Path>) -> Result<PathBuf, OpenVinoError> {
+    let folder = named.or(packaged);
+    let known = folder.and_then(|folder| PLACES.iter().find_map(|place| in_folder(&folder.join(place))));
+    if let Some(file) = known {
+        return Ok(file);
     }
     openvino_sys::library::find().ok_or_else(|| {
-        let looked = match folder {
-            Some(folder) => {
+        let looked = match (named, packaged) {
+            (Some(folder), _) => {
                 format!("{LIBRARY} is not in {} ({VARIABLE}), nor in the system's folders", folder.display())
             }
-            None => format!("{VARIABLE} is not set, and {LIBRARY} is not in the system's folders"),
+            (None, Some(folder)) => format!(
+                "{VARIABLE} is not set, and {LIBRARY} is neither in {} nor in the system's folders",
+                folder.display()
+            ),
+            (None, None) => format!("{VARIABLE} is not set, and {LIBRARY} is not in the system's folders"),
         };
         OpenVinoError::Missing { looked }
     })
@@ -145,7 +150,10 @@ mod tests {
             fs::write(inner.join("libopenvino_c.sock"), "").unwrap();
             fs::write(inner.join("libopenvino_c.so.2600"), "").unwrap();
             fs::write(inner.join(name), "").unwrap();
-            assert_eq!(find(Some(folder.path())).unwrap(), inner.join(name));
+            assert_eq!(find(Some(folder.path()), None).unwrap(), inner.join(name));
+            assert_eq!(find(None, Some(folder.path())).unwrap(), inner.join(name));
+            let other = tempfile::tempdir().unwrap();
+            assert_eq!(find(Some(folder.path()), Some(other.path())).unwrap(), inner.join(name));
         }
     }
 

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use millstream_backend::BackendError;
 use ort::logging::LogLevel;
 
+use crate::library::Library;
+
 /// The loaded ONNX Runtime library. Cloning shares it.
 #[derive(Clone)]
 pub struct Environment {
@@ -41,25 +43,17 @@ impl Environment {
         if let Some(environment) = &*loaded {
             return Ok(environment.clone());
         }
-        let library = std::env::var("ORT_DYLIB_PATH").unwrap_or_else(|_| default_name().to_owned());
+        let library = Library::find();
         let unavailable = |detail: String| BackendError::Unavailable {
             backend: "onnxruntime".to_owned(),
-            detail: format!("{detail}; run through `cargo xtask`, or set ORT_DYLIB_PATH to the library"),
+            detail: library.unavailable(&detail),
         };
-        if library.contains(std::path::MAIN_SEPARATOR) && !Path::new(&library).is_file() {
-            return Err(unavailable(format!("there is no file {library}")));
-        }
-        // Other names are looked up by the system.
-        let fault =
-            library.contains(std::path::MAIN_SEPARATOR).then(|| crate::whole_library::fault(Path::new(&library)));
-        if let Some(fault) = fault.flatten() {
-            return Err(unavailable(fault));
-        }
+        library.check().map_err(unavailable)?;
         let wants_telemetry = std::env::var(TELEMETRY).is_ok_and(|value| value == "1");
         if !wants_telemetry {
             opt_out_of_telemetry();
         }
-        let builder = ort::environment::init_from(&library).map_err(|error| unavailable(error.to_string()))?;
+        let builder = ort::environment::init_from(&library.name).map_err(|error| unavailable(error.to_string()))?;
         let inner = builder
             .with_name("millstream")
             .with_telemetry(wants_telemetry)
@@ -68,9 +62,9 @@ impl Environment {
         // Errors are returned, and whoever asked for the session reports them.
         inner.set_log_level(LogLevel::Fatal);
         // Builds that were not made from a repository name no commit, so that the size has to tell them apart.
-        let bytes = std::fs::metadata(&library).map_or(0, |data| data.len());
+        let bytes = std::fs::metadata(&library.name).map_or(0, |data| data.len());
         let build = format!("{}, {bytes} bytes", ort::info()).into();
-        let environment = Self { inner: Arc::new(inner), build, library: Path::new(&library).into() };
+        let environment = Self { inner: Arc::new(inner), build, library: library.name.as_path().into() };
         *loaded = Some(environment.clone());
         Ok(environment)
     }
@@ -85,15 +79,5 @@ fn opt_out_of_telemetry() {
         // SAFETY: Rust's own readers of the environment take the same lock. Only foreign code that reads it on another thread at this
         // very moment could see it change; whoever runs such code sets the variable before, and then nothing is changed here.
         unsafe { std::env::set_var(OPT_OUT, "1") };
-    }
-}
-
-fn default_name() -> &'static str {
-    if cfg!(target_os = "macos") {
-        "libonnxruntime.dylib"
-    } else if cfg!(windows) {
-        "onnxruntime.dll"
-    } else {
-        "libonnxruntime.so"
     }
 }

@@ -3,7 +3,8 @@
 //! A segment becomes an in-memory ONNX sub-model with a session of its own, whose threads are pinned to the processor's
 //! cores. All segments of a backend share the model's weights: those that lie aligned in the model are not copied, others once, and what is
 //! copied or rearranged for a segment is kept as long as a segment has it ([`KeptWeights`]). ONNX Runtime is loaded at run time from
-//! the file that `ORT_DYLIB_PATH` names (`cargo xtask` sets it), or from where the system looks for libraries.
+//! the file that `ORT_DYLIB_PATH` names (`cargo xtask` sets it), else from `../lib` beside the program's own folder, as packages have it,
+//! else from where the system looks for libraries.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -33,6 +34,7 @@ mod cancellation;
 mod convert;
 mod destination;
 mod environment;
+mod library;
 mod plain;
 mod prepare;
 mod session;

@@ -1,15 +1,15 @@
-//! Whether a library's file is all there.
+//! Whether a library's file is all there, and made for this kind of computer.
 
 use std::fs::File;
 use std::path::Path;
 
-use object::elf::{FileHeader64, ProgramHeader64};
+use object::elf::{EM_AARCH64, EM_X86_64, FileHeader64, ProgramHeader64};
 use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadRef};
 
 /// Says what is wrong with a library that was cut off, as by a full disk: the system maps it all the same and ends the process when it comes
-/// to what is missing. Files that are not ELF ones of 64 bits are left to the system.
+/// to what is missing. One for other computers the system calls missing, though it is there. Files that are not ELF ones of 64 bits are left to the system.
 pub(crate) fn fault(library: &Path) -> Option<String> {
     let file = File::open(library).ok()?;
     let length = file.metadata().ok()?.len();
@@ -17,8 +17,35 @@ pub(crate) fn fault(library: &Path) -> Option<String> {
     if !data.read_bytes_at(0, 5).is_ok_and(|start| start == b"\x7fELF\x02") {
         return None;
     }
+    if let Some(machine) = machine(&data).filter(|&machine| Some(machine) != own_machine()) {
+        let (path, own) = (library.display(), std::env::consts::ARCH);
+        return Some(format!("{path} is for {}, and this program for {own}; fetch the one for {own}", name(machine)));
+    }
     let is_whole = extent(&data).is_some_and(|extent| extent <= length);
     (!is_whole).then(|| format!("{} is not whole: it has {length} bytes; fetch it again", library.display()))
+}
+
+/// The architecture that it is for, if that can be told and this program's own is known.
+fn machine<'data>(data: impl ReadRef<'data>) -> Option<u16> {
+    own_machine()?;
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    Some(header.e_machine(header.endian().ok()?))
+}
+
+fn own_machine() -> Option<u16> {
+    match std::env::consts::ARCH {
+        "x86_64" => Some(EM_X86_64),
+        "aarch64" => Some(EM_AARCH64),
+        _ => None,
+    }
+}
+
+fn name(machine: u16) -> String {
+    match machine {
+        EM_X86_64 => "x86_64".to_owned(),
+        EM_AARCH64 => "aarch64".to_owned(),
+        other => format!("architecture {other} of ELF"),
+    }
 }
 
 /// How long a library has to be for all that is mapped of it, and for its table of sections, which comes last; `None` if not even that can
@@ -52,6 +79,21 @@ mod tests {
             std::fs::write(&path, &own[..kept]).unwrap();
             let fault = fault(&path).unwrap();
             assert!(fault.contains("lib.so is not whole") && fault.contains(&format!("{kept} bytes")), "{fault}");
+        }
+    }
+
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[test]
+    fn a_library_for_other_computers_is_noticed() {
+        let mut own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lib.so");
+        for (machine, name) in [(EM_X86_64, "x86_64"), (EM_AARCH64, "aarch64"), (243, "architecture 243")] {
+            own[18..20].copy_from_slice(&machine.to_le_bytes());
+            std::fs::write(&path, &own).unwrap();
+            let is_own = name == std::env::consts::ARCH;
+            assert_eq!(fault(&path).is_none(), is_own);
+            assert!(is_own || fault(&path).unwrap().contains(&format!("lib.so is for {name}")));
         }
     }
 

@@ -29,6 +29,7 @@ mod cover;
 mod error;
 pub mod marks;
 mod observed;
+mod packaged;
 mod several;
 mod tensor;
 mod threads;
@@ -38,6 +39,7 @@ pub use backend::{Backend, Canceller, PreparedSegment, Segment, check_inputs, co
 pub use cover::{Node, cover};
 pub use error::BackendError;
 pub use observed::{Observed, OperatorTimes, TransferTimes, run_timed};
+pub use packaged::library_folder;
 pub use several::Several;
 pub use tensor::{Storage, Tensor};
 pub use threads::ThreadChoice;

@@ -5,6 +5,8 @@ use millstream_board::DocumentError;
 use millstream_predict::PredictError;
 use millstream_schedule::ScheduleError;
 
+use crate::program;
+
 /// What to do about an error; `None` if its own words say everything.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
@@ -21,11 +23,12 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         millstream::Error::File { source, .. } => of_error(source),
         millstream::Error::NoProfile { model, .. } => Some(format!("`cargo xtask schedule --model {model}` makes one")),
         millstream::Error::NotHere { .. } => Some("`cargo xtask board --json` describes this machine".to_owned()),
+        millstream::Error::NotBuiltIn { .. } => Some("`cargo xtask boards` lists what is built in".to_owned()),
         millstream::Error::NoEngine { .. } => Some("`cargo xtask simulate` needs no engine".to_owned()),
         millstream::Error::Predict(error) => of_prediction(error),
         millstream::Error::Document(error) => of_document(error),
         millstream::Error::Schedule(error) => of_schedule(error),
-        millstream::Error::Backend(BackendError::Unavailable { .. }) => {
+        millstream::Error::Backend(BackendError::Unavailable { .. }) if program::is_in_repository() => {
             Some("run it as `cargo xtask run`, which fetches what is missing".to_owned())
         }
         _ => None,

@@ -10,18 +10,19 @@ mod duration;
 mod hint;
 mod interrupt;
 mod output;
+mod program;
 mod progress;
 mod run_trace;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
     // Before there are any threads.
     millstream::share_heaps();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parse() {
         Ok(arguments) => arguments,
         Err(help_or_error) => return output::usage(&help_or_error),
     };
@@ -38,9 +39,18 @@ fn main() -> ExitCode {
     code
 }
 
+fn parse() -> Result<Arguments, clap::Error> {
+    let definition = || program::with_own_name(Arguments::command());
+    definition()
+        .try_get_matches()
+        .and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches))
+        .map_err(|error| error.format(&mut definition()))
+}
+
 fn run(command: &Command) -> Result<()> {
     match command {
         Command::Board(command) => commands::board::run(command),
+        Command::Boards(command) => commands::boards::run(command),
         Command::Profile(command) => commands::profile::run(command),
         Command::Fit(command) => commands::fit::run(command),
         Command::Calibrate(command) => commands::calibrate::run(command),
@@ -53,6 +63,7 @@ fn run(command: &Command) -> Result<()> {
         Command::SessionOptions(command) => commands::session_options::run(command),
         #[cfg(feature = "highs")]
         Command::Reproduce(command) => commands::reproduce::run(command),
+        Command::Manual(command) => commands::manual::run(command),
         Command::Schemas(command) => commands::schemas::run(command),
     }
 }

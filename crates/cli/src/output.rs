@@ -12,6 +12,7 @@ use tracing_subscriber::prelude::*;
 
 use crate::hint::hint;
 use crate::interrupt;
+use crate::program::as_typed;
 
 /// Set once the reader of standard output has gone away.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
@@ -41,7 +42,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 
 /// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
 pub(crate) fn remark(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{}", visible(&text));
+    let _ = writeln!(std::io::stderr(), "{}", visible(&as_typed(&text.to_string())));
 }
 
 /// The text without what a terminal would obey: names come from models that may be anybody's.

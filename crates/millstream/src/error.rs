@@ -105,6 +105,19 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
+    /// There is neither a file nor a built-in board of a name.
+    #[error(
+        "there is no file and no built-in {what} '{name}'{}",
+        if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(", ")) }
+    )]
+    NotBuiltIn {
+        /// What was to be read: `board` or `costs`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Names of built-in boards that come near, the nearest first.
+        near: Vec<&'static str>,
+    },
     /// The board is another computer, or has cores that this process may not use.
     #[error(
         "core {core} of board '{board}' does not exist on this machine or is outside the cpuset of this process, which may use \

@@ -35,6 +35,7 @@
 
 mod aim;
 mod backends;
+mod built_in;
 mod certifying;
 mod clocks;
 mod contest;
@@ -78,6 +79,7 @@ pub use {
 
 pub use aim::Aim;
 pub use backends::{EngineReport, engines};
+pub use built_in::BuiltInBoard;
 pub use certifying::certify;
 pub use clocks::{choose_clocks, clocks_text};
 pub use contest::{

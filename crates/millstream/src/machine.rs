@@ -8,7 +8,7 @@ use millstream_schedule::ScheduleDocument;
 
 use crate::error::InFile;
 use crate::profile_cache::ProfileCache;
-use crate::{Error, files};
+use crate::{Error, built_in};
 
 /// A board, with what can be done with it from here.
 ///
@@ -45,12 +45,12 @@ impl Machine {
         Self { board, engines: None, cache: ProfileCache::default() }
     }
 
-    /// The board of a file.
+    /// The board of a file, or a [built-in](crate::BuiltInBoard) one by its name.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::File`].
+    /// [`Error::Io`], [`Error::File`] or [`Error::NotBuiltIn`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Ok(Self::of_board(Board::from_json(&files::read(path)?).in_file(path)?))
+        Ok(Self::of_board(Board::from_json(&built_in::board(path)?).in_file(path)?))
     }
 
     /// The same with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise they are in the user's

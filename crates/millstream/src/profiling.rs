@@ -14,7 +14,7 @@ use millstream_profile::{
 
 use crate::backends::Backends;
 use crate::error::InFile;
-use crate::{Control, Error, Event, Machine, Network, files};
+use crate::{Control, Error, Event, Machine, Network, built_in, files};
 
 /// Time for a profile of a network that is needed on the way.
 pub const PROFILE_BUDGET: Duration = Duration::from_secs(20);
@@ -41,7 +41,7 @@ pub fn read_profile(path: &Path) -> Result<Profile, Error> {
 /// Where the costs of a network come from.
 #[derive(Debug, Clone, Copy)]
 pub enum CostSource<'a> {
-    /// A file of fitted models: predicted.
+    /// A file of fitted models, or the name of a [built-in board](crate::BuiltInBoard): predicted.
     Models(&'a Path),
     /// A profile in a file.
     Profile(&'a Path),
@@ -58,7 +58,7 @@ impl CostSource<'_> {
     /// [`Error::File`] if the file is not usable, or [`Error::Unfit`] if somebody asked for an engine and it is another one.
     pub fn machine(self, machine: &Machine) -> Result<Machine, Error> {
         let (path, board) = match self {
-            Self::Models(path) => (path, CostModels::from_json(&files::read(path)?).in_file(path)?.board),
+            Self::Models(path) => (path, CostModels::from_json(&built_in::costs(path)?).in_file(path)?.board),
             Self::Profile(path) => (path, read_profile(path)?.board),
             Self::Cached | Self::Table(_) => return Ok(machine.clone()),
         };
@@ -76,7 +76,7 @@ impl CostSource<'_> {
         match self {
             Self::Table(table) => Ok(table.clone()),
             Self::Models(path) => {
-                let models = CostModels::from_json(&files::read(path)?).in_file(path)?;
+                let models = CostModels::from_json(&built_in::costs(path)?).in_file(path)?;
                 models.table(board, network.digest(), network.graph(), network.chain()).in_file(path)
             }
             Self::Profile(path) => fit(&read_profile(path)?).in_file(path),

@@ -49,6 +49,11 @@ pub(crate) enum Command {
     /// Show what was detected of this machine, or what a board file says
     #[command(after_help = "Example:\n  cargo xtask board --json > board.json")]
     Board(BoardCommand),
+    /// List the boards that are known by name, for --board and --cost
+    #[command(
+        after_help = "Example:\n  cargo xtask boards\n  cargo xtask schedule --board rk3588 --cost rk3588 --model zoo:googlenet"
+    )]
+    Boards(BoardsCommand),
     /// Measure layers of many shapes, and networks, on every number of cores of every cluster
     #[command(after_help = "Example:\n  cargo xtask profile --model resnet50.onnx --budget 30s -o profile.json")]
     Profile(ProfileCommand),
@@ -59,7 +64,7 @@ pub(crate) enum Command {
     Fit(FitCommand),
     /// Make cost models of a board that is not here from what others published
     #[command(
-        after_help = "Example:\n  cargo xtask calibrate --board fixtures/boards/hikey-970.json --measurements fixtures/measurements/hikey-970.json -o cost.json\n  cargo xtask schedule --board fixtures/boards/hikey-970.json --cost cost.json --model zoo:resnet50"
+        after_help = "Example:\n  cargo xtask calibrate --board hikey-970 --measurements fixtures/measurements/hikey-970.json -o cost.json\n  cargo xtask schedule --board hikey-970 --cost cost.json --model zoo:resnet50"
     )]
     Calibrate(CalibrateCommand),
     /// Find the best pipeline for a network on this board
@@ -99,6 +104,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask reproduce co-scheduling --figures figures\n  cargo xtask reproduce --all --html papers.html"
     )]
     Reproduce(ReproduceCommand),
+    /// Write manual pages and completions of shells into a folder, laid out as below `share`
+    #[command(hide = true)]
+    Manual(ManualCommand),
     /// Write the JSON Schemas of all file formats into a folder
     #[command(hide = true)]
     Schemas(SchemasCommand),
@@ -107,8 +115,8 @@ pub(crate) enum Command {
 /// Which machine.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BoardArguments {
-    /// A board file instead of what is detected
-    #[arg(long, value_name = "FILE")]
+    /// A board file, or the name of a built-in board, instead of what is detected
+    #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: Option<PathBuf>,
     /// What computes on the cores: onnxruntime, openvino, or both with a comma between them (or 'all'): then each stage has the quicker
     /// one [default: what a schedule was planned for, or the board file says, else onnxruntime]
@@ -133,8 +141,8 @@ pub(crate) struct CertifyCommand {
     /// The profile that the schedule was made from; without it, the cached one is used
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// The cost models that it was made from, instead of a profile
-    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    /// The cost models that it was made from, or the name of a built-in board, instead of a profile
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "profile")]
     pub(crate) cost: Option<PathBuf>,
     /// Print the certificate as JSON if it holds
     #[arg(long)]
@@ -271,6 +279,13 @@ pub(crate) struct BoardCommand {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BoardsCommand {
+    /// Print them as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ProfileCommand {
     /// A network to measure beside the sweep: an ONNX file, zoo:NAME, or zoo:all; may be repeated
     #[arg(long = "model", value_name = "FILE|zoo:NAME")]
@@ -361,8 +376,8 @@ pub(crate) struct AcceleratorArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateCommand {
-    /// The board file
-    #[arg(long, value_name = "FILE")]
+    /// The board file, or the name of a built-in board
+    #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: PathBuf,
     /// What was published: throughputs of whole networks on single clusters, coefficients, power
     #[arg(long, value_name = "FILE")]
@@ -461,6 +476,12 @@ pub(crate) struct ReproduceCommand {
     /// Print all claims and checks as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManualCommand {
+    /// Where to write them
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -23,8 +23,8 @@ pub(crate) struct ScheduleCommand {
     /// A profile of the board; without it, a cached one is used or a new one is made
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Cost models of the board, as `fit` writes them: predict the network instead of measuring it
-    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    /// Cost models of the board, as `fit` writes them, or the name of a built-in board: predict the network instead of measuring it
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "profile")]
     pub(crate) cost: Option<PathBuf>,
     /// Measure anew even if there is a cached profile
     #[arg(long, conflicts_with_all = ["profile", "cost"])]

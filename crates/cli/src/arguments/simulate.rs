@@ -14,8 +14,8 @@ pub(crate) struct SimulateCommand {
     /// A profile of the board that has the network; without it, the cached one is used
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Cost models of the board, as `fit` writes them, instead of a profile
-    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    /// Cost models of the board, as `fit` writes them, or the name of a built-in board, instead of a profile
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "profile")]
     pub(crate) cost: Option<PathBuf>,
     /// Frames to simulate
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]

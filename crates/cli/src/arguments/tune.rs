@@ -60,8 +60,8 @@ pub(crate) struct TuneCommand {
     /// For simulating: a profile of the board that has the network; without it, the cached one is used
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub(crate) profile: Option<PathBuf>,
-    /// For simulating: cost models of the board, as `fit` writes them, instead of a profile
-    #[arg(long, value_name = "FILE", requires = "simulate", conflicts_with = "profile")]
+    /// For simulating: cost models of the board, as `fit` writes them, or the name of a built-in board, instead of a profile
+    #[arg(long, value_name = "FILE|NAME", requires = "simulate", conflicts_with = "profile")]
     pub(crate) cost: Option<PathBuf>,
     /// For simulating: noise on the times of operators, standard deviation in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise, requires = "simulate")]

@@ -1,10 +1,12 @@
 //! One module per command.
 
 pub(crate) mod board;
+pub(crate) mod boards;
 pub(crate) mod calibrate;
 pub(crate) mod certify;
 pub(crate) mod compare;
 pub(crate) mod fit;
+pub(crate) mod manual;
 pub(crate) mod profile;
 #[cfg(feature = "highs")]
 pub(crate) mod reproduce;

@@ -1,0 +1,30 @@
+//! Manual pages and completions of shells, made from the definition of the command for packages.
+
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::arguments::{Arguments, ManualCommand};
+use crate::program;
+
+/// The shells, with the folder below `share` where each looks for completions.
+const SHELLS: [(Shell, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions"),
+    (Shell::Zsh, "zsh/site-functions"),
+    (Shell::Fish, "fish/vendor_completions.d"),
+];
+
+pub(crate) fn run(command: &ManualCommand) -> Result<()> {
+    let folder = |below: &str| {
+        let folder = command.folder.join(below);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok::<_, anyhow::Error>(folder)
+    };
+    let definition = || program::with_own_name(Arguments::command());
+    clap_mangen::generate_to(definition(), folder("man/man1")?).context("cannot write manual pages")?;
+    for (shell, below) in SHELLS {
+        let written = clap_complete::generate_to(shell, &mut definition(), "millstream", folder(below)?);
+        written.with_context(|| format!("cannot write completions of {shell}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! What this program is called where it names commands: in the repository, `cargo xtask` runs it; an installed one is run by its own name.
+
+/// The variable that says so; `.cargo/config.toml` sets it in the repository.
+const VARIABLE: &str = "MILLSTREAM_COMMAND";
+/// How commands stand in messages and help.
+const WRITTEN: &str = "cargo xtask ";
+
+/// Whether it was built and is run where its sources are.
+pub(crate) fn is_in_repository() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|command| !command.is_empty())
+}
+
+/// A text with the commands in it as whoever reads it would type them.
+pub(crate) fn as_typed(text: &str) -> String {
+    as_run_by(&std::env::var(VARIABLE).unwrap_or_default(), text)
+}
+
+fn as_run_by(command: &str, text: &str) -> String {
+    match command.is_empty() {
+        true => text.replace("run through `cargo xtask`, or ", "").replace(WRITTEN, "millstream "),
+        false => text.replace(WRITTEN, &format!("{command} ")),
+    }
+}
+
+/// The command's definition with examples as whoever reads them would type them.
+pub(crate) fn with_own_name(command: clap::Command) -> clap::Command {
+    command.mut_subcommands(|command| match command.get_after_help().map(|text| as_typed(&text.to_string())) {
+        Some(text) => command.after_help(text),
+        None => command,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_run_by;
+
+    #[test]
+    fn commands_are_named_as_they_are_run() {
+        let text = "run it with: cargo xtask run --frames 2";
+        assert_eq!(as_run_by("", text), "run it with: millstream run --frames 2");
+        assert_eq!(as_run_by("cargo xtask", text), text);
+        assert_eq!(as_run_by("", "none; run through `cargo xtask`, or set A"), "none; set A");
+    }
+}

@@ -1,0 +1,118 @@
+//! Debian's packages, fetched and unpacked without being installed, so that nobody needs to be root. apt checks their signatures.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{Failure, capture};
+
+use super::{failed, folder};
+
+/// Packages of an architecture: Debian's names of both.
+pub(super) struct Packages<'a> {
+    pub(super) architecture: &'a str,
+    pub(super) names: &'a [&'a str],
+    /// Packages that these depend on are fetched as well if their names begin so.
+    pub(super) with: &'a [&'a str],
+}
+
+/// Unpacks packages into a folder, once: `stamp` says there what was done.
+pub(super) fn unpack(packages: &Packages<'_>, into: &Path) -> Result<(), Failure> {
+    let stamp = into.join(format!("{}.{}.unpacked", packages.names.join("+"), packages.architecture));
+    if stamp.is_file() {
+        return Ok(());
+    }
+    eprintln!("fetching {} for {} with apt-get ...", packages.names.join(", "), packages.architecture);
+    fs::create_dir_all(into).map_err(|error| failed(into, &error))?;
+    let apt = Apt::of(packages.architecture)?;
+    let mut wanted: Vec<String> = packages.names.iter().map(|&name| name.to_owned()).collect();
+    let mut done = BTreeSet::new();
+    while let Some(name) = wanted.pop() {
+        if done.insert(name.clone()) {
+            let file = apt.download(&name)?;
+            capture(Command::new("dpkg").arg("-x").arg(&file).arg(into))?;
+            let depends = capture(Command::new("dpkg-deb").arg("--field").arg(&file).arg("Depends"))?;
+            wanted.extend(followed(&depends, packages.with));
+        }
+    }
+    fs::write(&stamp, "").map_err(|error| failed(&stamp, &error))
+}
+
+/// The names of packages in a list of what one depends on that begin with one of these.
+fn followed(depends: &str, with: &[&str]) -> Vec<String> {
+    let names = depends.split([',', '|']).filter_map(|one| one.split_whitespace().next());
+    names.filter(|name| with.iter().any(|start| name.starts_with(start))).map(str::to_owned).collect()
+}
+
+/// apt with lists of its own where they are of another architecture, so that the system's are as they were.
+struct Apt {
+    options: Vec<String>,
+    /// Where files are put.
+    archives: PathBuf,
+}
+
+impl Apt {
+    fn of(architecture: &str) -> Result<Self, Failure> {
+        let archives = folder().join("debian").join(architecture);
+        let lists = archives.join("apt/lists/partial");
+        let cache = archives.join("apt/cache/archives/partial");
+        for part in [&lists, &cache] {
+            fs::create_dir_all(part).map_err(|error| failed(part, &error))?;
+        }
+        let status = archives.join("apt/status");
+        fs::write(&status, "").map_err(|error| failed(&status, &error))?;
+        let state = archives.join("apt").display().to_string();
+        let options = [
+            format!("Dir::State={state}"),
+            format!("Dir::State::lists={state}/lists"),
+            format!("Dir::State::status={state}/status"),
+            format!("Dir::Cache={state}/cache"),
+            format!("APT::Architecture={architecture}"),
+            format!("APT::Architectures::={architecture}"),
+            // It would not be let into folders of other users.
+            "APT::Sandbox::User=".to_owned(),
+        ];
+        let options = options.into_iter().flat_map(|option| ["-o".to_owned(), option]).collect();
+        let apt = Self { options, archives };
+        apt.run(&["update"])?;
+        Ok(apt)
+    }
+
+    /// Fetches a package and returns its file.
+    fn download(&self, name: &str) -> Result<PathBuf, Failure> {
+        self.run(&["download", name])?;
+        let entries = fs::read_dir(&self.archives).map_err(|error| failed(&self.archives, &error))?;
+        let start = format!("{name}_");
+        let files = entries.filter_map(Result::ok).map(|entry| entry.path());
+        let is_package = |file: &PathBuf| {
+            file.file_name().is_some_and(|own| own.to_string_lossy().starts_with(&start))
+                && file.extension().is_some_and(|extension| extension == "deb")
+        };
+        // The last by name, where an older one was left.
+        files.filter(is_package).max().ok_or_else(|| Failure(format!("apt-get download {name} has left no package")))
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
+        let mut command = Command::new("apt-get");
+        command.arg("--quiet").args(&self.options).args(arguments).current_dir(&self.archives);
+        capture(&mut command).map(drop).map_err(|Failure(message)| {
+            Failure(format!(
+                "{message}\n\napt of Debian or a system made from it is needed to fetch this, and its sources"
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::followed;
+
+    #[test]
+    fn only_packages_that_are_asked_for_are_followed() {
+        let depends = "libc6 (>= 2.34), libstd-rust-web-1.96 (= 1.96.0), libllvm22 | libllvm21 (>= 1), gcc";
+        let names = followed(depends, &["libstd-rust", "libllvm"]);
+        assert_eq!(names, ["libstd-rust-web-1.96", "libllvm22", "libllvm21"]);
+        assert!(followed("", &["lib"]).is_empty());
+    }
+}

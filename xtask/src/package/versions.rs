@@ -1,0 +1,129 @@
+//! What the files of a package need of the system they come to, as `readelf` tells it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command::{Failure, capture};
+
+use super::failed;
+use super::target::Target;
+
+/// The newest GNU C library that may be needed: that of Debian 10 and Ubuntu 18.10, and what ONNX Runtime needs itself.
+pub(super) const GLIBC: (u32, u32) = (2, 28);
+
+/// What every system has that the package is for.
+const OF_THE_SYSTEM: [&str; 9] = [
+    "ld-linux",
+    "libc.so.6",
+    "libdl.so.2",
+    "libgcc_s.so.1",
+    "libm.so.6",
+    "libpthread.so.0",
+    "librt.so.1",
+    "libstdc++.so.6",
+    "libz.so.1",
+];
+
+/// Fails if the program or a library is for another architecture, needs a newer C library, or a library that is neither in the package nor
+/// in every system.
+pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
+    let libraries = unpacked.join("lib");
+    let entries = fs::read_dir(&libraries).map_err(|error| failed(&libraries, &error))?;
+    let files: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    let packaged: Vec<String> =
+        files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned())).collect();
+    for file in std::iter::once(&unpacked.join("bin/millstream")).chain(&files) {
+        let told = readelf(file)?;
+        fault(&told, target, &packaged).map_or(Ok(()), |fault| Err(Failure(format!("{} {fault}", file.display()))))?;
+    }
+    Ok(())
+}
+
+fn readelf(file: &Path) -> Result<String, Failure> {
+    let options = ["--wide", "--file-header", "--dynamic", "--version-info"];
+    capture(Command::new("readelf").args(options).arg(file).env("LC_ALL", "C"))
+}
+
+/// What keeps a file from being part of a package.
+fn fault(told: &str, target: Target, packaged: &[String]) -> Option<String> {
+    let machine = told.lines().find_map(|line| line.trim().strip_prefix("Machine:")).unwrap_or("nothing").trim();
+    if !machine.ends_with(target.elf()) {
+        return Some(format!("is for {machine}, not for {}", target.elf()));
+    }
+    if let Some((major, minor)) = glibc(told).filter(|&version| version > GLIBC) {
+        return Some(format!("needs glibc {major}.{minor}, which is newer than {}.{}", GLIBC.0, GLIBC.1));
+    }
+    let is_there = |name: &&str| {
+        OF_THE_SYSTEM.iter().any(|known| name.starts_with(known)) || packaged.iter().any(|known| known == name)
+    };
+    let missing = needed(told).into_iter().find(|name| !is_there(name))?;
+    Some(format!("needs {missing}, which is neither in the package nor in every system"))
+}
+
+/// The newest version of the C library that a symbol is bound to.
+fn glibc(told: &str) -> Option<(u32, u32)> {
+    let needs = told.split_once("Version needs section").map_or("", |(_, needs)| needs);
+    let names = needs.split_whitespace().filter_map(|word| word.strip_prefix("GLIBC_"));
+    let version = |name: &str| {
+        let mut parts = name.split('.').map(str::parse);
+        match (parts.next(), parts.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => Some((major, minor)),
+            _ => None,
+        }
+    };
+    names.filter_map(version).max()
+}
+
+/// The libraries that it is linked with.
+fn needed(told: &str) -> BTreeSet<&str> {
+    let lines = told.lines().filter(|line| line.contains("(NEEDED)"));
+    lines.filter_map(|line| line.split_once('[')?.1.strip_suffix(']')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = "\
+ELF Header:
+  Machine:                           Advanced Micro Devices X86-64
+Dynamic section at offset 0x10 contains 3 entries:
+ 0x0000000000000001 (NEEDED)             Shared library: [libhighs.so.1]
+ 0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]
+ 0x000000000000001d (RUNPATH)            Library runpath: [$ORIGIN/../lib]
+Version definition section '.gnu.version_d' contains 1 entry:
+  000000: Rev: 1  Flags: BASE  Index: 1  Cnt: 1  Name: GLIBC_2.99
+Version needs section '.gnu.version_r' contains 2 entries:
+  000000: Version: 1  File: libc.so.6  Cnt: 3
+  0x0010:   Name: GLIBC_2.3.4  Flags: none  Version: 3
+  0x0020:   Name: GLIBC_2.28  Flags: none  Version: 4
+  0x0030:   Name: GLIBC_PRIVATE  Flags: none  Version: 5
+  0x0040: Version: 1  File: libstdc++.so.6  Cnt: 1
+  0x0050:   Name: GLIBCXX_3.4.30  Flags: none  Version: 2
+";
+
+    fn fault_of(told: &str, target: Target, packaged: &[&str]) -> String {
+        let packaged: Vec<String> = packaged.iter().map(|&name| name.to_owned()).collect();
+        fault(told, target, &packaged).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_newest_version_that_is_needed_counts() {
+        assert_eq!(glibc(TOLD), Some((2, 28)), "neither what is defined nor other libraries' versions");
+        assert_eq!(glibc(&TOLD.replace("2.28", "2.9")), Some((2, 9)), "versions are no decimal numbers");
+        assert_eq!(glibc(""), None);
+    }
+
+    #[test]
+    fn what_a_system_may_lack_is_refused() {
+        let highs = ["libhighs.so.1"];
+        assert_eq!(fault_of(TOLD, Target::X86_64, &highs), "");
+        assert!(fault_of(TOLD, Target::Aarch64, &highs).contains("not for AArch64"));
+        assert!(fault_of(TOLD, Target::X86_64, &[]).contains("needs libhighs.so.1"));
+        let newer = TOLD.replace("GLIBC_2.3.4", "GLIBC_2.34");
+        assert!(fault_of(&newer, Target::X86_64, &highs).contains("needs glibc 2.34"));
+        assert!(fault_of("", Target::X86_64, &highs).contains("is for nothing"));
+    }
+}
