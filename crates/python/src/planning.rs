@@ -108,6 +108,12 @@ pub(crate) fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
     positive.ok_or_else(|| InputError::new_err(format!("{name} must be a positive number")))
 }
 
+/// How long a caller waits, in seconds: not at all with 0.
+pub(crate) fn limit(timeout: Option<f64>) -> PyResult<Option<Duration>> {
+    let limit = timeout.map(Duration::try_from_secs_f64).transpose();
+    limit.map_err(|_| InputError::new_err("timeout must be a number of seconds that is not negative"))
+}
+
 /// A network with its schedule: the given one, or a new one.
 pub(crate) fn scheduled(
     py: Python<'_>,

@@ -17,7 +17,7 @@ use crate::delivery::Owner;
 use crate::documents::{Document, to_python};
 use crate::errors;
 use crate::frame::Ports;
-use crate::planning::{Request, Wanted, aim, duration, scheduled};
+use crate::planning::{Request, Wanted, aim, duration, limit, scheduled};
 use crate::results::Results;
 use crate::waiting::do_long;
 
@@ -135,15 +135,14 @@ impl Session {
     #[pyo3(signature = (frame, *, timeout=None))]
     fn submit(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
         let frame = self.ports.frame(frame)?;
-        self.core.submit(py, self.owner, frame, timeout.map(|seconds| duration("timeout", seconds)).transpose()?)
+        self.core.submit(py, self.owner, frame, limit(timeout)?)
     }
 
     /// The outputs of the next submitted frame, in order. Waits for them, for `timeout` seconds at most; None if there is no frame whose
     /// outputs were not received. A frame that failed raises FrameFailed; the next call is about the next frame.
     #[pyo3(signature = (*, timeout=None))]
     fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let limit = timeout.map(|seconds| duration("timeout", seconds)).transpose()?;
-        let result = self.core.receive(py, self.owner, limit)?;
+        let result = self.core.receive(py, self.owner, limit(timeout)?)?;
         result.map(|result| self.ports.outputs(py, result)).transpose()
     }
 

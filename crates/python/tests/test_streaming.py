@@ -105,6 +105,10 @@ def test_who_submits_without_receiving_waits_and_may_stop_waiting(network, sched
                 session.submit(frame(submitted), timeout=0.2)
                 submitted += 1
         assert submitted == 3
+        with pytest.raises(TimeoutError):
+            session.submit(frame(0), timeout=0)
+        with pytest.raises(ValueError, match="timeout"):
+            session.submit(frame(0), timeout=-1)
         # Others are not held up by that.
         session.run(frame(0))
         assert len(list(session.stream(frame(number) for number in range(20)))) == 20
