@@ -75,6 +75,7 @@ mod pinning;
 mod places;
 mod pool;
 mod refusals;
+mod renamed;
 mod results;
 mod segment;
 mod settings;

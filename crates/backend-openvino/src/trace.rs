@@ -9,6 +9,7 @@ use millstream_backend::{Node, OperatorTimes, cover};
 use millstream_graph::{Graph, OperatorId};
 
 use crate::native::NodeTime;
+use crate::renamed::renamed_convolutions;
 
 /// Nodes in which OpenVINO runs several operators, named after the last. Others are named after their first operator, and those that
 /// follow may run in them as well.
@@ -56,7 +57,10 @@ fn means(
     after: &Counters,
 ) -> (Vec<Node>, BTreeMap<OperatorId, f64>) {
     let names = names(graph, segment);
-    let known: Vec<Option<OperatorId>> = after.nodes.iter().map(|node| find(&names, &node.name)).collect();
+    let mut known: Vec<Option<OperatorId>> = after.nodes.iter().map(|node| find(&names, &node.name)).collect();
+    for (place, operator) in renamed_convolutions(graph, segment, &after.nodes, &known) {
+        known[place] = Some(operator);
+    }
     let total = |counters: &Counters, index: usize| {
         let node = counters.nodes.get(index).filter(|node| node.name == after.nodes[index].name);
         node.map_or(0.0, |node| node.microseconds as f64 * counters.frames as f64)

@@ -28,6 +28,12 @@ pub(crate) fn control() -> Control {
             steps.set(progress.done, progress.total);
         }
         Event::CachedProfile { created } => output::remark(format!("using the profile of {created}")),
+        Event::MeasuredAnew { created, reason } => {
+            output::remark(format!("measuring anew: the profile of {created} does not hold any more: {reason}"));
+        }
+        Event::Disturbed { activity, cores } => {
+            output::remark(format!("{activity} was disturbed: other programs used {cores:.1} cores"));
+        }
         Event::LeftOut(left_out) => output::remark(left_out),
         Event::Planning { network } => {
             output::remark(format!("there is no schedule of {network} here: planning one ..."));

@@ -40,6 +40,20 @@ pub enum Event<'a> {
         /// When it was made, in RFC 3339.
         created: &'a str,
     },
+    /// A profile that was made earlier does not hold any more, so a new one is made.
+    MeasuredAnew {
+        /// When it was made, in RFC 3339.
+        created: &'a str,
+        /// What speaks against it.
+        reason: &'a str,
+    },
+    /// Other programs worked while something was measured, also when that was repeated.
+    Disturbed {
+        /// What was measured, such as `measuring squeezenet`.
+        activity: &'a str,
+        /// How many cores they used.
+        cores: f64,
+    },
     /// An engine can't help on a cluster, and is not used there.
     LeftOut(&'a LeftOut),
     /// There is no schedule of the network, so one is made.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use millstream_predict::Profile;
 
 use crate::backends::Backends;
+use crate::measured::cached;
 use crate::profiling::{add_network, known_or_measured};
 use crate::sweeping::add_sweep;
 use crate::{Control, Error, Machine, Network, provenance};
@@ -21,7 +22,8 @@ impl Machine {
     /// [`Error::NotHere`] if the board is not this computer, [`Error::Interrupted`], or whatever keeps the network from running.
     pub fn profile(&self, network: &Network, budget: Duration, control: &Control) -> Result<Profile, Error> {
         self.check_usable()?;
-        let (profile, _) = known_or_measured(network, self, self.cache.load(network, self.board()), budget, control)?;
+        let known = cached(self, network, false, control);
+        let (profile, _) = known_or_measured(network, self, known, budget, control)?;
         Ok(profile)
     }
 

@@ -2,14 +2,13 @@
 
 use millstream_cost::{Clocks, CostTable};
 use millstream_pipeline::{ClockedPlan, Plan};
-use millstream_predict::Profile;
 use millstream_schedule::ScheduleDocument;
 
 use crate::backends::Backends;
 use crate::error::InFile;
-use crate::learning::refine;
-use crate::profiling::{PROFILE_BUDGET, known_or_measured, tell_left_out};
-use crate::{Aim, Control, CostSource, Error, Event, Machine, Network, Plans, Scheduled, choose_clocks};
+use crate::measured::{Measured, cached};
+use crate::profiling::{PROFILE_BUDGET, known_or_measured};
+use crate::{Aim, Control, CostSource, Error, Machine, Network, Plans, Scheduled, choose_clocks};
 
 /// Where the costs of a plan come from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -106,22 +105,9 @@ pub(crate) fn chosen(
 /// Plans from a cached or new profile, tried out on this machine.
 fn tried(machine: &Machine, network: &Network, is_fresh: bool, aim: &Aim, control: &Control) -> Result<Plans, Error> {
     machine.check_usable()?;
-    let board = machine.board();
-    let known = known(machine, network, is_fresh);
-    if let Some(known) = &known {
-        control.tell(&Event::CachedProfile { created: &known.provenance.created });
-        known.network(network.digest()).into_iter().for_each(|known| tell_left_out(known, control));
-    }
-    let (mut profile, backends) = known_or_measured(network, machine, known, PROFILE_BUDGET, control)?;
-    backends.choose_threads(network, board, &profile)?;
-    let plans = refine(network, board, &backends.backend(), &mut profile, &[aim.objective], *aim, control)?;
-    machine.cache.store(&profile, network, board);
-    Ok(plans)
-}
-
-/// The cached profile, unless a new one is wanted.
-fn known(machine: &Machine, network: &Network, is_fresh: bool) -> Option<Profile> {
-    if is_fresh { None } else { machine.cache.load(network, machine.board()) }
+    let known = cached(machine, network, is_fresh, control);
+    let mut measured = Measured::known_or_new(machine, network, known, PROFILE_BUDGET, control)?;
+    measured.refine(&[aim.objective], *aim, control)
 }
 
 /// Costs from the cached profile or a new one, and what runs operators. `is_fresh`: from a new one in any case.
@@ -133,7 +119,7 @@ pub(crate) fn measured_costs(
 ) -> Result<(CostTable, Backends), Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let known = known(machine, network, is_fresh);
+    let known = cached(machine, network, is_fresh, control);
     let (profile, backends) = known_or_measured(network, machine, known, PROFILE_BUDGET, control)?;
     Ok((backends.choose_threads(network, board, &profile)?, backends))
 }

@@ -13,6 +13,7 @@ use millstream_profile::{
 };
 
 use crate::backends::Backends;
+use crate::disturbance::{DISTURBED, others_during};
 use crate::error::InFile;
 use crate::{Control, Error, Event, Machine, Network, built_in, files};
 
@@ -104,6 +105,7 @@ pub(crate) fn known_or_measured(
     let mut profile = Profile::new(board, provenance());
     match add_network(&mut profile, network, board, &backends, budget, control)? {
         true => {
+            tell_disturbance(&profile, network, board, control);
             machine.cache.store(&profile, network, board);
             Ok((profile, backends))
         }
@@ -150,6 +152,15 @@ fn entry<'a>(profile: &'a mut Profile, network: &Network) -> &'a mut NetworkProf
         profile.networks.push(fresh);
     }
     &mut profile.networks[place]
+}
+
+/// Says how much others disturbed what was measured of a network.
+fn tell_disturbance(profile: &Profile, network: &Network, board: &Board, control: &Control) {
+    let others = profile.network(network.digest()).map_or(0.0, others_during);
+    if others > DISTURBED {
+        let activity = format!("measuring {} on {}", network.name(), board.name());
+        control.tell(&Event::Disturbed { activity: &activity, cores: others });
+    }
 }
 
 /// Says which engines are not measured further.

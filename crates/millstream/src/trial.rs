@@ -16,7 +16,7 @@ use millstream_runtime::{Engine, EngineOptions, FrameResult, StepSpan};
 use millstream_schedule::Schedule;
 use millstream_tune::Trial;
 
-use crate::{Control, Error, Network, engine, steady};
+use crate::{Control, Error, Network, disturbance, engine, steady};
 
 /// A trial streams frames for this long, not counting the time to fill the pipeline.
 const TRIAL: Duration = Duration::from_millis(2000);
@@ -35,6 +35,8 @@ pub(crate) struct PlanTrial {
     pub(crate) samples: Vec<SegmentSample>,
     /// The plan with the times and the period that it really has.
     pub(crate) measured: Plan,
+    /// How many cores others used meanwhile; 0 where the system does not tell.
+    pub(crate) others: f64,
 }
 
 impl AsRef<Trial> for PlanTrial {
@@ -64,14 +66,17 @@ pub(crate) fn run(
     }
     let frame = network.first_frame(&**backend, board)?;
 
+    let watch = disturbance::watch(board);
     let (times, period) = stream(&engine, plan, board, frame, control, network.graph())?;
+    let others = watch.cores().unwrap_or_default();
     let summary = times.into_iter().filter_map(|(key, times)| Some((key, times.statistics()?))).collect();
     let measured = measured(plan, &summary, period);
-    let samples = samples(network, board, plan, &summary, period);
+    let conditions = Conditions { other_load: others, ..Conditions::default() };
+    let samples = samples(network, board, plan, &summary, period, conditions);
     let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
     let spent = Nanoseconds::from(begin.elapsed());
     let trial = Trial { stage_times, period, spent, ..Trial::default() };
-    Ok(PlanTrial { trial, samples, measured })
+    Ok(PlanTrial { trial, samples, measured, others })
 }
 
 /// Streams frames for the time of a trial. Returns the times of stages, and the time between two frames.
@@ -150,6 +155,7 @@ fn samples(
     plan: &Plan,
     summary: &BTreeMap<(usize, Vec<ProcessorClass>), Statistics>,
     period: Nanoseconds,
+    conditions: Conditions,
 ) -> Vec<SegmentSample> {
     let bytes = network.chain().input_bytes(network.graph());
     let sample = |((stage, processors), &time): (&(usize, Vec<ProcessorClass>), &Statistics)| {
@@ -169,7 +175,7 @@ fn samples(
             input_bytes: bytes.of(blocks),
             concurrent: workers(plan),
             time,
-            conditions: Conditions::default(),
+            conditions,
         })
     };
     summary.iter().filter_map(sample).collect()

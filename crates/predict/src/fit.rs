@@ -1,4 +1,7 @@
+use std::collections::BTreeSet;
+
 use millstream_board::{Board, ProcessorClass};
+use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::{Block, Chain};
 
@@ -11,16 +14,16 @@ use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;
 use crate::samples::{OperatorRecord, OperatorSample, SegmentSample};
+use crate::traced::{Shares, gather, leaders, traced_shares};
 use crate::transfer::fit_transfers;
 use crate::{NetworkProfile, PredictError, Profile};
-use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 
 /// How far a block may be from the sum of what its operators took in a trace, relative to it.
 const TRACE_DEVIATION: f64 = 0.15;
 /// How far it may be from what a model predicts.
 const MODEL_DEVIATION: f64 = 0.5;
 /// Standard deviations within which nine in ten values lie.
-const NINE_IN_TEN: f64 = 1.645;
+pub(crate) const NINE_IN_TEN: f64 = 1.645;
 
 /// Costs of a network on all processor classes of a board, from a profile of that board.
 ///
@@ -59,8 +62,11 @@ pub fn fit(
             // What was not traced there does not run there.
             fill_traced(&mut table, processor, chain, &traced);
         } else {
-            let shares: Vec<Vec<(f64, f64)>> = match measured.filter(|_| !traced.is_empty()) {
-                Some(network) => traced_shares(network, &traced, &leaders),
+            let shares = match measured.filter(|_| !traced.is_empty()) {
+                Some(network) => {
+                    let model = LinearModel::fit(&segment_work(profile, &class));
+                    traced_shares(network, &traced, &leaders, &model)
+                }
                 None => {
                     let model = match Model::fit(profile, board, &class) {
                         // The others are quicker wherever they were measured beside it.
@@ -71,7 +77,7 @@ pub fn fit(
                     let mut shares: Vec<Vec<(f64, f64)>> =
                         blocks.iter().map(|block| model.block(&fusion, block)).collect();
                     shares.iter_mut().zip(&expected).for_each(|(shares, leaders)| gather(shares, leaders));
-                    shares
+                    Shares { blocks: shares, divided: BTreeSet::new() }
                 }
             };
             let samples = measured.iter().flat_map(|network| &network.samples);
@@ -97,11 +103,11 @@ fn fill_blocks(
     table: &mut CostTable,
     processor: ProcessorIndex,
     chain: &Chain,
-    shares: &[Vec<(f64, f64)>],
+    shares: &Shares,
     segments: &[&SegmentSample],
     is_traced: bool,
 ) {
-    let blocks = chain.blocks().iter().zip(shares);
+    let blocks = chain.blocks().iter().zip(&shares.blocks);
     if segments.is_empty() {
         let origin = if is_traced { Origin::Measured } else { Origin::Model };
         for (block, shares) in blocks {
@@ -110,10 +116,15 @@ fn fill_blocks(
         table.set_hand_over(processor, ASSUMED_HAND_OVER);
         return;
     }
-    let relative_deviation = if is_traced { TRACE_DEVIATION } else { MODEL_DEVIATION };
+    let deviation = |block: usize| match is_traced && !shares.divided.contains(&block) {
+        true => TRACE_DEVIATION,
+        false => MODEL_DEVIATION,
+    };
     let sum = |shares: &[(f64, f64)]| shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
-    let prior: Vec<BlockPrior> =
-        shares.iter().map(|shares| BlockPrior { seconds: sum(shares), relative_deviation }).collect();
+    let prior = shares.blocks.iter().enumerate();
+    let prior: Vec<BlockPrior> = prior
+        .map(|(block, shares)| BlockPrior { seconds: sum(shares), relative_deviation: deviation(block) })
+        .collect();
     let InContext { block_seconds, block_deviations, hand_over } = estimate(&prior, segments);
     let times = block_seconds.into_iter().zip(block_deviations);
     for ((block, shares), (seconds, deviation)) in blocks.zip(times) {
@@ -185,65 +196,6 @@ fn segment_work<'a>(profile: &'a Profile, class: &ProcessorClass) -> Vec<Segment
         })
     };
     profile.networks.iter().flat_map(of_network).collect()
-}
-
-/// For each operator, by its place, the first of those in its block that any engine runs as one with it. Engines fuse differently: where one has the
-/// time of two operators at the first and another has it at the second, neither operator would seem to take any time.
-fn leaders(network: &NetworkProfile, board: &Board) -> Vec<usize> {
-    let blocks = network.blocks.iter().enumerate();
-    let block_of: Vec<usize> = blocks.flat_map(|(block, own)| own.iter().map(move |_| block)).collect();
-    let mut leaders: Vec<usize> = (0..block_of.len()).collect();
-    let is_used = |sample: &&OperatorSample| {
-        let is_left_out = network.left_out.iter().any(|own| own.concerns(&sample.processor));
-        board.cluster(&sample.processor.cluster).is_ok() && !is_left_out
-    };
-    for sample in network.operator_samples.iter().filter(is_used) {
-        for (&one, &other) in sample.operators.iter().zip(sample.operators.iter().skip(1)) {
-            if block_of[one] == block_of[other] {
-                unite(&mut leaders, one, other);
-            }
-        }
-    }
-    leaders
-}
-
-/// Has two operators, and all that run as one with either, count as one.
-pub(crate) fn unite(leaders: &mut [usize], one: usize, other: usize) {
-    let (one, other) = (leaders[one], leaders[other]);
-    let (first, second) = (one.min(other), one.max(other));
-    leaders.iter_mut().filter(|leader| **leader == second).for_each(|leader| *leader = first);
-}
-
-/// Moves times to the first operators of those that count as one, and what is known of their intervals with them.
-pub(crate) fn gather(times: &mut [(f64, f64)], leaders: &[usize]) {
-    for (place, &leader) in leaders.iter().enumerate().filter(|(place, leader)| place != *leader) {
-        let (time, interval) = times[place];
-        let (all, before) = times[leader];
-        let sum = all + time;
-        times[place].0 = 0.0;
-        times[leader] = (sum, if sum > 0.0 { (all * before + time * interval) / sum } else { before });
-    }
-}
-
-/// What each operator of each block took in a trace: operators that ran as one with any engine have their time at the first of them.
-fn traced_shares(network: &NetworkProfile, traced: &[&OperatorSample], leaders: &[usize]) -> Vec<Vec<(f64, f64)>> {
-    let mut times = vec![(0.0, 0.0); network.operators().count()];
-    for sample in traced {
-        let Some(&first) = sample.operators.iter().min() else { continue };
-        let seconds = sample.time.median_seconds;
-        times[first] = (seconds, NINE_IN_TEN * sample.time.standard_error_seconds() / seconds);
-    }
-    gather(&mut times, leaders);
-    let mut rest = times.as_slice();
-    network
-        .blocks
-        .iter()
-        .map(|block| {
-            let (own, others) = rest.split_at(block.len());
-            rest = others;
-            own.to_vec()
-        })
-        .collect()
 }
 
 /// What is known of a block's time.

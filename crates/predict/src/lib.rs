@@ -45,6 +45,7 @@ mod regression;
 pub mod samples;
 mod statistics;
 mod threads;
+mod traced;
 mod transfer;
 mod unseen;
 

@@ -6,7 +6,7 @@ use millstream_board::{Board, EngineName, ProcessorClass, Provenance};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_onnx::{Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
-use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::samples::{Conditions, OperatorSample, SegmentSample};
 use millstream_predict::{LeftOut, NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
@@ -82,4 +82,50 @@ fn an_engine_that_was_left_out_runs_nothing() {
     let table = costs(&profile, &model).unwrap();
     assert_eq!(times(&table, EngineName::OpenVino), [None, None]);
     assert!(times(&table, EngineName::OnnxRuntime)[0].is_some());
+}
+
+/// A chain of convolutions of the same work, but for the last, whose work is four times theirs.
+fn chain_of_convolutions() -> Model {
+    let mut builder = ModelBuilder::new("chain");
+    let mut value = builder.input("x", [1, 4, 8, 8]);
+    for channels in [4, 4, 4, 16] {
+        let filter = builder.weight("filter", &Weight::from_f32([channels, 4, 1, 1], vec![0.5; channels * 4]));
+        value = builder.node("Conv", &[&value, &filter]);
+    }
+    builder.output(&value);
+    builder.build().unwrap()
+}
+
+/// An engine that tells only what the whole network takes: each block has a part of it, and segments say how large.
+#[test]
+fn a_node_that_does_the_work_of_several_blocks_is_divided_among_them() {
+    let model = chain_of_convolutions();
+    let each: Vec<(EngineName, Vec<usize>, f64)> =
+        (0..4).map(|operator| (EngineName::OnnxRuntime, vec![operator], 30.0)).collect();
+    let mut samples: Vec<(EngineName, &[usize], f64)> =
+        each.iter().map(|(engine, operators, time)| (*engine, &operators[..], *time)).collect();
+    samples.push((EngineName::OpenVino, &[0, 1, 2, 3], 700.0));
+    let mut profile = profile(&model, &samples);
+    let class = ProcessorClass::new("B", 1).with_engine(EngineName::OpenVino);
+    let times = |profile: &Profile| {
+        let table = costs(profile, &model).unwrap();
+        let processor = table.find(&class).unwrap();
+        [0, 1, 2, 3].map(|operator| table.time(processor, operator).unwrap().seconds() * 1e6)
+    };
+    assert_eq!(times(&profile), [175.0; 4]);
+
+    for (start, end, microseconds) in [(0, 4, 700.0), (0, 2, 200.0), (2, 4, 500.0), (0, 1, 100.0), (3, 4, 400.0)] {
+        profile.networks[0].samples.push(SegmentSample {
+            processor: class.clone(),
+            start,
+            end,
+            input_bytes: 0,
+            concurrent: 1,
+            time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
+            conditions: Conditions::default(),
+        });
+    }
+    for (made, expected) in times(&profile).into_iter().zip([100.0, 100.0, 100.0, 400.0]) {
+        assert!((made / expected - 1.0).abs() < 0.1, "{made} microseconds, not {expected}");
+    }
 }

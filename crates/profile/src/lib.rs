@@ -30,6 +30,7 @@
 //! returns; no file is written, and none is read but the kernel's counters and sensors.
 
 mod accelerators;
+mod agreement;
 mod batches;
 mod capture;
 mod conditions;

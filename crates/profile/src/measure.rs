@@ -1,13 +1,14 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Observed, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_graph::Graph;
-use millstream_partition::Chain;
+use millstream_graph::{Graph, ValueId};
+use millstream_partition::{Chain, InputBytes};
 use millstream_predict::samples::{Conditions, SegmentSample};
 
+use crate::agreement::{doubtful, settle};
 use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::{ranges, rounds};
@@ -61,8 +62,8 @@ pub struct Progress {
 }
 
 /// Measures the network on every number of cores of every cluster of the board. Segments of which `known` has a sample are
-/// left out, and so are their samples. A measurement that other guests or programs disturbed is repeated once. `progress` is called
-/// after each one and now and then meanwhile; returning `false` ends measuring, with the samples so far.
+/// left out, and so are their samples. A measurement that other guests or programs disturbed is repeated once, and so are ranges whose
+/// halves take another time together than they do as a whole. `progress` is called after each one and now and then meanwhile; returning `false` ends measuring, with the samples so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -83,45 +84,98 @@ pub fn measure(
         })
     };
     let values = capture(workload, &finest(&ranges), first)?;
-    let bytes = workload.chain.input_bytes(workload.graph);
-    let total = rounds.len() * ranges.len();
-    let time = settings.budget / u32::try_from(total.max(1)).unwrap_or(u32::MAX);
+    let count = rounds.len() * ranges.len();
+    let time = settings.budget / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
     let effort = Effort { time, accuracy: settings.accuracy };
+    let bytes = workload.chain.input_bytes(workload.graph);
+    let sweep = Sweep { workload: *workload, board, values, bytes, effort };
+
     let mut samples = Vec::new();
-    let mut done = 0;
+    let mut rounds_of = Vec::new();
+    let mut now = Progress { done: 0, total: count };
     for processors in &rounds {
         for range in &ranges {
-            let segment = Segment::new(workload.graph, workload.chain.operators(range.clone()));
-            let supports = |processor: &&Processor| workload.runs(&segment, processor);
-            let processors: Vec<Processor> = processors.iter().filter(supports).cloned().collect();
-            if !processors.is_empty() && !is_known(&processors, range) {
-                let inputs = segment.inputs_from(&values);
-                let run = || {
-                    let go_on = &mut || progress(Progress { done, total });
-                    together(workload, board, &processors, &segment, range, &inputs, effort, go_on)
+            if !is_known(&sweep.that_run(processors, range), range) {
+                let Some(measured) = sweep.samples(processors, range, &mut || progress(now))? else {
+                    return Ok(samples);
                 };
-                let Some(measured) = least_disturbed(run)? else { return Ok(samples) };
-                for (processor, (times, conditions)) in measured {
-                    if let Some(time) = times.statistics() {
-                        samples.push(SegmentSample {
-                            processor,
-                            start: range.start,
-                            end: range.end,
-                            input_bytes: bytes.of(range.clone()),
-                            concurrent: processors.len(),
-                            time,
-                            conditions,
-                        });
-                    }
-                }
+                rounds_of.resize(rounds_of.len() + measured.len(), processors);
+                samples.extend(measured);
             }
-            done += 1;
-            if !progress(Progress { done, total }) {
+            now.done += 1;
+            if !progress(now) {
                 return Ok(samples);
             }
         }
     }
+
+    let doubtful = doubtful(&samples);
+    now.total += doubtful.len();
+    let mut again = HashMap::new();
+    for place in doubtful {
+        let old = &samples[place];
+        let measured = sweep.samples(rounds_of[place], &(old.start..old.end), &mut || progress(now))?;
+        let same = measured.into_iter().flatten().find(|new| new.processor == old.processor);
+        again.extend(same.map(|new| (place, new)));
+        now.done += 1;
+        if !progress(now) {
+            break;
+        }
+    }
+    settle(&mut samples, again);
     Ok(samples)
+}
+
+/// Measuring one range of blocks after the other.
+struct Sweep<'a> {
+    workload: Workload<'a>,
+    board: &'a Board,
+    /// What the finest ranges take in.
+    values: HashMap<ValueId, Tensor>,
+    bytes: InputBytes,
+    effort: Effort,
+}
+
+impl Sweep<'_> {
+    fn segment(&self, range: &Range<usize>) -> Segment {
+        Segment::new(self.workload.graph, self.workload.chain.operators(range.clone()))
+    }
+
+    /// Those that run all of a range.
+    fn that_run(&self, processors: &[Processor], range: &Range<usize>) -> Vec<Processor> {
+        let segment = self.segment(range);
+        processors.iter().filter(|own| self.workload.runs(&segment, own)).cloned().collect()
+    }
+
+    /// A sample for each class of the processors that run the range, side by side. `None` if `go_on` said no.
+    fn samples(
+        &self,
+        processors: &[Processor],
+        range: &Range<usize>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<SegmentSample>>, ProfileError> {
+        let processors = self.that_run(processors, range);
+        if processors.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let segment = self.segment(range);
+        let inputs = segment.inputs_from(&self.values);
+        let run =
+            || together(&self.workload, self.board, &processors, &segment, range, &inputs, self.effort, &mut *go_on);
+        let Some(measured) = least_disturbed(run)? else { return Ok(None) };
+        let sample = |(processor, (times, conditions)): (ProcessorClass, (BatchedTimes, Conditions))| {
+            Some(SegmentSample {
+                processor,
+                start: range.start,
+                end: range.end,
+                input_bytes: self.bytes.of(range.clone()),
+                concurrent: processors.len(),
+                time: times.statistics()?,
+                conditions,
+            })
+        };
+        Ok(Some(measured.into_iter().filter_map(sample).collect()))
+    }
 }
 
 /// A measurement, or the better one of two if it was disturbed. `None` if measuring is to end.

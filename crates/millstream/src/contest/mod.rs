@@ -11,8 +11,7 @@ use millstream_board::{Board, CoreId, EngineName};
 use millstream_pipeline::Objective;
 use serde::Serialize;
 
-use crate::learning::refine;
-use crate::profiling::{known_or_measured, tell_left_out};
+use crate::measured::{Measured, cached};
 use crate::{Aim, Control, Error, Event, Machine, Network, backends};
 use contender::{Contender, Measurement};
 pub use session_options::{MeasuredSession, SessionContest, SessionOptions, Waiting, session_options};
@@ -89,11 +88,9 @@ pub fn compare(
 ) -> Result<NetworkContest, Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let known = machine.cache.load(network, board);
-    let known_network = known.as_ref().and_then(|known| known.network(network.digest()));
-    known_network.into_iter().for_each(|known| tell_left_out(known, control));
-    let (mut profile, opened) = known_or_measured(network, machine, known, budget, control)?;
-    let backend = opened.backend();
+    let known = cached(machine, network, false, control);
+    let mut measured = Measured::known_or_new(machine, network, known, budget, control)?;
+    let backend = measured.backends.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
     let mut rivals = Vec::new();
     for engine in EngineName::ALL {
@@ -110,8 +107,8 @@ pub fn compare(
     }
 
     let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
-    let plans = refine(network, board, &backend, &mut profile, &objectives, Aim::default(), control)?;
-    machine.cache.store(&profile, network, board);
+    let plans = measured.refine(&objectives, Aim::default(), control)?;
+    let backend = measured.backends.backend();
     let mut contenders: Vec<Contender> = Vec::new();
     for objective in objectives {
         let plan = plans.chosen(objective)?;

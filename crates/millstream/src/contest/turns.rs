@@ -7,14 +7,13 @@ use millstream_board::CoreId;
 use millstream_machine::OthersWatch;
 
 use super::contender::{Contender, Measurement};
+use crate::disturbance::DISTURBED;
 use crate::{Control, Error, Network};
 
 /// How long a contender works in one turn at least.
 pub(super) const TURN: Duration = Duration::from_millis(1500);
 /// And at least so many times as long as a frame takes in our slowest pipeline.
 const TURN_FRAMES: u32 = 8;
-/// A turn is disturbed if others used more than this part of a core meanwhile; a virtual machine's host counts among them.
-const DISTURBED: f64 = 0.1;
 
 /// One turn of a contender.
 #[derive(Debug, Clone, Copy)]

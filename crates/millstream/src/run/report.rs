@@ -7,6 +7,8 @@ use millstream_schedule::MissedConstraint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::disturbance::DISTURBED;
+
 /// The `format` of run reports.
 pub const RUN_REPORT_FORMAT: &str = "millstream-run-report";
 /// Their `version`.
@@ -94,6 +96,9 @@ pub struct NetworkRun {
     /// By the power of the board's processors, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted_joules_per_frame: Option<f64>,
+    /// How many cores other programs used while frames flowed; missing where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cores: Option<f64>,
     /// Largest difference of a result from sequential inference, relative to the largest element.
     pub largest_difference: f64,
     /// Frames whose results were compared with sequential inference.
@@ -110,6 +115,13 @@ pub struct NetworkRun {
     pub adaptations: Vec<AdaptationReport>,
     /// What did not go as asked.
     pub warnings: Vec<String>,
+}
+
+impl NetworkRun {
+    /// How many cores other programs used, if that is so much that times can't be relied on.
+    pub fn disturbance(&self) -> Option<f64> {
+        self.others_cores.filter(|cores| *cores > DISTURBED)
+    }
 }
 
 /// Times of frames: half of them took no longer than `p50_seconds`, and so on. Of frames that were streamed, they are within 0.1 %.

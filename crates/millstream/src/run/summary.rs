@@ -22,6 +22,7 @@ pub(super) struct Seen<'a> {
     pub(super) events: &'a [TuningEvent],
     pub(super) warnings: Vec<String>,
     pub(super) watts: Option<f64>,
+    pub(super) others: Option<f64>,
     pub(super) start_up: Option<Duration>,
 }
 
@@ -72,6 +73,7 @@ impl Seen<'_> {
             expected: expected(sink),
             stages: stages(at_work, document, self.metrics),
             operators: Vec::new(),
+            others_cores: self.others,
             adaptations: self.events.iter().map(adaptation).collect(),
             start_up_seconds: self.start_up.map(|time| time.as_secs_f64()),
             latency: statistics.latencies.summary(),

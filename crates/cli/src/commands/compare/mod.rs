@@ -88,9 +88,10 @@ fn print(report: &NetworkContest, slow_cores: &[String]) {
     }
     output::line(table);
     if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
-        output::line(
-            "=: too small a difference for these rounds to tell (95 % interval of the median of their ratios)",
-        );
+        output::line(match ours.rounds.len() {
+            0..6 => "=: fewer than six rounds tell no difference from noise with 95 %",
+            _ => "=: too small a difference for these rounds to tell (95 % interval of the median of their ratios)",
+        });
     }
     if let Some(disturbed) = disturbed(&report.contenders) {
         output::line(format!(

@@ -60,6 +60,9 @@ fn print_rates(run: &NetworkRun) {
     if let Some(seconds) = run.start_up_seconds {
         output::line(format!("Start-up:   {seconds:.2} s until the first frame was through"));
     }
+    if let Some(cores) = run.disturbance() {
+        output::line(format!("Disturbed:  other programs used {cores:.1} cores while frames flowed"));
+    }
     let all = all_frames(run);
     if run.dropped_frames > 0 {
         output::line(format!("Dropped:    {} of {all} frames came when there was no room", run.dropped_frames));
