@@ -54,30 +54,50 @@ fn adapters() -> Vec<wgpu::Adapter> {
 /// The graphics devices of this machine as accelerators of a board: `G`, `G2` and so on. Devices that the CPU's own cores emulate
 /// come last, and only if `with_software`. No device, or no graphics library at all, is an empty list.
 pub fn detect(with_software: bool) -> Vec<Accelerator> {
-    let mut found: Vec<(AcceleratorKind, String)> = Vec::new();
+    let mut found: Vec<(AcceleratorKind, String, Option<u64>)> = Vec::new();
     for adapter in adapters() {
         let info = adapter.get_info();
         let kind = match info.device_type {
             DeviceType::Cpu => AcceleratorKind::SoftwareGpu,
             _ => AcceleratorKind::Gpu,
         };
-        if !found.iter().any(|(_, name)| *name == info.name) {
-            found.push((kind, info.name));
+        if !found.iter().any(|(_, name, _)| *name == info.name) {
+            found.push((kind, info.name, memory_bytes(&adapter)));
         }
     }
-    found.retain(|(kind, _)| with_software || *kind == AcceleratorKind::Gpu);
-    found.sort_by_key(|(kind, _)| *kind == AcceleratorKind::SoftwareGpu);
-    let accelerator = |(index, (kind, name))| Accelerator {
+    found.retain(|(kind, ..)| with_software || *kind == AcceleratorKind::Gpu);
+    found.sort_by_key(|(kind, ..)| *kind == AcceleratorKind::SoftwareGpu);
+    let accelerator = |(index, (kind, name, memory_bytes))| Accelerator {
         label: if index == 0 { "G".to_owned() } else { format!("G{}", index + 1) },
         kind,
         name: Some(name),
-        memory_bytes: None,
+        memory_bytes,
         processing_elements: None,
         hertz: None,
         volts: None,
         power: None,
     };
     found.into_iter().enumerate().map(accelerator).collect()
+}
+
+/// The memory that a device has at hand, where the graphics library tells.
+#[cfg(any(target_os = "linux", target_os = "android", windows))]
+#[expect(unsafe_code, reason = "wgpu has no call for it")]
+fn memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+    /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
+    const DEVICE_LOCAL: u32 = 1;
+    // SAFETY: the handle is only asked, and ends with this function, before the adapter.
+    let vulkan = unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() }?;
+    let instance = vulkan.shared_instance().raw_instance();
+    // SAFETY: the device is one of this instance, and the adapter keeps both.
+    let memory = unsafe { instance.get_physical_device_memory_properties(vulkan.raw_physical_device()) };
+    let heaps = memory.memory_heaps.iter().take(memory.memory_heap_count as usize);
+    heaps.filter(|heap| heap.flags.as_raw() & DEVICE_LOCAL != 0).map(|heap| heap.size).max()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+fn memory_bytes(_: &wgpu::Adapter) -> Option<u64> {
+    None
 }
 
 impl Gpu {

@@ -27,7 +27,9 @@ fn schedule_without_a_profile_then_run() {
 
     // The second time, the profile is there already.
     let again = workplace.command(&["schedule", "--model", "small.onnx", "--objective", "latency"]).assert().success();
-    assert!(String::from_utf8_lossy(&again.get_output().stderr).contains("using the profile of"));
+    let told = String::from_utf8_lossy(&again.get_output().stderr);
+    // Where others disturbed the first measurement, it is found and made anew.
+    assert!(told.contains("using the profile of") || told.contains("measuring anew: the profile of"), "{told}");
 }
 
 #[test]

@@ -1,10 +1,14 @@
-//! Adding an accelerator to cost models of a board.
+//! Adding accelerators to cost models of a board: as published, or as measured.
 
-use millstream_board::{Board, BoardDocument, DocumentError};
+use std::collections::BTreeSet;
 
-use crate::calibration::{AcceleratorCostModel, AcceleratorCosts};
+use millstream_board::{Board, BoardDocument, DocumentError, Processor};
+
+use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
+use crate::model::{Observation, ProcessorModel, main_of};
 use crate::published::AcceleratorModel;
-use crate::{CostModels, PredictError};
+use crate::samples::OperatorRecord;
+use crate::{CostModels, PredictError, Profile};
 
 impl CostModels {
     /// The same with the costs of one of a board's accelerators by the co-scheduling paper's model: convolutions take what its equations 3 to
@@ -44,6 +48,27 @@ impl CostModels {
         models.networks.retain(|own| own.processor.cluster != label);
         Ok(models)
     }
+}
+
+/// Costs of one of the board's accelerators by the default model, fitted to what operators took there. `None` if too few different ones were
+/// measured.
+pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> Option<AcceleratorCosts> {
+    let class = Processor::accelerator(label).class();
+    let model = ProcessorModel::fit(&class, board, &Observation::all(profile, &class)).ok()?;
+    let (mut main, mut within) = (BTreeSet::new(), BTreeSet::new());
+    for network in &profile.networks {
+        let operators: Vec<&OperatorRecord> = network.operators().collect();
+        for sample in network.operator_samples.iter().filter(|sample| sample.processor == class) {
+            let members: Vec<&OperatorRecord> =
+                sample.operators.iter().filter_map(|&place| operators.get(place).copied()).collect();
+            main.extend(main_of(&members).map(|own| own.op_type.clone()));
+            within.extend(members.iter().map(|own| own.op_type.clone()));
+        }
+    }
+    let within = within.into_iter().filter(|own| !main.contains(own)).collect();
+    let measured = MeasuredOperators { model, main: main.into_iter().collect(), within };
+    let model = AcceleratorCostModel::Measured(measured);
+    Some(AcceleratorCosts { label: label.to_owned(), model, unsupported: Vec::new() })
 }
 
 /// The accelerator of this label, or the only one that a board has.

@@ -4,6 +4,7 @@ use millstream_partition::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accelerator_costs::measured_costs;
 use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
@@ -65,17 +66,7 @@ impl Document for CostModels {
     fn validate(&self) -> Result<(), DocumentError> {
         let invalid = |field: String, detail: String| Err(DocumentError::invalid::<Self>(field, detail));
         for (index, processor) in self.processors.iter().enumerate() {
-            for (position, model) in processor.families.iter().chain([&processor.pooled]).enumerate() {
-                for term in &model.terms {
-                    let field = || format!("processors[{index}].families[{position}].terms['{}']", term.name);
-                    if !(term.seconds.is_finite() && term.seconds >= 0.0) {
-                        return invalid(field(), format!("is {}, must be a number from 0", term.seconds));
-                    }
-                    if !FamilyModel::knows(&term.name) {
-                        return invalid(field(), "is not a term that this version knows".into());
-                    }
-                }
-            }
+            check_terms(processor, &format!("processors[{index}]"))?;
         }
         for (index, network) in self.networks.iter().enumerate() {
             if !(network.factor.is_finite() && network.factor > 0.0) {
@@ -97,6 +88,9 @@ impl Document for CostModels {
                     return invalid(field, "must have lines that do not fall, and processing elements".into());
                 }
             }
+            if let AcceleratorCostModel::Measured(measured) = &accelerator.model {
+                check_terms(&measured.model, &format!("accelerators[{index}].model.measured.model"))?;
+            }
             let AcceleratorCostModel::Terms(model) = &accelerator.model else { continue };
             if let Some(term) = model.terms.iter().find(|term| !(term.seconds.is_finite() && term.seconds >= 0.0)) {
                 let field = format!("accelerators[{index}].model.terms['{}']", term.name);
@@ -112,6 +106,23 @@ impl Document for CostModels {
         }
         Ok(())
     }
+}
+
+/// Whether the terms of a model are known, and numbers from 0. `place` is where it stands in its file.
+fn check_terms(processor: &ProcessorModel, place: &str) -> Result<(), DocumentError> {
+    let invalid = |field: String, detail: String| Err(DocumentError::invalid::<CostModels>(field, detail));
+    for (position, model) in processor.families.iter().chain([&processor.pooled]).enumerate() {
+        for term in &model.terms {
+            let field = || format!("{place}.families[{position}].terms['{}']", term.name);
+            if !(term.seconds.is_finite() && term.seconds >= 0.0) {
+                return invalid(field(), format!("is {}, must be a number from 0", term.seconds));
+            }
+            if !FamilyModel::knows(&term.name) {
+                return invalid(field(), "is not a term that this version knows".into());
+            }
+        }
+    }
+    Ok(())
 }
 
 impl CostModels {
@@ -136,15 +147,27 @@ impl CostModels {
             provenance,
             board: profile.board.clone(),
             board_fingerprint: profile.board_fingerprint.clone(),
-            // What an accelerator supports can't be predicted from what it takes.
             processors: board.core_classes().filter_map(|class| fit(class).transpose()).collect::<Result<_, _>>()?,
             fusions: Fusion::rules(profile),
             transfers: fit_transfers(&profile.transfers)?,
             power: fit_power(&board, &profile.power),
-            accelerators: Vec::new(),
+            accelerators: board
+                .accelerators()
+                .iter()
+                .filter_map(|own| measured_costs(profile, &board, &own.label))
+                .collect(),
             convolutions: Vec::new(),
             networks: Vec::new(),
         })
+    }
+
+    /// The default models that were fitted: of all classes of cores, and of accelerators that were measured.
+    pub fn fitted(&self) -> impl Iterator<Item = &ProcessorModel> {
+        let measured = self.accelerators.iter().filter_map(|own| match &own.model {
+            AcceleratorCostModel::Measured(measured) => Some(&measured.model),
+            _ => None,
+        });
+        self.processors.iter().chain(measured)
     }
 
     /// Reads a file of models.

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::Board;
+use millstream_board::{Board, Processor, Provenance};
 use millstream_graph::OperatorKind;
 use millstream_partition::Chain;
 use millstream_predict::published::{AcceleratorFit, AcceleratorModel, Buffering, Coherence, ConvolutionSize, Phases};
-use millstream_predict::{CostModels, Line, PredictError, accelerator_of};
+use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::{CostModels, Line, NetworkProfile, PredictError, Profile, Statistics, accelerator_of};
 
 const HEADER: &str = "input_elements,filter_elements,output_elements,filters,normalisation_elements,computation_seconds,transfer_seconds";
 const COHERENCE: &str = ",flush_seconds,invalidation_seconds,total_seconds";
@@ -168,4 +169,69 @@ fn accelerators_of_other_boards_are_refused() {
     assert!(unknown.contains("how many processing elements accelerator G has"), "{unknown}");
     let several = accelerator_of(&board("bst-a1000-like"), None).map(|_| ()).unwrap_err().to_string();
     assert!(several.contains("several accelerators; say which of N, D, E"), "{several}");
+}
+
+/// An accelerator that was profiled: a convolution takes a nanosecond for 50 multiplications with the activation behind it, pooling a nanosecond
+/// for ten elements, and nothing else runs there.
+#[test]
+fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
+    let board = Board::from_json(
+        r#"{"format": "millstream-board", "version": 1, "name": "with a GPU", "clusters": [
+            {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}], "accelerators": [{"label": "G", "kind": "gpu"}]}"#,
+    )
+    .unwrap();
+    let provenance = Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() };
+    let mut profile = Profile::new(&board, provenance.clone());
+    let (core, gpu) = (Processor::new("B", [0]).class(), Processor::accelerator("G").class());
+    for name in ["squeezenet", "alexnet", "vgg16"] {
+        let model = millstream_zoo::build(name).unwrap();
+        let mut network = NetworkProfile::new(model.digest(), model.graph(), &Chain::of(model.graph()));
+        let operators: Vec<_> = network.operators().cloned().collect();
+        for (place, own) in operators.iter().enumerate() {
+            let mut add = |processor: &millstream_board::ProcessorClass, operators: Vec<usize>, seconds: f64| {
+                network.operator_samples.push(OperatorSample {
+                    processor: processor.clone(),
+                    operators,
+                    concurrent: 1,
+                    time: Statistics { median_seconds: seconds, mad_seconds: 0.0, repetitions: 9 },
+                    conditions: Conditions::default(),
+                });
+            };
+            add(&core, vec![place], 1e-6 + 1e-10 * own.work.macs as f64);
+            let has_activation = operators.get(place + 1).is_some_and(|next| next.op_type == "Relu");
+            match own.op_type.as_str() {
+                "Conv" if has_activation => add(&gpu, vec![place, place + 1], 2e-11 * own.work.macs as f64),
+                "MaxPool" => add(&gpu, vec![place], 2.5e-11 * own.work.input_bytes as f64),
+                _ => {}
+            }
+        }
+        profile.networks.push(network);
+    }
+    let models = CostModels::fit(&profile, provenance).unwrap();
+    let read = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
+    assert_eq!(read, models);
+
+    let model = millstream_zoo::build("vgg19").unwrap();
+    let table = read.table(&board, model.digest(), model.graph(), &Chain::of(model.graph())).unwrap();
+    let gpu = table.find(&gpu).unwrap();
+    for (place, operator) in model.graph().operators().iter().enumerate() {
+        let seconds = table.time(gpu, place).map(|time| time.seconds());
+        match operator.op_type.as_str() {
+            "Conv" => {
+                let expected = 2e-11 * operator.work.macs as f64;
+                assert!((seconds.unwrap() / expected - 1.0).abs() < 0.05, "{} of {expected}", seconds.unwrap());
+            }
+            "Relu" => assert_eq!(seconds, Some(0.0)),
+            "MaxPool" => assert!(seconds.unwrap() > 0.0),
+            other => assert_eq!(seconds, None, "{other} was never seen there"),
+        }
+    }
+    assert_eq!(read.fitted().map(|own| own.processor.to_string()).collect::<Vec<_>>(), ["B1", "G1"]);
+
+    let broken = serde_json::to_string(&models).unwrap().replacen(
+        "\"measured\":{\"model\":{",
+        "\"measured\":{\"model\":{\"x\":1,",
+        1,
+    );
+    assert!(CostModels::from_json(&broken).is_err());
 }

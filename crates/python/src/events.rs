@@ -46,10 +46,10 @@ fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyD
         Event::Progress(progress) => described_progress(&told, progress)?,
         Event::CachedProfile { created } => text("cached-profile", format!("using the profile of {created}"))?,
         Event::MeasuredAnew { created, reason } => {
-            text("measured-anew", format!("the profile of {created} does not hold any more: {reason}"))?
+            text("measured-anew", format!("the profile of {created} does not hold any more: {reason}"))?;
         }
         Event::Disturbed { activity, cores } => {
-            text("disturbed", format!("{activity} was disturbed: other programs used {cores:.1} cores"))?
+            text("disturbed", format!("{activity} was disturbed: other programs used {cores:.1} cores"))?;
         }
         Event::LeftOut(left_out) => text("left-out", left_out.to_string())?,
         Event::Planning { network } => text("planning", format!("planning for {network}"))?,

@@ -3,11 +3,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurements::{GranularityLine, StatedCosts};
-use crate::model::{FamilyModel, basis_amounts};
+use crate::model::{FamilyModel, ProcessorModel, basis_amounts};
 use crate::published::{AcceleratorModel, ConvolutionSize};
 use crate::samples::OperatorRecord;
 
-/// What operators take on an accelerator that is known from publications.
+/// What operators take on an accelerator, from publications or from measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcceleratorCosts {
@@ -30,6 +30,31 @@ pub enum AcceleratorCostModel {
     ProcessingElements(AcceleratorModel),
     /// The best granularity of each convolution.
     Granularity(Vec<GranularityLine>),
+    /// The default model, fitted to what was measured there.
+    Measured(MeasuredOperators),
+}
+
+/// What was measured of an accelerator: a model of the operators that ran there, and which these were.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredOperators {
+    /// The model.
+    pub model: ProcessorModel,
+    /// Types of operators that ran, alone or as the main one of several. The accelerator is taken to run all operators of these types.
+    pub main: Vec<String>,
+    /// Types that only ran within others, and take no time of their own.
+    pub within: Vec<String>,
+}
+
+impl MeasuredOperators {
+    fn seconds(&self, operator: &OperatorRecord) -> Option<f64> {
+        let is_among = |types: &[String]| types.contains(&operator.op_type);
+        match (is_among(&self.main), is_among(&self.within)) {
+            (true, _) => Some(self.model.predictor().group(std::slice::from_ref(operator)).seconds),
+            (false, true) => Some(0.0),
+            (false, false) => None,
+        }
+    }
 }
 
 impl AcceleratorCostModel {
@@ -66,6 +91,7 @@ impl AcceleratorCosts {
                 let times = lines.iter().map(|own| own.line.at(operator.work.macs as f64));
                 times.min_by(f64::total_cmp)
             }
+            AcceleratorCostModel::Measured(measured) => measured.seconds(operator),
         }
     }
 }

@@ -24,7 +24,7 @@ use millstream_cost::{PowerOrigin, TransferModel};
 
 use fitted::{Fitted, Row, amounts};
 
-pub use accelerators::{AcceleratorCostModel, AcceleratorCosts};
+pub use accelerators::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
 pub use measurements::{
     ActivePower, FamilyTerms, GranularityLine, MEASUREMENTS_FORMAT, MEASUREMENTS_VERSION, Measurements, StatedCosts,
     StatedTransfer, Statement, Throughput, Unsupported,

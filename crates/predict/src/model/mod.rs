@@ -15,6 +15,7 @@ pub(crate) use fusion::Fusion;
 pub use fusion::FusionRule;
 pub(crate) use nonnegative::least_squares;
 pub use observation::Observation;
+pub(crate) use observation::main_of;
 pub use processor::{Prediction, Predictor, ProcessorModel};
 
 /// Names of the amounts that models count, in the order of [`basis_amounts`].

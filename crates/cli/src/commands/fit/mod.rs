@@ -75,7 +75,7 @@ fn coefficient_table(models: &CostModels) -> Table {
         ("coefficient", Align::Right),
         ("standard error", Align::Right),
     ]);
-    for processor in &models.processors {
+    for processor in models.fitted() {
         for model in &processor.families {
             for term in &model.terms {
                 table.row([
@@ -101,7 +101,7 @@ fn family_table(models: &CostModels) -> Table {
         ("weighted by time", Align::Right),
         ("9 in 10 within", Align::Right),
     ]);
-    for processor in &models.processors {
+    for processor in models.fitted() {
         for model in processor.families.iter().chain([&processor.pooled]) {
             let accuracy = |text: &dyn Fn(&Accuracy) -> f64| {
                 model.cross_validated.as_ref().map_or("-".to_owned(), |accuracy| fraction(text(accuracy)))
