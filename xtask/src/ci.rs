@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, crates, package, root, run};
-use crate::{chaos, conformance, dependencies, light, native, outside, soak, tools};
+use crate::{chaos, conformance, dependencies, light, native, outside, readmes, soak, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -36,6 +36,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
     run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     tools::deny()?;
     dependencies::check()?;
+    readmes::check()?;
     crate_map()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `fuzz`, `mutants`, `outside`, `package`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
+//! `fuzz`, `mutants`, `outside`, `package`, `readmes`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
 //! compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
@@ -21,6 +21,7 @@ mod openvino;
 mod outside;
 mod package;
 mod pinned;
+mod readmes;
 mod sanitize;
 mod signals;
 mod soak;
@@ -89,6 +90,7 @@ Work on Millstream:
               [--deb, a package for Debian as well] [--check, use it where nothing else is]
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
+  readmes     make the READMEs of the crates from their front pages
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
               [--hours 0.5] [--minutes 0.5] [--seed 1]
   signals     send signals to commands at random moments and print a table of how they ended [--times 200]
@@ -135,6 +137,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
         "signals" => signals::signals(rest).map(|()| ExitCode::SUCCESS),
         "wheel" => wheel::wheel(rest).map(|()| ExitCode::SUCCESS),
+        "readmes" => readmes::write().map(|()| ExitCode::SUCCESS),
         "snapshots" => ci::snapshots().map(|()| ExitCode::SUCCESS),
         "" | "help" | "-h" | "--help" => {
             println!("{HELP}");

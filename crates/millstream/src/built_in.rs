@@ -31,8 +31,8 @@ macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
         &[$(BuiltInBoard {
             name: $name,
-            board: include_str!(concat!("../../../fixtures/boards/", $name, ".json")),
-            costs: include_str!(concat!("../../../fixtures/costs/", $name, ".json")),
+            board: include_str!(concat!("../boards/", $name, ".json")),
+            costs: include_str!(concat!("../costs/", $name, ".json")),
         }),*]
     };
 }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_board_of_the_collection_is_built_in_with_costs_of_its_own() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boards");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("boards");
         let mut stems: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".json")?.to_owned()))

@@ -13,8 +13,8 @@ use super::bst::keep_whole;
 use super::{NETWORKS, Network, trade_offs};
 use crate::{Figure, Kind, ReproduceError, Section};
 
-const BOARD: &str = include_str!("../../../../fixtures/boards/khadas-vim3.json");
-const COSTS: &str = include_str!("../../../../fixtures/costs/khadas-vim3.json");
+const BOARD: &str = include_str!("../../boards/khadas-vim3.json");
+const COSTS: &str = include_str!("../../costs/khadas-vim3.json");
 /// What the paper runs on this board: all but the transformers, which ARM-CL does not run.
 const SHOWN: [&str; 4] = ["googlenet", "inception-v3", "inception-v4", "inception-resnet-v2"];
 
