@@ -2,22 +2,51 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use millstream_board::{Board, Cache, Cluster, Core, CoreId, EngineSet, OperatingPoint};
 
-use crate::{MachineError, parse_cpu_list, usable_cores};
+use crate::{CpuQuota, MachineError, parse_cpu_list, usable_cores};
 
-/// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask).
+/// The machine at hand, restricted to the cores that this process may use (cpuset and affinity mask), and to as many of them as a quota of
+/// processor time ([`CpuQuota`]) lets work: the fastest, beginning at another one in each container.
 ///
 /// # Errors
 /// [`MachineError::NoAffinity`] or [`MachineError::NoCores`].
 pub fn detect() -> Result<Board, MachineError> {
     let allowed = usable_cores().ok_or(MachineError::NoAffinity)?;
-    match detect_at(Path::new("/sys"), Some(&allowed)) {
-        Err(MachineError::NoCores { .. }) if !allowed.is_empty() => plain(&allowed),
+    let board = detect_allowed(&allowed)?;
+    match CpuQuota::detect() {
+        Some(quota) => detect_allowed(&fastest(&board, quota.worthwhile_cores(), place_of_container())),
+        None => Ok(board),
+    }
+}
+
+fn detect_allowed(allowed: &[CoreId]) -> Result<Board, MachineError> {
+    match detect_at(Path::new("/sys"), Some(allowed)) {
+        Err(MachineError::NoCores { .. }) if !allowed.is_empty() => plain(allowed),
         result => result,
     }
+}
+
+/// So many cores, those of the fastest clusters first, of each cluster from some place on.
+fn fastest(board: &Board, count: usize, place: usize) -> Vec<CoreId> {
+    let of_cluster = |cluster: &Cluster| {
+        let mut cores: Vec<CoreId> = cluster.cores.iter().map(|core| core.id).collect();
+        let first = place % cores.len().max(1);
+        cores.rotate_left(first);
+        cores
+    };
+    board.clusters().iter().flat_map(of_cluster).take(count).collect()
+}
+
+/// A number for the container, so that several of them do not all work on the same cores.
+fn place_of_container() -> usize {
+    let mut hasher = DefaultHasher::new();
+    text(Path::new("/proc/sys/kernel/hostname")).hash(&mut hasher);
+    text(Path::new("/proc/self/cgroup")).hash(&mut hasher);
+    hasher.finish() as usize
 }
 
 /// A board without sysfs (another operating system, a locked-down container): one cluster of equal cores.
@@ -234,4 +263,27 @@ fn text(path: &Path) -> Option<String> {
 
 fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn a_quota_leaves_the_fastest_cores() {
+        let board = Board::from_json(
+            r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
+                {"label": "s", "capacity": 500, "cores": [{"id": 0}, {"id": 1}]},
+                {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}, {"id": 6}]}]}"#,
+        )
+        .unwrap();
+        let cores = |count, place| fastest(&board, count, place).into_iter().map(|core| core.0).collect::<Vec<_>>();
+        let fast = board.clusters()[0].cores.len() as u32;
+        assert_eq!(fast, 3, "boards have their fastest cluster first");
+        assert_eq!(cores(2, 0), [4, 5]);
+        assert_eq!(cores(2, 2), [6, 4], "another container");
+        assert_eq!(cores(4, 1), [5, 6, 4, 1]);
+        assert_eq!(cores(9, 7).len(), 5);
+    }
 }

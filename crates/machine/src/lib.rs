@@ -22,6 +22,7 @@ mod detect;
 mod error;
 mod memory;
 mod others;
+mod quota;
 mod sensors;
 mod threads;
 
@@ -33,5 +34,6 @@ pub use detect::{detect, detect_at};
 pub use error::MachineError;
 pub use memory::{allocated_bytes, release_freed_memory, share_heaps};
 pub use others::OthersWatch;
+pub use quota::CpuQuota;
 pub use sensors::PowerSensors;
 pub use threads::{Threads, confine_current_thread, cores_of_current_thread, spread_current_thread};

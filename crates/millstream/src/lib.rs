@@ -72,6 +72,7 @@ mod trial;
 mod tuning;
 
 // Whatever a signature here mentions can be named without another dependency.
+pub use millstream_machine::CpuQuota;
 pub use {
     millstream_backend as backend, millstream_board as board, millstream_cost as cost, millstream_frames as frames,
     millstream_graph as graph, millstream_onnx as onnx, millstream_pipeline as pipeline, millstream_predict as predict,
@@ -110,7 +111,7 @@ pub use published::{
 pub use run::{
     AdaptationReport, Camera, ExpectedReport, FrameLog, FrameObserver, LatencySummary, NetworkOutcome, NetworkRun,
     OperatorReport, RUN_REPORT_FORMAT, RUN_REPORT_VERSION, RunLength, RunOptions, RunReport, StageReport, Taken,
-    WarmUp, WhenLate, run, run_observed,
+    Throttling, WarmUp, WhenLate, run, run_observed,
 };
 pub use scheduled::{Scheduled, read_schedules};
 pub(crate) use set_on_drop::SetOnDrop;

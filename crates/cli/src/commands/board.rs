@@ -1,5 +1,5 @@
 use anyhow::Result;
-use millstream::{EngineReport, Machine, engines};
+use millstream::{CpuQuota, EngineReport, Machine, engines};
 use millstream_report::{Align, Table, board_table};
 
 use crate::arguments::BoardCommand;
@@ -16,6 +16,14 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
     }
     output::line(format!("{}, fingerprint {}", board.name(), board.fingerprint()));
     output::line(board_table(board));
+    if command.board.board.is_none()
+        && let Some(quota) = CpuQuota::detect()
+    {
+        let (cores, used) = (quota.cores, board.cores().count());
+        output::line(format!(
+            "\nThis container may use {cores} cores' time; the cores above are as many as that is worth: {used}"
+        ));
+    }
     output::line("\nEngines:\n");
     output::line(engines_table(&machine));
     Ok(())

@@ -11,6 +11,7 @@ mod runner;
 mod sink;
 mod statistics;
 mod summary;
+mod surroundings;
 
 pub use camera::{Camera, WhenLate};
 pub use frame_log::FrameLog;
@@ -23,6 +24,7 @@ pub use report::{
 pub use sink::Taken;
 pub(crate) use statistics::Latencies;
 pub(crate) use summary::stages;
+pub use surroundings::Throttling;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

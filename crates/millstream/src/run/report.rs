@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disturbance::DISTURBED;
+use crate::run::surroundings::Throttling;
 
 /// The `format` of run reports.
 pub const RUN_REPORT_FORMAT: &str = "millstream-run-report";
@@ -99,6 +100,9 @@ pub struct NetworkRun {
     /// How many cores other programs used while frames flowed; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cores: Option<f64>,
+    /// How a container's quota held the stages up, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<Throttling>,
     /// Largest difference of a result from sequential inference, relative to the largest element.
     pub largest_difference: f64,
     /// Frames whose results were compared with sequential inference.

@@ -16,14 +16,13 @@ use crate::document::document;
 use crate::run::reference::Reference;
 use crate::run::sink::{Sink, Taken, Told};
 use crate::run::statistics::FrameStatistics;
+use crate::run::surroundings::{self, Surroundings};
 use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
 use crate::tuning::adapt;
-use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, disturbance, engine, thread};
+use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
 
 /// How much slower than a stage's processors the first core may be, for the time limit of frames.
 const CORE_SLOWER: u32 = 10;
-/// The system counts time by hundredths of a second: two counts of it may differ by one each without meaning anything.
-const COUNTED: f64 = 0.02;
 /// Between two looks at the power sensors.
 const POWER_WINDOW: Duration = Duration::from_millis(200);
 
@@ -46,8 +45,8 @@ pub(super) struct Runner<'a> {
     pub(super) events: Vec<TuningEvent>,
     /// Mean power of the machine's processors, where it has sensors.
     watts: Option<f64>,
-    /// How many cores others used, where the system tells.
-    others: Option<f64>,
+    /// What else happened while frames flowed.
+    surroundings: surroundings::Seen,
 }
 
 impl<'a> Runner<'a> {
@@ -94,7 +93,7 @@ impl<'a> Runner<'a> {
         let sink =
             Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
-        let (events, watts, others) = (Vec::new(), None, None);
+        let (events, watts, surroundings) = (Vec::new(), None, surroundings::Seen::default());
         Ok(Self {
             board,
             scheduled,
@@ -109,7 +108,7 @@ impl<'a> Runner<'a> {
             sink,
             events,
             watts,
-            others,
+            surroundings,
         })
     }
 
@@ -147,12 +146,12 @@ impl<'a> Runner<'a> {
             let power = thread("sensors").spawn_scoped(scope, || mean_power(is_over));
             let power = power.map_err(Error::no_thread("the power sensors"))?;
 
-            let (watch, begin) = (disturbance::watch(board), Instant::now());
+            let surroundings = Surroundings::watch(board);
             let streamed = match self.options.camera {
                 None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
             };
-            self.others = watch.cores().map(|cores| (cores - COUNTED / begin.elapsed().as_secs_f64()).max(0.0));
+            self.surroundings = surroundings.seen();
             drop(over);
             if let Some(thread) = adapting {
                 let tuned = thread.join().map_err(|_| Error::Defect("the tuner panicked".to_owned()))?;
@@ -185,7 +184,7 @@ impl<'a> Runner<'a> {
             events: &self.events,
             warnings,
             watts: self.watts,
-            others: self.others,
+            surroundings: self.surroundings,
             start_up: self.start_up,
         };
         let mut report = seen.report();

@@ -1,6 +1,6 @@
 //! A run's report as people read it.
 
-use millstream::{NetworkOutcome, NetworkRun, OperatorReport, Scheduled};
+use millstream::{NetworkOutcome, NetworkRun, OperatorReport, Scheduled, Throttling};
 use millstream_report::{Align, MeasuredStage, StageRow, Table, milliseconds, percent, stage_rows, stage_table};
 
 use crate::output;
@@ -62,6 +62,11 @@ fn print_rates(run: &NetworkRun) {
     }
     if let Some(cores) = run.disturbance() {
         output::line(format!("Disturbed:  other programs used {cores:.1} cores while frames flowed"));
+    }
+    if let Some(Throttling { quota_cores, waited_fraction }) = run.throttling {
+        output::line(format!(
+            "Throttled:  threads waited {waited_fraction:.2} s in each second; this container may use {quota_cores} cores"
+        ));
     }
     let all = all_frames(run);
     if run.dropped_frames > 0 {
