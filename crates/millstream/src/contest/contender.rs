@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_backend::{Backend, BackendError, Tensor, WholeNetwork};
 use millstream_board::{Board, Cluster, Core, EngineName, Processor};
+use millstream_machine::{CpuQuota, usable_cores};
 use millstream_pipeline::{Objective, Plan, Problem};
 use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
@@ -65,7 +66,9 @@ impl Contender {
 
     /// An engine as it comes, on all cores.
     pub(crate) fn plain(network: &Network, board: &Board, engine: EngineName, plain: &Plain) -> Result<Self, Error> {
-        let cores: Vec<_> = board.cores().map(|core| core.id).collect();
+        let of_board = || board.cores().map(|core| core.id).collect();
+        // The board of a container with a quota has fewer cores than an engine sees.
+        let cores: Vec<_> = CpuQuota::detect().and_then(|_| usable_cores()).unwrap_or_else(of_board);
         let configuration = match plain.requests {
             1 => format!("{} cores", cores.len()),
             requests => format!("{} cores, {requests} at once", cores.len()),
