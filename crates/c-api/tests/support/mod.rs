@@ -56,6 +56,8 @@ impl Workplace {
     pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.path("cache"));
+        // Cargo names its own folders, which would come before the one that the program remembers.
+        command.env_remove("LD_LIBRARY_PATH");
         command
     }
 
