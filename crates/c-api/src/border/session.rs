@@ -182,8 +182,8 @@ pub unsafe extern "C" fn ms_session_receive(
 pub unsafe extern "C" fn ms_session_plan_json(session: *const MsSession, json: *mut *mut c_char) -> MsStatus {
     // SAFETY: a session as above, and room for a pointer unless it is null.
     guarded(|| unsafe {
-        let opened = &reference(session, "session")?.0;
-        hand_out_json(&opened.session.scheduled().document, place(json, "json")?)
+        let json = place_of_text(json)?;
+        hand_out_json(&reference(session, "session")?.0.session.scheduled().document, json)
     })
 }
 
@@ -192,9 +192,20 @@ pub unsafe extern "C" fn ms_session_plan_json(session: *const MsSession, json: *
 pub unsafe extern "C" fn ms_session_report_json(session: *const MsSession, json: *mut *mut c_char) -> MsStatus {
     // SAFETY: as above.
     guarded(|| unsafe {
-        let opened = &reference(session, "session")?.0;
-        hand_out_json(&opened.session.report()?, place(json, "json")?)
+        let json = place_of_text(json)?;
+        hand_out_json(&reference(session, "session")?.0.session.report()?, json)
     })
+}
+
+/// Where a text goes, where there is none yet.
+///
+/// # Safety
+/// There is room for a pointer, or it is null.
+unsafe fn place_of_text(json: *mut *mut c_char) -> Result<*mut *mut c_char, Failure> {
+    let json = place(json, "json")?;
+    // SAFETY: it is not null; the rest is asked of the caller.
+    unsafe { json.write(std::ptr::null_mut()) };
+    Ok(json)
 }
 
 /// # Safety

@@ -172,11 +172,12 @@ set -- \"$folder\"/package/*/bin/millstream
             output::remark(format!("kept on {}: {program}, files in {folder}/work", ssh.host));
             return Ok(());
         }
-        // An interrupted step has done that; there is no time for a new connection.
-        if interrupt::requested() {
-            return Ok(());
-        }
-        let ended = ssh.run(&format!("rm -rf {}", quoted(folder)), Input::Nothing, false)?;
+        let remove = format!("rm -rf {}", quoted(folder));
+        let ended = match interrupt::requested() {
+            // What ran there does it as well when it ends; but it may not have begun.
+            true => ssh.run_quickly(&remove)?,
+            false => ssh.run(&remove, Input::Nothing, false)?,
+        };
         match ended.status.success() {
             true => Ok(()),
             false => bail!("cannot remove {folder} on {}: {}", ssh.host, ended.stderr.trim()),

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -14,6 +14,8 @@ use crate::{interrupt, output};
 
 /// The board is told so often that somebody is there.
 const BEAT: Duration = Duration::from_secs(5);
+/// What is to be done on the board after somebody asked to stop may take so long.
+const LAST_TIME: Duration = Duration::from_millis(2500);
 /// It is looked so often whether a command has ended, or somebody wants it to.
 const LOOK: Duration = Duration::from_millis(20);
 /// No report has more bytes.
@@ -42,6 +44,15 @@ pub(super) enum Input {
     SignsOfLife,
 }
 
+/// What ends a command early.
+#[derive(Clone, Copy)]
+enum Ends {
+    /// Somebody who asks to stop.
+    WhenAsked,
+    /// A moment. Somebody has asked before.
+    At(Instant),
+}
+
 /// How a command ended.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
@@ -60,12 +71,21 @@ impl Ssh {
     /// # Errors
     /// If there is no connection any more, with what to do; if somebody asked to stop. A script that fails is no error here.
     pub(super) fn run(&self, script: &str, input: Input, is_shown: bool) -> Result<Ended> {
+        self.talk(script, input, is_shown, Ends::WhenAsked)
+    }
+
+    /// Runs a script for which there is little time, whether somebody asked to stop or not.
+    pub(super) fn run_quickly(&self, script: &str) -> Result<Ended> {
+        self.talk(script, Input::Nothing, false, Ends::At(Instant::now() + LAST_TIME))
+    }
+
+    fn talk(&self, script: &str, input: Input, is_shown: bool, ends: Ends) -> Result<Ended> {
         let mut command = Command::new("ssh");
         command.arg("-T").args(OPTIONS.iter().flat_map(|option| ["-o", option]));
         command.args(self.configuration.iter().flat_map(|file| ["-F".as_ref(), file.as_os_str()]));
         // In a group of its own, so that Ctrl-C comes to this program alone, which ends both sides.
         command.arg("--").arg(&self.host).arg(in_posix_shell(script)).process_group(0);
-        let ended = talk(command, input, is_shown)?;
+        let ended = talk(command, input, is_shown, ends)?;
         match ended.status.code() {
             Some(SSH_FAILED) | None => bail!(self.problem(&ended.stderr)),
             Some(_) => Ok(ended),
@@ -99,7 +119,7 @@ impl Ssh {
 }
 
 /// Runs a command with its input to its end.
-fn talk(mut command: Command, input: Input, is_shown: bool) -> Result<Ended> {
+fn talk(mut command: Command, input: Input, is_shown: bool, ends: Ends) -> Result<Ended> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let (mut feeder, mut beats) = (None, false);
     match input {
@@ -123,7 +143,7 @@ fn talk(mut command: Command, input: Input, is_shown: bool) -> Result<Ended> {
     let beating = beats.then(|| signs_of_life(&mut child.0));
     let stdout = child.0.stdout.take().map(|pipe| std::thread::spawn(move || whole(pipe)));
     let stderr = child.0.stderr.take().map(|pipe| std::thread::spawn(move || lines(pipe, is_shown)));
-    let status = wait(&mut child.0)?;
+    let status = wait(&mut child.0, ends)?;
     drop(beating);
     let stdout = stdout.and_then(|thread| thread.join().ok()).unwrap_or_default();
     let stderr = stderr.and_then(|thread| thread.join().ok()).unwrap_or_default();
@@ -142,14 +162,16 @@ impl Drop for Killed {
     }
 }
 
-/// Waits for the end, or until somebody asks to stop.
-fn wait(child: &mut Child) -> Result<ExitStatus> {
+/// Waits for the end, or for what ends it early.
+fn wait(child: &mut Child, ends: Ends) -> Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait().context("cannot wait for ssh")? {
             return Ok(status);
         }
-        if interrupt::requested() {
-            bail!("interrupted; what ran on the board ends as well");
+        match ends {
+            Ends::WhenAsked if interrupt::requested() => bail!("interrupted; what ran on the board ends as well"),
+            Ends::At(moment) if Instant::now() >= moment => bail!("there was no answer in time"),
+            _ => {}
         }
         std::thread::sleep(LOOK);
     }
