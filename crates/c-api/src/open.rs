@@ -21,7 +21,8 @@ pub(crate) fn open(model: Option<&str>, options: &Options) -> Result<Opened, Fai
     let thread = std::thread::Builder::new().name("session".to_owned());
     std::thread::scope(|scope| {
         let opening = thread.spawn_scoped(scope, || start(model, options));
-        let opening = opening.map_err(|error| Failure::new(MsStatus::Failed, format!("cannot start a thread: {error}")))?;
+        let opening =
+            opening.map_err(|error| Failure::new(MsStatus::Failed, format!("cannot start a thread: {error}")))?;
         opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

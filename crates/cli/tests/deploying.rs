@@ -29,7 +29,9 @@ static PACKAGE: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
     let name = format!("millstream-{}-{}-linux", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     let engine = std::env::var_os("ORT_DYLIB_PATH").unwrap();
     let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(engine).canonicalize().unwrap();
-    for (place, file) in [("bin/millstream", Path::new(env!("CARGO_BIN_EXE_millstream"))), ("lib/libonnxruntime.so", &engine)] {
+    for (place, file) in
+        [("bin/millstream", Path::new(env!("CARGO_BIN_EXE_millstream"))), ("lib/libonnxruntime.so", &engine)]
+    {
         let link = folder.path().join(&name).join(place);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         symlink(file, link).unwrap();
@@ -54,30 +56,38 @@ impl Place {
         Some(Self { workplace, server })
     }
 
-    fn arguments(&self, host: &str) -> Vec<String> {
+    /// A command for a board, with more words; of a flag that is there as well, they replace the usual one.
+    fn arguments(&self, host: &str, more: &[&str]) -> Vec<String> {
         let configuration = self.server.path("config").display().to_string();
         let package = PACKAGE.1.display().to_string();
-        let words = ["deploy", host, "--model", "small.onnx", "--budget", "200ms", "--frames", "8"];
-        let words = words.into_iter().map(str::to_owned);
-        words.chain(["--ssh-config".to_owned(), configuration, "--package".to_owned(), package]).collect()
+        let usual = [
+            ["--model", "small.onnx"],
+            ["--budget", "200ms"],
+            ["--frames", "8"],
+            ["--ssh-config", &configuration],
+            ["--package", &package],
+        ];
+        let usual = usual.iter().filter(|[flag, _]| !more.contains(flag)).flatten();
+        ["deploy", host].iter().chain(usual).chain(more).map(|&word| word.to_owned()).collect()
     }
 
     fn succeed(&self, more: &[&str]) -> String {
-        let arguments = self.arguments("board");
-        self.workplace.succeed(&[&arguments.iter().map(String::as_str).collect::<Vec<_>>(), more].concat())
+        self.workplace.succeed(&self.arguments("board", more).iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     fn fail(&self, host: &str, more: &[&str]) -> String {
-        let arguments = self.arguments(host);
-        self.workplace.fail(&[&arguments.iter().map(String::as_str).collect::<Vec<_>>(), more].concat())
+        self.workplace.fail(&self.arguments(host, more).iter().map(String::as_str).collect::<Vec<_>>())
     }
 
+    /// Runs for so long that nobody sees its end.
     fn start(&self) -> Child {
         let mut command = Command::new("env");
-        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_millstream")]).args(self.arguments("board"));
-        // Long enough that nobody sees its end.
-        command.args(["--frames", "100000000"]).current_dir(self.workplace.path(""));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(self.workplace.path("log")).unwrap());
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_millstream")]);
+        command.args(self.arguments("board", &["--frames", "100000000"])).current_dir(self.workplace.path(""));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.workplace.path("log")).unwrap());
         command.spawn().unwrap()
     }
 
@@ -96,7 +106,8 @@ impl Place {
     /// Processes whose program is in the board's home, with such words in their command.
     fn of_board(&self, words: &str) -> Vec<String> {
         let home = self.server.path("home").display().to_string();
-        let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
+        let processes =
+            fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
         let commands = processes.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
         commands.filter(|command| command.starts_with(&home) && command.contains(words)).collect()
     }
@@ -116,7 +127,10 @@ impl Place {
 fn reports_come_back_and_nothing_stays() {
     let Some(place) = Place::new() else { return };
     let told = place.succeed(&[]);
-    assert!(told.contains("fingerprint") && told.contains("board: small as ") && told.contains("frames checked"), "{told}");
+    assert!(
+        told.contains("fingerprint") && told.contains("board: small as ") && told.contains("frames checked"),
+        "{told}"
+    );
     let of_format = |name: &str| -> serde_json::Value {
         serde_json::from_str(&fs::read_to_string(place.workplace.path("deployed").join(name)).unwrap()).unwrap()
     };
@@ -128,14 +142,22 @@ fn reports_come_back_and_nothing_stays() {
 
     // What the page on it says: measured there, planned and simulated here.
     let of_board = ["--model", "small.onnx", "--board", "deployed/board.json"];
-    place.workplace.succeed(&[&["schedule", "--profile", "deployed/profile.json", "-o", "mine.json"], &of_board[..]].concat());
-    place.workplace.succeed(&[&["simulate", "--profile", "deployed/profile.json", "--schedule", "mine.json"], &of_board[..]].concat());
+    place
+        .workplace
+        .succeed(&[&["schedule", "--profile", "deployed/profile.json", "-o", "mine.json"], &of_board[..]].concat());
+    place.workplace.succeed(
+        &[&["simulate", "--profile", "deployed/profile.json", "--schedule", "mine.json"], &of_board[..]].concat(),
+    );
 
     // Everything that may be said, and everything kept.
     place.workplace.write("it's one.npy", frame());
-    let report = place.succeed(&["--input", "image=it's one.npy", "--keep", "--json", "--objective", "latency", "-o", "again"]);
+    let report =
+        place.succeed(&["--input", "image=it's one.npy", "--keep", "--json", "--objective", "latency", "-o", "again"]);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    assert_eq!((&report["format"], &report["networks"][0]["has_own_frames"]), (&"millstream-run-report".into(), &true.into()));
+    assert_eq!(
+        (&report["format"], &report["networks"][0]["has_own_frames"]),
+        (&"millstream-run-report".into(), &true.into())
+    );
     assert_eq!(place.server.left_behind().len(), 1);
     assert!(place.workplace.path("again/run.json").is_file());
 }
@@ -175,7 +197,10 @@ fn boards_that_can_not_take_the_package_are_told_before_it_is_copied() {
     let other = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
     place.server.stand_in("uname", &format!("if [ $1 = -m ]; then echo {other}; else exec /bin/uname \"$@\"; fi"));
     let wrong = place.fail("board", &[]);
-    assert!(wrong.contains(&format!("the board is {other}")) && wrong.contains(&format!("package --target {other}")), "{wrong}");
+    assert!(
+        wrong.contains(&format!("the board is {other}")) && wrong.contains(&format!("package --target {other}")),
+        "{wrong}"
+    );
     place.server.stand_in("uname", "if [ $1 = -m ]; then echo riscv64; else exec /bin/uname \"$@\"; fi");
     assert!(place.fail("board", &[]).contains("riscv64"));
     place.server.stand_in("uname", "exec /bin/uname \"$@\"");
@@ -229,7 +254,9 @@ fn what_goes_wrong_on_the_board_is_told_and_removed() {
     place.server.stand_in("env", "for word; do [ \"$word\" = run ] && exit 7; done; exec /usr/bin/env \"$@\"");
     let message = place.fail("board", &[]);
     assert!(message.contains("'run'") && message.contains("failed on board"), "{message}");
-    assert!(place.workplace.path("deployed/schedule.json").is_file() && !place.workplace.path("deployed/run.json").exists());
+    assert!(
+        place.workplace.path("deployed/schedule.json").is_file() && !place.workplace.path("deployed/run.json").exists()
+    );
     place.await_nothing(PATIENCE);
 }
 

@@ -54,8 +54,10 @@ fn receive(session: &Session, owner: Owner) -> Option<f32> {
 fn each_owner_gets_its_own_results_in_order() {
     let session = doubling();
     let (one, other) = (session.join().unwrap(), session.join().unwrap());
-    let numbers: Vec<u64> =
-        [(one, 1.0), (other, 10.0), (one, 2.0)].into_iter().map(|(owner, value)| submit(&session, owner, value)).collect();
+    let numbers: Vec<u64> = [(one, 1.0), (other, 10.0), (one, 2.0)]
+        .into_iter()
+        .map(|(owner, value)| submit(&session, owner, value))
+        .collect();
     assert_eq!(numbers, [0, 1, 2]);
     assert_eq!((receive(&session, other), receive(&session, other)), (Some(20.0), None));
     assert_eq!((receive(&session, one), receive(&session, one), receive(&session, one)), (Some(2.0), Some(4.0), None));

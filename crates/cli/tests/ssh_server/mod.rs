@@ -143,7 +143,8 @@ fn server_configuration(folder: &Path, port: u16) -> String {
 
 /// The processes that a process has started, from which the system tells who their parent is.
 pub(crate) fn children(parent: u32) -> Vec<u32> {
-    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let processes =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
     let is_child = |process: &u32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         // The name, which may have spaces, is in parentheses; then come state and parent.

@@ -128,7 +128,9 @@ set -- \"$folder\"/package/*/bin/millstream
         let afterwards = if command.keep { ":".to_owned() } else { format!("rm -rf {}", quoted(folder)) };
         let ended = ssh.run(&guarded(folder, &line, file, &afterwards), Input::SignsOfLife, true)?;
         if !ended.stdout.is_empty() {
-            files::write(&command.output.join(file), &ended.stdout)?;
+            let output = &command.output;
+            std::fs::create_dir_all(output).with_context(|| format!("cannot make {}", output.display()))?;
+            files::write(&output.join(file), &ended.stdout)?;
         }
         match ended.status.success() {
             true if ended.stdout.is_empty() => bail!("{} has written no {file}", ssh.host),

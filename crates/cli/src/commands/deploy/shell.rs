@@ -14,12 +14,14 @@ pub(super) fn in_posix_shell(script: &str) -> String {
 const SILENCE_SECONDS: u32 = 60;
 
 /// Runs a command in the folder `work`, for as long as bytes come on its standard input now and then: when they end, so does the command,
-/// and `afterwards` is done. What stands in `file` in the end is printed.
+/// and `afterwards` is done. Graphics libraries find a folder for sessions, without which they complain. What stands in `file` in the end is printed.
 pub(super) fn guarded(folder: &str, command: &str, file: &str, afterwards: &str) -> String {
     let file = quoted(file);
     format!(
         "exec 3<&0
 cd {folder}/work || exit 1
+: \"${{XDG_RUNTIME_DIR:=$(pwd)}}\"
+export XDG_RUNTIME_DIR
 beat='dd bs=1 count=1'
 command -v timeout >/dev/null && beat=\"timeout {SILENCE_SECONDS} $beat\"
 {command} </dev/null 3<&- &
