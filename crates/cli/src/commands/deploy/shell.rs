@@ -100,7 +100,7 @@ mod tests {
     fn a_command_ends_with_the_connection() {
         let folder = workplace();
         let path = folder.path().to_str().unwrap();
-        let command = "sh -c 'trap \"touch ended; exit\" TERM; touch begun; while :; do sleep 0.1; done'";
+        let command = "sh -c 'trap \"touch ended; exit 5\" TERM; touch begun; while :; do sleep 0.1; done'";
         let script = guarded(path, command, "out", &format!("touch {path}/work/afterwards"));
         let mut child = shell(&script).stdin(Stdio::piped()).spawn().unwrap();
         let begin = Instant::now();
@@ -115,6 +115,6 @@ mod tests {
         drop(child.stdin.take());
         wait_for("ended");
         wait_for("afterwards");
-        assert!(!child.wait().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(5));
     }
 }
