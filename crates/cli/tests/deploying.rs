@@ -126,7 +126,10 @@ impl Place {
 #[test]
 fn reports_come_back_and_nothing_stays() {
     let Some(place) = Place::new() else { return };
+    // As shells of users may do.
+    fs::write(place.server.path("home").join(".bashrc"), "echo Welcome\n").unwrap();
     let told = place.succeed(&[]);
+    fs::remove_file(place.server.path("home").join(".bashrc")).unwrap();
     assert!(
         told.contains("fingerprint") && told.contains("board: small as ") && told.contains("frames checked"),
         "{told}"

@@ -17,7 +17,7 @@ use millstream_report::board_table;
 use crate::arguments::{DEFAULT_MODEL, DeployCommand};
 use crate::{interrupt, output};
 use freight::{Freight, LAST, PACKAGE};
-use shell::{guarded, quoted};
+use shell::{file_of, guarded, quoted};
 use ssh::{Ended, Input, Ssh};
 
 /// What comes back, and what is printed into it on the board.
@@ -127,14 +127,15 @@ set -- \"$folder\"/package/*/bin/millstream
         let line = format!("{variables} {} {} {to}", quoted(program), words.join(" "));
         let afterwards = if command.keep { ":".to_owned() } else { format!("rm -rf {}", quoted(folder)) };
         let ended = ssh.run(&guarded(folder, &line, file, &afterwards), Input::SignsOfLife, true)?;
-        if !ended.stdout.is_empty() {
+        let text = file_of(&ended.stdout);
+        if !text.is_empty() {
             let output = &command.output;
             std::fs::create_dir_all(output).with_context(|| format!("cannot make {}", output.display()))?;
-            files::write(&output.join(file), &ended.stdout)?;
+            files::write(&output.join(file), text)?;
         }
         match ended.status.success() {
-            true if ended.stdout.is_empty() => bail!("{} has written no {file}", ssh.host),
-            true => Ok(ended.stdout),
+            true if text.is_empty() => bail!("{} has written no {file}", ssh.host),
+            true => Ok(text.to_owned()),
             false => {
                 let last = ended.stderr.lines().rfind(|line| !line.is_empty()).unwrap_or("it said nothing").to_owned();
                 bail!("`{}` failed on {} ({}): {last}", words.join(" "), ssh.host, ended.status)

@@ -13,8 +13,17 @@ pub(super) fn in_posix_shell(script: &str) -> String {
 /// How long the board waits for a sign that this side is still there, in seconds. A connection that is closed is noticed at once.
 const SILENCE_SECONDS: u32 = 60;
 
+/// The line before a file: shells of users may print more.
+const FILE_MARK: &str = "millstream-deploy file:";
+
+/// The file among all that a [`guarded`] command printed; nothing if there is none.
+pub(super) fn file_of(printed: &str) -> &str {
+    printed.split_once(&format!("{FILE_MARK}\n")).map_or("", |(_, file)| file)
+}
+
 /// Runs a command in the folder `work`, for as long as bytes come on its standard input now and then: when they end, so does the command,
-/// and `afterwards` is done. Graphics libraries find a folder for sessions, without which they complain. What stands in `file` in the end is printed.
+/// and `afterwards` is done. Graphics libraries find a folder for sessions, without which they complain. What stands in `file` in the end is printed after a
+/// line that [`file_of`] knows.
 pub(super) fn guarded(folder: &str, command: &str, file: &str, afterwards: &str) -> String {
     let file = quoted(file);
     format!(
@@ -41,7 +50,7 @@ exec 3<&-
 wait $main
 code=$?
 kill $watch
-if [ -s {file} ]; then cat {file}; fi
+if [ -s {file} ]; then echo '{FILE_MARK}'; cat {file}; fi
 exit $code",
         folder = quoted(folder)
     )
@@ -91,7 +100,9 @@ mod tests {
         let mut input = child.stdin.take().unwrap();
         input.write_all(b"..").unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &b"told\n7\n"[..]));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!((output.status.code(), file_of(&printed)), (Some(3), "7\n"));
+        assert!(printed.starts_with("told\n") && file_of("told\n").is_empty(), "{printed}");
         drop(input);
         assert!(!has(folder.path(), "afterwards"));
     }
