@@ -1,6 +1,6 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
-//! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `tune`, `simulate`, `compare`, `reproduce`) are
+//! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `deploy`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
 //! `fuzz`, `mutants`, `outside`, `package`, `readmes`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
 //! compiles in a second.
@@ -42,6 +42,7 @@ const FORWARDED: &[&str] = &[
     "schedule",
     "certify",
     "run",
+    "deploy",
     "tune",
     "simulate",
     "compare",
@@ -61,6 +62,7 @@ Use Millstream (all take --help):
   schedule    find the best pipeline for a network on this board
   certify     check what is proven of a schedule, without searching
   run         stream frames through a schedule and check the results
+  deploy      copy a package and a network to a board, measure, plan and run there, and bring the reports back
   tune        search for a better schedule by running schedules while frames flow
   simulate    simulate frames through a schedule on a board that need not be here
   compare     measure our schedules beside what one would use otherwise

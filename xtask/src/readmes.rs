@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::command::{Failure, crates, package, root};
 
 /// Crates whose README is written by hand.
-const OWN: [&str; 1] = ["python"];
+const OWN: [&str; 2] = ["c-api", "python"];
 const END: &str = "Part of Millstream, which runs ONNX networks on all of a board's processors at once.
 
 Licensed under either of [Apache License 2.0](LICENSE-APACHE) or [MIT license](LICENSE-MIT), at your option.

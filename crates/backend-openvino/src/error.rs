@@ -11,7 +11,7 @@ use crate::{NAME, library};
 pub enum OpenVinoError {
     /// The library is nowhere to be found.
     #[error(
-        "there is no OpenVINO: {looked}; run through `cargo xtask`, or `pip install openvino` and set {} to the package's folder",
+        "there is no OpenVINO: {looked}; `pip install openvino` and set {} to the package's folder",
         library::VARIABLE
     )]
     Missing {

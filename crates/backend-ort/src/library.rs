@@ -47,10 +47,10 @@ impl Library {
     pub(crate) fn unavailable(&self, detail: &str) -> String {
         match &self.missing {
             Some(file) => format!(
-                "there is no {}, and by its name: {detail}; run through `cargo xtask`, or put the library there, or set {VARIABLE} to its file",
+                "there is no {}, and by its name: {detail}; put the library there, or set {VARIABLE} to its file",
                 file.display()
             ),
-            None => format!("{detail}; run through `cargo xtask`, or set {VARIABLE} to the library"),
+            None => format!("{detail}; set {VARIABLE} to the library"),
         }
     }
 }

@@ -57,6 +57,8 @@ fn run(command: &Command) -> Result<()> {
         Command::Schedule(command) => commands::schedule::run(command),
         Command::Certify(command) => commands::certify::run(command),
         Command::Run(command) => commands::run::run(command),
+        #[cfg(unix)]
+        Command::Deploy(command) => commands::deploy::run(command),
         Command::Tune(command) => commands::tune::run(command),
         Command::Simulate(command) => commands::simulate::run(command),
         Command::Compare(command) => commands::compare::run(command),

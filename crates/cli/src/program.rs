@@ -17,7 +17,7 @@ pub(crate) fn as_typed(text: &str) -> String {
 
 fn as_run_by(command: &str, text: &str) -> String {
     match command.is_empty() {
-        true => text.replace("run through `cargo xtask`, or ", "").replace(WRITTEN, "millstream "),
+        true => text.replace(WRITTEN, "millstream "),
         false => text.replace(WRITTEN, &format!("{command} ")),
     }
 }
@@ -39,6 +39,5 @@ mod tests {
         let text = "run it with: cargo xtask run --frames 2";
         assert_eq!(as_run_by("", text), "run it with: millstream run --frames 2");
         assert_eq!(as_run_by("cargo xtask", text), text);
-        assert_eq!(as_run_by("", "none; run through `cargo xtask`, or set A"), "none; set A");
     }
 }

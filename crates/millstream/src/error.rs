@@ -239,6 +239,12 @@ pub enum Error {
     /// What was asked for does not fit what there is.
     #[error("{0}")]
     Unfit(String),
+    /// A session was closed.
+    #[error("the session is closed")]
+    Closed,
+    /// A session is used in a process that was forked off the one that started it.
+    #[error("the session was started in another process, whose threads do not come along; start one here")]
+    Forked,
     /// A thread can't be started or pinned.
     #[error("{what}: {source}")]
     Thread {
@@ -249,7 +255,33 @@ pub enum Error {
     },
 }
 
+/// What kind of thing went wrong, for interfaces that have a number or a class for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The system refused a file.
+    File,
+    /// What the caller asked for does not fit what there is.
+    Unfit,
+    /// The library of an engine is missing, or is none.
+    Unavailable,
+    /// Anything else.
+    Other,
+}
+
 impl Error {
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { .. } => ErrorKind::File,
+            Self::File { source, .. } if is_of_system(&**source) => ErrorKind::File,
+            Self::File { source, .. } => source.kind(),
+            Self::Unfit(_) => ErrorKind::Unfit,
+            Self::Backend(BackendError::Unavailable { .. }) => ErrorKind::Unavailable,
+            _ => ErrorKind::Other,
+        }
+    }
+
     /// Nobody measured the network on the board.
     pub(crate) fn no_profile(network: &Network, board: &Board) -> Self {
         let (network, model) = (network.name().to_owned(), network.source().to_owned());
@@ -260,6 +292,11 @@ impl Error {
     pub(crate) fn no_thread(what: &str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Thread { what: format!("cannot start the thread for {what}"), source }
     }
+}
+
+/// Whether the system has refused something.
+fn is_of_system(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<std::io::Error>())
 }
 
 /// Names the file that something went wrong with.

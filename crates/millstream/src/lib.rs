@@ -27,6 +27,8 @@
 //! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
 //! is a set of one in all of them.
 //!
+//! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each with frames of its own.
+//!
 //! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on graphics devices, `highs` brings the
 //! integer programs of operator mapping, which give stronger bounds. Without engines, networks can be planned for on costs that are
 //! known, and simulated.
@@ -59,6 +61,7 @@ mod profiling;
 mod published;
 mod run;
 mod scheduled;
+mod session;
 mod set_on_drop;
 mod shared_memory;
 mod sharing;
@@ -91,7 +94,7 @@ pub use contest::{
 };
 pub use control::{Control, Event, Progress, ProgressUnit};
 pub use document::document;
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use inputs::Inputs;
 pub use loading::{Loaded, RunSource};
 pub use machine::Machine;
@@ -114,6 +117,7 @@ pub use run::{
     Throttling, WarmUp, WhenLate, run, run_observed,
 };
 pub use scheduled::{Scheduled, read_schedules};
+pub use session::{Limits, Owner, Session, SessionReport, SessionRequest, Submitted, positive_seconds};
 pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};

@@ -38,6 +38,7 @@ mod external;
 mod fold;
 mod functions;
 mod infer;
+mod located;
 mod model;
 mod moves;
 mod nested;
@@ -59,6 +60,7 @@ pub use builder::{Attributes, ModelBuilder};
 #[doc(hidden)]
 pub use catalogue::operator_types;
 pub use error::OnnxError;
+pub use located::weight_files;
 pub use model::{Model, ReadOptions};
 pub use segment::{SubModel, WeightStorage};
 pub use view::NodeView;

@@ -35,7 +35,7 @@ const MOST_FOLDED_BYTES: u64 = 1 << 30;
 /// The default of [`ReadOptions::most_weight_bytes`].
 const MOST_WEIGHT_BYTES: u64 = 16 << 30;
 /// The most bytes that a file in Protocol Buffers' format has.
-const MOST_MODEL_BYTES: u64 = 2 << 30;
+pub(crate) const MOST_MODEL_BYTES: u64 = 2 << 30;
 
 impl Default for ReadOptions {
     fn default() -> Self {
@@ -134,7 +134,7 @@ impl Model {
 }
 
 /// The content of a file, which may be a pipe, or a device that never ends.
-fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, OnnxError> {
+pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, OnnxError> {
     let failed = |source| OnnxError::Io { path: path.to_owned(), source };
     let too_large = || OnnxError::FileTooLarge { path: path.to_owned(), limit };
     let mut file = File::open(path).map_err(failed)?;

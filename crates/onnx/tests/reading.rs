@@ -99,6 +99,19 @@ fn weights_are_read_from_files_beside_the_model() {
     }
 }
 
+#[test]
+fn the_files_of_a_model_are_named_once_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.onnx");
+    fs::write(&path, with_weights(&[("b/two.bin", 0), ("one.bin", 0), ("b/two.bin", 24)])).unwrap();
+    let names: Vec<_> = ["b/two.bin", "one.bin"].map(std::path::PathBuf::from).into();
+    assert_eq!(millstream_onnx::weight_files(&path).unwrap(), names, "whether they are there or not");
+    fs::write(&path, convolution(filter()).into_proto().encode_to_vec()).unwrap();
+    assert!(millstream_onnx::weight_files(&path).unwrap().is_empty());
+    fs::write(&path, "no model").unwrap();
+    assert!(millstream_onnx::weight_files(&path).is_err());
+}
+
 /// A model with weights of six floats at these places in files.
 fn with_weights(places: &[(&str, u64)]) -> Vec<u8> {
     let mut builder = ModelBuilder::new("many");

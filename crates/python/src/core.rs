@@ -1,25 +1,18 @@
 //! What sessions and their iterators share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream::runtime::FrameResult;
-use millstream::{EngineOptions, Machine, Scheduled, Stream, Tensor};
+use millstream::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
 use pyo3::prelude::*;
 
-use crate::delivery::{Delivery, Owner, Submitted};
 use crate::errors;
 use crate::waiting::wait_for;
 
-/// How long closing waits for threads that are inside.
-const CLOSING: Duration = Duration::from_secs(1);
-
 /// A pipeline at work, until it is closed.
 pub(crate) struct Core {
-    pub(crate) scheduled: Arc<Scheduled>,
-    delivery: Mutex<Option<Arc<Delivery>>>,
-    /// Threads do not come along into a process that was forked off.
-    process: u32,
+    pub(crate) session: Session,
 }
 
 /// Pipelines that are to be closed before the interpreter ends.
@@ -32,44 +25,16 @@ impl Core {
         scheduled: Scheduled,
         options: &EngineOptions,
     ) -> Result<Arc<Self>, millstream::Error> {
-        let scheduled = Arc::new(scheduled);
-        let replicas: usize = scheduled.schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
-        let most = options.frames_outstanding.unwrap_or(replicas * EngineOptions::OUTSTANDING_PER_WORKER).max(1);
-        let stream = Stream::start_shared(machine, Arc::clone(&scheduled), options)?;
-        let delivery = Mutex::new(Some(Arc::new(Delivery::new(stream, most))));
-        let core = Arc::new(Self { scheduled, delivery, process: std::process::id() });
+        let core = Arc::new(Self { session: Session::start(machine, scheduled, options)? });
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|core| core.strong_count() > 0);
         all.push(Arc::downgrade(&core));
         Ok(core)
     }
 
-    /// The pipeline.
-    pub(crate) fn delivery(&self) -> PyResult<Arc<Delivery>> {
-        if self.process != std::process::id() {
-            let message = "the session was started in another process, whose threads do not come along; start one here";
-            return Err(errors::Error::new_err(message));
-        }
-        let delivery = self.delivery.lock().unwrap_or_else(PoisonError::into_inner);
-        delivery.clone().ok_or_else(errors::closed)
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.delivery.lock().unwrap_or_else(PoisonError::into_inner).is_none()
-    }
-
-    /// Ends the pipeline: whoever waits in it is told, and frames on their way are dropped.
-    pub(crate) fn close(&self) {
-        let delivery = self.delivery.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut delivery) = delivery else { return };
-        if self.process != std::process::id() {
-            std::mem::forget(delivery);
-            return;
-        }
-        let begin = Instant::now();
-        while Arc::get_mut(&mut delivery).is_none() && begin.elapsed() < CLOSING {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    /// A new owner of frames.
+    pub(crate) fn join(&self) -> PyResult<Owner> {
+        self.session.join().map_err(|error| errors::of(&error))
     }
 
     /// Submits a frame, waiting for room.
@@ -82,20 +47,7 @@ impl Core {
     ) -> PyResult<u64> {
         let mut held = Some(frame);
         wait_for(py, limit, "room for the frame", |time| {
-            let Some(frame) = held.take() else { return Ok(None) };
-            let delivery = self.delivery()?;
-            match delivery.try_submit(owner, frame).map_err(|error| errors::of(&error))? {
-                Submitted::Yes(sequence) => return Ok(Some(sequence)),
-                Submitted::TooMany(frame) => {
-                    held = Some(frame);
-                    delivery.await_fewer(owner, time);
-                }
-                Submitted::Full(frame) => {
-                    held = Some(frame);
-                    delivery.advance(None, time);
-                }
-            }
-            Ok(None)
+            self.session.submit_within(owner, &mut held, time).map_err(|error| errors::of(&error))
         })
     }
 
@@ -107,29 +59,8 @@ impl Core {
         limit: Option<Duration>,
     ) -> PyResult<Option<FrameResult>> {
         wait_for(py, limit, "result", |time| {
-            let delivery = self.delivery()?;
-            if let Some(result) = delivery.take(owner) {
-                return Ok(Some(Some(result)));
-            }
-            if delivery.outstanding(owner) == 0 {
-                return Ok(Some(None));
-            }
-            delivery.advance(Some(owner), time);
-            Ok(delivery.take(owner).map(Some))
+            self.session.receive_within(owner, time).map_err(|error| errors::of(&error))
         })
-    }
-
-    /// An owner is gone.
-    pub(crate) fn leave(&self, owner: Owner) {
-        if let Ok(delivery) = self.delivery() {
-            delivery.leave(owner);
-        }
-    }
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        self.close();
     }
 }
 
@@ -137,5 +68,5 @@ impl Drop for Core {
 #[pyfunction]
 pub(crate) fn _close_all(py: Python<'_>) {
     let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(PoisonError::into_inner));
-    py.detach(|| all.iter().filter_map(Weak::upgrade).for_each(|core| core.close()));
+    py.detach(|| all.iter().filter_map(Weak::upgrade).for_each(|core| core.session.close()));
 }

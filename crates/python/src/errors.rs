@@ -1,5 +1,6 @@
 //! Errors as exceptions, with the library's words.
 
+use millstream::ErrorKind;
 use millstream::runtime::FrameError;
 use pyo3::PyErr;
 
@@ -12,26 +13,17 @@ pyo3::import_exception!(millstream._errors, Timeout);
 
 /// Why a session does nothing any more.
 pub(crate) fn closed() -> PyErr {
-    Error::new_err("the session is closed")
+    of(&millstream::Error::Closed)
 }
 
 /// An error of the library.
 pub(crate) fn of(error: &millstream::Error) -> PyErr {
     let message = error.to_string();
-    match error {
-        millstream::Error::Io { .. } => FileError::new_err(message),
-        millstream::Error::File { source, .. } if is_of_system(&**source) => FileError::new_err(message),
-        millstream::Error::File { source, .. } if matches!(**source, millstream::Error::Unfit(_)) => {
-            InputError::new_err(message)
-        }
-        millstream::Error::Unfit(_) => InputError::new_err(message),
+    match error.kind() {
+        ErrorKind::File => FileError::new_err(message),
+        ErrorKind::Unfit => InputError::new_err(message),
         _ => Error::new_err(message),
     }
-}
-
-/// Whether the system has refused something.
-fn is_of_system(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<std::io::Error>())
 }
 
 /// Why a frame has no result.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use millstream::{
-    CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SimulateOptions, Simulated,
+    CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SessionRequest, SimulateOptions,
+    Simulated,
 };
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use crate::board::Board;
 use crate::documents::{Document, to_python};
 use crate::errors::{self, InputError};
 use crate::events::control;
-use crate::planning::{Request, Wanted, aim, cost_source, duration, scheduled};
+use crate::planning::{Wanted, aim, duration, scheduled};
 use crate::waiting::do_long;
 
 /// Finds the best schedule of a network and returns it, as it stands in a file.
@@ -47,7 +48,7 @@ pub(crate) fn plan<'py>(
     let wanted = Wanted::new(Some(model), dimensions, batch)?;
     let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
     let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
-    let request = Request { aim, profile, costs, fresh, budget };
+    let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
     let machine = Board::machine_or_this(py, board)?;
     let (_, scheduled) = scheduled(py, &machine, wanted, None, &request, on_event)?;
     to_python(py, &scheduled.document)
@@ -141,7 +142,7 @@ pub(crate) fn simulate<'py>(
     let machine = Board::machine_or_this(py, board)?;
     let work = move || {
         let options = SimulateOptions {
-            costs: cost_source(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached),
+            costs: CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached),
             frames,
             queue,
             frame_rate_hertz: frame_rate,

@@ -9,7 +9,6 @@
 
 mod board;
 mod core;
-mod delivery;
 mod documents;
 mod errors;
 mod events;

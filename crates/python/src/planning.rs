@@ -1,16 +1,12 @@
 //! From a network to a schedule for it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use millstream::schedule::ScheduleDocument;
-use millstream::{
-    Aim, Constraints, Control, CostSource, Error, Machine, Network, Objective, PlanOn, ReadOptions, Scheduled, plan,
-};
+use millstream::{Aim, Error, Limits, Machine, Network, ReadOptions, Scheduled, SessionRequest, positive_seconds};
 use pyo3::prelude::*;
 
 use crate::documents::{Document, Model};
@@ -46,66 +42,19 @@ impl Wanted {
     }
 }
 
-/// What a schedule should be, and what it is planned on.
-pub(crate) struct Request {
-    pub(crate) aim: Aim,
-    pub(crate) profile: Option<PathBuf>,
-    pub(crate) costs: Option<PathBuf>,
-    pub(crate) fresh: bool,
-    pub(crate) budget: Option<Duration>,
-}
-
-impl Request {
-    /// The network with its schedule, and the machine with the engines that it is for.
-    fn plan(&self, machine: &Machine, network: Network, control: &Control) -> Result<(Machine, Scheduled), Error> {
-        let source = cost_source(self.profile.as_deref(), self.costs.as_deref())?;
-        let machine = source.map_or_else(|| Ok(machine.clone()), |source| source.machine(machine))?;
-        let on = match source {
-            Some(source) => PlanOn::Costs(source),
-            None if self.fresh => PlanOn::ThisMachineAnew,
-            None => {
-                if let Some(budget) = self.budget {
-                    machine.profile(&network, budget, control)?;
-                }
-                PlanOn::ThisMachine
-            }
-        };
-        let document = plan(&machine, &network, &self.aim, on, control)?.document;
-        let scheduled = Scheduled::alone(network, document, machine.board())?;
-        Ok((machine, scheduled))
-    }
-}
-
-/// Where costs come from, if a caller says so.
-pub(crate) fn cost_source<'a>(
-    profile: Option<&'a Path>,
-    costs: Option<&'a Path>,
-) -> Result<Option<CostSource<'a>>, Error> {
-    match (profile, costs) {
-        (Some(path), None) => Ok(Some(CostSource::Profile(path))),
-        (None, Some(path)) => Ok(Some(CostSource::Models(path))),
-        (None, None) => Ok(None),
-        _ => Err(Error::Unfit("name a profile or cost models, not both".to_owned())),
-    }
-}
-
 /// Constraints in seconds, frames per second and watts.
 pub(crate) fn aim(
     objective: &str,
     (max_latency, min_throughput, max_power): (Option<f64>, Option<f64>, Option<f64>),
     margin: f64,
 ) -> PyResult<Aim> {
-    let objective = Objective::from_str(objective).map_err(|error| InputError::new_err(error.to_string()))?;
-    let max_latency = max_latency.map(|seconds| duration("max_latency", seconds)).transpose()?.map(Into::into);
-    let max_period = min_throughput.map(|hertz| duration("min_throughput", 1.0 / hertz)).transpose()?.map(Into::into);
-    let constraints = Constraints { max_latency, max_period, max_watts: max_power };
-    Ok(Aim::best(objective).within(constraints).with_margin(margin))
+    let limits = Limits { max_latency, min_throughput, max_power };
+    Aim::named(objective, limits, margin).map_err(|error| errors::of(&error))
 }
 
 /// A time that a caller gave in seconds.
 pub(crate) fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
-    let positive = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    positive.ok_or_else(|| InputError::new_err(format!("{name} must be a positive number")))
+    positive_seconds(name, seconds).map_err(|error| errors::of(&error))
 }
 
 /// How long a caller waits, in seconds: not at all with 0.
@@ -120,7 +69,7 @@ pub(crate) fn scheduled(
     machine: &Machine,
     wanted: Wanted,
     schedule: Option<&Document>,
-    request: &Request,
+    request: &SessionRequest,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<(Machine, Scheduled)> {
     let document = schedule.map(|text| text.parse(ScheduleDocument::from_json)).transpose();
@@ -128,13 +77,8 @@ pub(crate) fn scheduled(
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let control = control(observer, &is_cancelled);
     let work = || {
-        let network = wanted.open(document.as_ref())?;
-        match document {
-            Some(document) => {
-                Ok((machine.clone(), Scheduled::alone(network, document, machine.board())?.with_engines_of(machine)))
-            }
-            None => request.plan(machine, network, &control),
-        }
+        let network = wanted.model.is_some().then(|| wanted.open(None)).transpose()?;
+        request.scheduled(machine, network, document, &control)
     };
     do_long(py, &is_cancelled, work)?.map_err(|error: Error| errors::of(&error))
 }

@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream::Tensor;
+use millstream::{Owner, Submitted, Tensor};
 use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 
 use crate::core::Core;
-use crate::delivery::{Owner, Submitted};
 use crate::errors;
 use crate::frame::Ports;
 use crate::waiting::wait_for;
@@ -48,14 +47,14 @@ impl Results {
         loop {
             // Before a frame is asked for, which may take time.
             if matches!(self.pending.front(), Some(Pending::Frame))
-                && let Some(result) = core.delivery()?.take(self.owner)
+                && let Some(result) = core.session.take(self.owner).map_err(|error| errors::of(&error))?
             {
                 self.pending.pop_front();
                 return self.ports.outputs(py, result).map(Some);
             }
             if self.submit_one(py)? {
                 // What came meanwhile gets into its box.
-                core.delivery()?.advance(Some(self.owner), Duration::ZERO);
+                core.session.advance(Some(self.owner), Duration::ZERO).map_err(|error| errors::of(&error))?;
                 continue;
             }
             match self.pending.pop_front() {
@@ -67,8 +66,7 @@ impl Results {
             let wanted = Some(self.owner).filter(|_| !self.pending.is_empty());
             // Whatever leaves the pipeline makes room for another frame.
             wait_for(py, None, "result", |time| {
-                core.delivery()?.advance(wanted, time);
-                Ok(Some(()))
+                core.session.advance(wanted, time).map(Some).map_err(|error| errors::of(&error))
             })?;
         }
     }
@@ -85,7 +83,7 @@ impl Results {
 impl Results {
     pub(crate) fn new(core: Arc<Core>, ports: Ports, frames: &Bound<'_, PyAny>) -> PyResult<Self> {
         let frames = Some(frames.try_iter()?.unbind());
-        let owner = core.delivery()?.join();
+        let owner = core.join()?;
         Ok(Self { core, ports, owner, frames, held: None, pending: VecDeque::new() })
     }
 
@@ -95,8 +93,7 @@ impl Results {
             self.held = self.next_frame(py)?;
         }
         let Some(frame) = self.held.take() else { return Ok(false) };
-        let delivery = self.core.delivery()?;
-        match delivery.try_submit(self.owner, frame).map_err(|error| errors::of(&error))? {
+        match self.core.session.try_submit(self.owner, frame).map_err(|error| errors::of(&error))? {
             Submitted::Yes(_) => {
                 self.pending.push_back(Pending::Frame);
                 Ok(true)
@@ -140,6 +137,6 @@ impl Results {
 
 impl Drop for Results {
     fn drop(&mut self) {
-        self.core.leave(self.owner);
+        self.core.session.leave(self.owner);
     }
 }

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use millstream::schedule::ScheduleDocument;
-use millstream::{EngineOptions, LatencySummary, StageReport};
+use millstream::{EngineOptions, Owner, SessionRequest};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde::Serialize;
 
 use crate::board::Board;
 use crate::core::Core;
-use crate::delivery::Owner;
 use crate::documents::{Document, to_python};
 use crate::errors;
 use crate::frame::Ports;
-use crate::planning::{Request, Wanted, aim, duration, limit, scheduled};
+use crate::planning::{Wanted, aim, duration, limit, scheduled};
 use crate::results::Results;
 use crate::waiting::do_long;
 
@@ -48,22 +46,6 @@ pub(crate) struct Session {
     ports: Ports,
     /// Of frames that are submitted one by one.
     owner: Owner,
-}
-
-/// What was measured of a session.
-#[derive(Serialize)]
-struct Report<'a> {
-    network: &'a str,
-    configuration: &'a str,
-    frames: u64,
-    failed_frames: u64,
-    frames_per_second: Option<f64>,
-    predicted_frames_per_second: f64,
-    latency: LatencySummary,
-    start_up_seconds: f64,
-    first_frame_seconds: Option<f64>,
-    stages: Vec<StageReport>,
-    warnings: Vec<String>,
 }
 
 #[pymethods]
@@ -99,7 +81,7 @@ impl Session {
         let wanted = Wanted::new(model, dimensions, batch)?;
         let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
         let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
-        let request = Request { aim, profile, costs, fresh, budget };
+        let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
         let frame_timeout = frame_timeout.map(|seconds| duration("frame_timeout", seconds)).transpose()?;
         let options = EngineOptions { frames_in_flight, frames_outstanding, frame_timeout, ..EngineOptions::default() };
         let document = schedule.map(Document::read).transpose()?;
@@ -107,8 +89,8 @@ impl Session {
         let (machine, scheduled) = scheduled(py, &machine, wanted, document.as_ref(), &request, on_event)?;
         let start = || {
             let core = Core::start(&machine, scheduled, &options).map_err(|error| errors::of(&error))?;
-            let owner = core.delivery()?.join();
-            let ports = Ports { graph: Arc::clone(core.scheduled.network.graph()) };
+            let owner = core.join()?;
+            let ports = Ports { graph: Arc::clone(core.session.scheduled().network.graph()) };
             Ok(Self { core, ports, owner })
         };
         do_long(py, &AtomicBool::new(false), start)?
@@ -117,10 +99,10 @@ impl Session {
     /// Runs one frame and returns its outputs.
     fn run<'py>(&self, py: Python<'py>, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let frame = self.ports.frame(frame)?;
-        let owner = self.core.delivery()?.join();
+        let owner = self.core.join()?;
         let submitted = self.core.submit(py, owner, frame, None);
         let result = submitted.and_then(|_| self.core.receive(py, owner, None));
-        self.core.leave(owner);
+        self.core.session.leave(owner);
         self.ports.outputs(py, result?.ok_or_else(errors::closed)?)
     }
 
@@ -153,24 +135,7 @@ impl Session {
 
     /// What was measured so far, times in seconds.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let delivery = self.core.delivery()?;
-        let (stream, counts) = (delivery.stream(), delivery.counts());
-        to_python(
-            py,
-            &Report {
-                network: self.core.scheduled.network.name(),
-                configuration: &self.document().configuration,
-                frames: counts.frames,
-                failed_frames: counts.failed,
-                frames_per_second: counts.frames_per_second(),
-                predicted_frames_per_second: 1.0 / self.document().predicted.period_seconds,
-                latency: stream.latency(),
-                start_up_seconds: stream.started_in().as_secs_f64(),
-                first_frame_seconds: stream.first_frame().map(|time| time.as_secs_f64()),
-                stages: stream.stages().map_err(|error| errors::of(&error))?,
-                warnings: stream.warnings(),
-            },
-        )
+        to_python(py, &self.core.session.report().map_err(|error| errors::of(&error))?)
     }
 
     /// Names, shapes and types of the inputs.
@@ -194,12 +159,12 @@ impl Session {
     /// Whether close() was called.
     #[getter]
     fn closed(&self) -> bool {
-        self.core.is_closed()
+        self.core.session.is_closed()
     }
 
     /// Ends the session: frames on their way are dropped, and whoever waits for one gets an Error.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.core.close());
+        py.detach(|| self.core.session.close());
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -212,13 +177,17 @@ impl Session {
     }
 
     fn __repr__(&self) -> String {
-        let state = if self.core.is_closed() { ", closed" } else { "" };
-        format!("<millstream.Session {}: {}{state}>", self.core.scheduled.network.name(), self.configuration())
+        let state = if self.core.session.is_closed() { ", closed" } else { "" };
+        format!(
+            "<millstream.Session {}: {}{state}>",
+            self.core.session.scheduled().network.name(),
+            self.configuration()
+        )
     }
 }
 
 impl Session {
     fn document(&self) -> &ScheduleDocument {
-        &self.core.scheduled.document
+        &self.core.session.scheduled().document
     }
 }

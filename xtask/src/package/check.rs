@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
+use crate::solver;
 
 use super::debian::{self, Packages};
 use super::failed;
@@ -40,6 +41,7 @@ pub(super) fn check(target: Target, tarball: &Path) -> Result<(), Failure> {
     installed.succeed(&[&["schedule", "--model", NETWORK, "-o", "elsewhere.json"], &elsewhere[..]].concat())?;
     installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &elsewhere[..]].concat())?;
 
+    installed.for_c(target)?;
     installed.without_library()?;
     eprintln!("{} is sound", tarball.display());
     fs::remove_dir_all(&installed.folder).map_err(|error| failed(&installed.folder, &error))
@@ -73,6 +75,28 @@ impl Installed {
     fn succeed(&self, arguments: &[&str]) -> Result<String, Failure> {
         eprintln!("millstream {}", arguments.join(" "));
         capture(&mut self.command(arguments))
+    }
+
+    /// Where programs of the package run, so do those that are compiled with it: as pkg-config tells, by a compiler that knows nothing else.
+    fn for_c(&self, target: Target) -> Result<(), Failure> {
+        if !target.is_own() {
+            return Ok(());
+        }
+        let mut pkg_config = Command::new(solver::pkg_config());
+        pkg_config.args(["--cflags", "--libs", "millstream"]);
+        let flags = capture(pkg_config.env("PKG_CONFIG_PATH", self.folder.join("lib/pkgconfig")))?;
+        let (home, library) = (self.folder.join("home"), self.folder.join("lib"));
+        let (program, input) = (home.join("run"), home.join("input"));
+        let mut compile = Command::new("cc");
+        compile.arg(self.folder.join("share/doc/millstream/examples/run.c")).args(flags.split_whitespace());
+        capture(compile.arg(format!("-Wl,-rpath,{}", library.display())).arg("-o").arg(&program))?;
+        // A frame of the network, all of it zeros.
+        fs::write(&input, vec![0; 3 * 224 * 224 * 4]).map_err(|error| failed(&input, &error))?;
+        eprintln!("a program in C, {}", flags.trim());
+        let mut run = Command::new(&program);
+        run.args([NETWORK, "input", "output", "{ \"profile_seconds\": 1 }"]).current_dir(&home).env_clear();
+        capture(run.env("HOME", &home).env("XDG_CACHE_HOME", home.join("cache")).env("XDG_RUNTIME_DIR", &home))?;
+        Ok(())
     }
 
     /// Without the library of its engine, the program says where it belongs.

@@ -1,4 +1,4 @@
-//! The program, compiled and linked with Zig: it knows the C libraries of all architectures, and of all years.
+//! The program and the library for C, compiled and linked with Zig: it knows the C libraries of all architectures, and of all years.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,24 +24,33 @@ pub(crate) fn fetched() -> impl Iterator<Item = String> {
     [ZIG, ZIGBUILD].into_iter().map(|(package, version, _)| format!("{package}=={version}"))
 }
 
-/// Compiles the program for a target and returns its file.
-pub(super) fn program(target: Target, wheels: &Wheels) -> Result<PathBuf, Failure> {
+/// What is compiled.
+pub(super) struct Compiled {
+    pub(super) program: PathBuf,
+    /// For programs in C.
+    pub(super) library: PathBuf,
+}
+
+/// Compiles everything for a target.
+pub(super) fn compile(target: Target, wheels: &Wheels) -> Result<Compiled, Failure> {
     python_tool(ZIG)?;
     python_tool(ZIGBUILD)?;
     let (tools, triple) = (root().join("target/millstream"), target.triple());
     let mut command = Command::new(tools.join("cargo-zigbuild").join(ZIGBUILD.2));
     command.arg("zigbuild").args(["--locked", "--profile", "dist", "--package", "millstream-cli"]);
+    command.args(["--package", "millstream-c-api"]);
     command.args(["--target", &format!("{triple}.{}.{}", GLIBC.0, GLIBC.1)]).current_dir(root());
     command.envs(rust::variables(target)?).envs(variables(target, wheels, &tools));
     run(&mut command)?;
-    Ok(target_folder().join(triple).join("dist/millstream"))
+    let folder = target_folder().join(triple).join("dist");
+    Ok(Compiled { program: folder.join("millstream"), library: folder.join("libmillstream.so") })
 }
 
 fn variables(target: Target, wheels: &Wheels, tools: &Path) -> Vec<(String, OsString)> {
     let (triple, caches) = (target.triple(), folder().join("zig"));
     let underscored = triple.replace('-', "_");
     let zig = tools.join("ziglang/ziglang");
-    // The solver is looked for beside the program, as the engines are.
+    // The solver is looked for beside the program and the library, as the engines are.
     let linked = "-C link-arg=-Wl,-rpath,$ORIGIN/../lib";
     vec![
         ("CARGO_ZIGBUILD_ZIG_PATH".to_owned(), zig.join("zig").into()),

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::command::{Failure, capture, cargo, root};
 use crate::native;
 
+use super::compile::Compiled;
 use super::target::Target;
 use super::wheels::Wheels;
 use super::{failed, folder, licences};
@@ -15,10 +16,12 @@ use super::{failed, folder, licences};
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Lays everything out anew, and returns the folder, whose name says what it is.
-pub(super) fn gather(target: Target, program: &Path, wheels: &Wheels) -> Result<PathBuf, Failure> {
+pub(super) fn gather(target: Target, compiled: &Compiled, wheels: &Wheels) -> Result<PathBuf, Failure> {
     let unpacked = folder().join(format!("millstream-{VERSION}-{}-linux", target.name()));
     let _ = fs::remove_dir_all(&unpacked);
-    copy(program, &unpacked.join("bin/millstream"))?;
+    copy(&compiled.program, &unpacked.join("bin/millstream"))?;
+    copy(&compiled.library, &unpacked.join("lib/libmillstream.so"))?;
+    for_c(&unpacked)?;
     copy(&wheels.onnx_runtime, &unpacked.join("lib/libonnxruntime.so"))?;
     copy(&wheels.highs, &unpacked.join("lib/libhighs.so.1"))?;
     let share = unpacked.join("share");
@@ -33,6 +36,26 @@ pub(super) fn gather(target: Target, program: &Path, wheels: &Wheels) -> Result<
     }
     copy(&licences::page(target)?, &documents.join("licences/crates.html"))?;
     Ok(unpacked)
+}
+
+/// What compilers of C need beside the library: its header, and where all is, for pkg-config. Examples show how it is used.
+fn for_c(unpacked: &Path) -> Result<(), Failure> {
+    let source = root().join("crates/c-api");
+    copy(&source.join("include"), &unpacked.join("include"))?;
+    copy(&source.join("examples"), &unpacked.join("share/doc/millstream/examples"))?;
+    let description = unpacked.join("lib/pkgconfig/millstream.pc");
+    let folder = description.parent().unwrap_or(unpacked);
+    let write = fs::create_dir_all(folder).and_then(|()| fs::write(&description, pkg_config()));
+    write.map_err(|error| failed(&description, &error))
+}
+
+/// Where the package is does not matter: all is named from the folder of this file.
+fn pkg_config() -> String {
+    format!(
+        "prefix=${{pcfiledir}}/../..\nName: millstream\n\
+         Description: runs neural networks on all of a board's processors at once\nVersion: {VERSION}\n\
+         Libs: -L${{prefix}}/lib -lmillstream\nCflags: -I${{prefix}}/include\n"
+    )
 }
 
 /// Manual pages and completions of shells, which the program writes itself; one that does not run here is stood in for by one that does.

@@ -1,7 +1,7 @@
 //! `cargo xtask package`: what a computer without a compiler needs to run Millstream, in one file.
 //!
 //! The program is compiled against an old C library, for this architecture or another one, and finds the libraries of its engines in the
-//! folder `lib` beside its own. `--check` unpacks the result where nothing else is and uses it; see [`check`].
+//! folder `lib` beside its own. The library for programs in C stands there as well. `--check` unpacks the result where nothing else is and uses it; see [`check`].
 
 mod archive;
 mod check;
@@ -35,8 +35,8 @@ pub(crate) fn package(arguments: &[String]) -> Result<(), Failure> {
     let Arguments { target, is_deb, is_check } = parse(arguments)?;
     native::prepare()?;
     let wheels = wheels::fetch(target)?;
-    let program = compile::program(target, &wheels)?;
-    let unpacked = contents::gather(target, &program, &wheels)?;
+    let compiled = compile::compile(target, &wheels)?;
+    let unpacked = contents::gather(target, &compiled, &wheels)?;
     versions::check(target, &unpacked)?;
     let tarball = archive::tarball(&unpacked)?;
     eprintln!("wrote {}", tarball.display());

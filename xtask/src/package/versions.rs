@@ -31,7 +31,8 @@ const OF_THE_SYSTEM: [&str; 9] = [
 pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
     let libraries = unpacked.join("lib");
     let entries = fs::read_dir(&libraries).map_err(|error| failed(&libraries, &error))?;
-    let files: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let files: Vec<_> = paths.filter(|path| path.is_file()).collect();
     let packaged: Vec<String> =
         files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned())).collect();
     for file in std::iter::once(&unpacked.join("bin/millstream")).chain(&files) {

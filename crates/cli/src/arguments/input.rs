@@ -40,6 +40,30 @@ impl InputArguments {
         Ok(())
     }
 
+    /// The same as flags, for another computer where the files have these names.
+    #[cfg(unix)]
+    pub(crate) fn flags(&self, inputs: &[String]) -> Vec<String> {
+        let list = |numbers: &[f64]| numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+        let resize = match self.resize {
+            Resizing::Stretch => "stretch",
+            Resizing::Crop => "crop",
+            Resizing::Pad => "pad",
+        };
+        let order = match self.channel_order {
+            ChannelOrder::Rgb => "rgb",
+            ChannelOrder::Bgr => "bgr",
+        };
+        let named = inputs.iter().map(|input| format!("--input={input}"));
+        let scale = self.scale.map(|scale| format!("--scale={scale}"));
+        let lists = [("--mean", &self.mean), ("--std", &self.std)];
+        let lists = lists.into_iter().filter(|(_, numbers)| !numbers.is_empty());
+        let lists = lists.map(|(flag, numbers)| format!("{flag}={}", list(numbers)));
+        // Without files, none of the others may be there.
+        let others =
+            scale.into_iter().chain(lists).chain([format!("--resize={resize}"), format!("--channel-order={order}")]);
+        named.chain(others.filter(|_| !inputs.is_empty())).collect()
+    }
+
     /// The files, and how images become tensors.
     pub(crate) fn inputs(&self) -> Inputs {
         Inputs {

@@ -1,6 +1,8 @@
 //! Every command, flag and help text.
 
 mod algorithm;
+#[cfg(unix)]
+mod deploy;
 mod input;
 mod run;
 mod schedule;
@@ -23,6 +25,8 @@ use slow_core::parse_slow_core;
 use values::parse_dimension;
 
 pub(crate) use algorithm::Algorithm;
+#[cfg(unix)]
+pub(crate) use deploy::DeployCommand;
 pub(crate) use input::InputArguments;
 pub(crate) use run::RunCommand;
 pub(crate) use schedule::ScheduleCommand;
@@ -82,6 +86,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask run --schedule schedule.json --frames 200 --trace trace.json\n  cargo xtask run --model my.onnx --input photo.jpg --output results\n  cargo xtask run --input frames --frame-rate 30 --when-late drop-oldest --deadline 50ms --csv frames.csv"
     )]
     Run(RunCommand),
+    /// Copy a package and a network to a board, measure, plan and run there, and bring the reports back
+    #[cfg(unix)]
+    #[command(
+        after_help = "Example:\n  cargo xtask package --target aarch64\n  cargo xtask deploy me@board --model my.onnx --output from-board"
+    )]
+    Deploy(DeployCommand),
     /// Search for a better schedule by running schedules while frames flow
     #[command(after_help = "Example:\n  cargo xtask tune --schedule schedule.json --trials 10 -o tuned.json")]
     Tune(TuneCommand),
@@ -189,6 +199,16 @@ impl DimensionArguments {
             Some(sizes) => Ok(sizes),
             None => bail!("only `schedule` takes several sizes of a dimension; give --dim one size each"),
         }
+    }
+
+    /// The same as flags, for a command that runs elsewhere.
+    #[cfg(unix)]
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let sizes = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let dimensions = self.dimensions.iter().map(|(name, own)| format!("--dim={name}={}", sizes(own)));
+        let batch = self.batch.map(|batch| format!("--batch={batch}"));
+        let weights = self.max_weights.map(|gib| format!("--max-weights={gib}"));
+        batch.into_iter().chain(dimensions).chain(weights).collect()
     }
 
     /// How a network is read whose dimensions have one size each.

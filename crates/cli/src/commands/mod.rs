@@ -5,6 +5,8 @@ pub(crate) mod boards;
 pub(crate) mod calibrate;
 pub(crate) mod certify;
 pub(crate) mod compare;
+#[cfg(unix)]
+pub(crate) mod deploy;
 pub(crate) mod fit;
 pub(crate) mod manual;
 pub(crate) mod profile;

@@ -6,16 +6,19 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use millstream::runtime::{FrameResult, Received};
-use millstream::{Error, Stream, Tensor};
+use millstream_backend::Tensor;
+use millstream_runtime::{FrameResult, Received};
 
-/// A caller that has submitted frames and gets their results.
+use crate::{Error, Stream};
+
+/// A caller of a [`Session`](crate::Session) that has submitted frames and gets their results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Owner(u64);
+pub struct Owner(u64);
 
 /// What became of a frame that was to be submitted.
-pub(crate) enum Submitted {
-    /// It is on its way.
+#[derive(Debug)]
+pub enum Submitted {
+    /// It is on its way, with this number among all frames of the session.
     Yes(u64),
     /// Its owner has too many frames of which it has not taken the results.
     TooMany(Vec<Tensor>),
@@ -24,7 +27,7 @@ pub(crate) enum Submitted {
 }
 
 /// A pipeline and the boxes of those who share it.
-pub(crate) struct Delivery {
+pub(super) struct Delivery {
     stream: Stream<'static>,
     /// Frames that an owner may have between submitting them and taking their results.
     most: usize,
@@ -51,9 +54,9 @@ struct Mailbox {
 
 /// What came through.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub(crate) frames: u64,
-    pub(crate) failed: u64,
+pub(super) struct Counts {
+    pub(super) frames: u64,
+    pub(super) failed: u64,
     first: Option<Instant>,
     last: Option<Instant>,
 }
@@ -67,18 +70,18 @@ impl Counts {
     }
 
     /// Frames per second between the first result and the last one; `None` before there are two.
-    pub(crate) fn frames_per_second(&self) -> Option<f64> {
+    pub(super) fn frames_per_second(&self) -> Option<f64> {
         let time = self.last?.duration_since(self.first?).as_secs_f64();
         (self.frames > 1 && time > 0.0).then(|| (self.frames - 1) as f64 / time)
     }
 }
 
 impl Delivery {
-    pub(crate) fn new(stream: Stream<'static>, most: usize) -> Self {
+    pub(super) fn new(stream: Stream<'static>, most: usize) -> Self {
         Self { stream, most, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    pub(crate) fn stream(&self) -> &Stream<'static> {
+    pub(super) fn stream(&self) -> &Stream<'static> {
         &self.stream
     }
 
@@ -86,12 +89,12 @@ impl Delivery {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Counts {
         self.state().counts
     }
 
     /// A new owner of frames.
-    pub(crate) fn join(&self) -> Owner {
+    pub(super) fn join(&self) -> Owner {
         let mut state = self.state();
         let owner = Owner(state.next_owner);
         state.next_owner += 1;
@@ -100,19 +103,19 @@ impl Delivery {
     }
 
     /// An owner is gone: results of its frames are dropped, also those that are still to come.
-    pub(crate) fn leave(&self, owner: Owner) {
+    pub(super) fn leave(&self, owner: Owner) {
         let left = self.state().boxes.remove(&owner);
         self.changed.notify_all();
         drop(left);
     }
 
     /// Frames of which an owner has not taken the results.
-    pub(crate) fn outstanding(&self, owner: Owner) -> usize {
+    pub(super) fn outstanding(&self, owner: Owner) -> usize {
         self.state().boxes.get(&owner).map_or(0, |own| own.outstanding)
     }
 
     /// Submits a frame if there is room for it.
-    pub(crate) fn try_submit(&self, owner: Owner, frame: Vec<Tensor>) -> Result<Submitted, Error> {
+    pub(super) fn try_submit(&self, owner: Owner, frame: Vec<Tensor>) -> Result<Submitted, Error> {
         // Locked all the time, so that nobody gets the result before it has an owner.
         let mut state = self.state();
         if state.boxes.get(&owner).is_none_or(|own| own.outstanding >= self.most) {
@@ -129,7 +132,7 @@ impl Delivery {
     }
 
     /// The owner's next result, if it is there.
-    pub(crate) fn take(&self, owner: Owner) -> Option<FrameResult> {
+    pub(super) fn take(&self, owner: Owner) -> Option<FrameResult> {
         let mut state = self.state();
         let own = state.boxes.get_mut(&owner)?;
         let result = own.ready.pop_front()?;
@@ -140,7 +143,7 @@ impl Delivery {
     }
 
     /// Waits until an owner of too many frames may submit another one, so long at most.
-    pub(crate) fn await_fewer(&self, owner: Owner, limit: Duration) {
+    pub(super) fn await_fewer(&self, owner: Owner, limit: Duration) {
         let state = self.state();
         if state.boxes.get(&owner).is_some_and(|own| own.outstanding >= self.most) {
             let waited = self.changed.wait_timeout(state, limit);
@@ -150,7 +153,7 @@ impl Delivery {
 
     /// Receives a result, whose ever it is, or lets another thread that is about to, until something has come or for so long at most.
     /// Does nothing if there is one of `wanted` already.
-    pub(crate) fn advance(&self, wanted: Option<Owner>, limit: Duration) {
+    pub(super) fn advance(&self, wanted: Option<Owner>, limit: Duration) {
         let mut state = self.state();
         if wanted.and_then(|owner| state.boxes.get(&owner)).is_some_and(|own| !own.ready.is_empty()) {
             return;

@@ -1,0 +1,153 @@
+//! How a session is opened, as JSON.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use millstream::schedule::ScheduleDocument;
+use millstream::{
+    Aim, EngineOptions, EngineSet, Error, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// What a caller may say; all of it may be left out. The header says what each means.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Options {
+    objective: Option<String>,
+    max_latency: Option<f64>,
+    min_throughput: Option<f64>,
+    max_power: Option<f64>,
+    margin: f64,
+    schedule: Option<Value>,
+    profile: Option<PathBuf>,
+    costs: Option<PathBuf>,
+    fresh: bool,
+    profile_seconds: Option<f64>,
+    dimensions: BTreeMap<String, usize>,
+    batch: Option<usize>,
+    board: Option<PathBuf>,
+    engine: Option<String>,
+    cache_folder: Option<PathBuf>,
+    frames_in_flight: Option<usize>,
+    frames_outstanding: Option<usize>,
+    frame_timeout: Option<f64>,
+}
+
+impl Options {
+    pub(crate) fn parse(json: Option<&str>) -> Result<Self, Failure> {
+        let parsed = serde_json::from_str(json.unwrap_or("{}"));
+        parsed.map_err(|error| Failure::argument(format!("the options are not usable: {error}")))
+    }
+
+    pub(crate) fn request(&self) -> Result<SessionRequest, Error> {
+        let limits =
+            Limits { max_latency: self.max_latency, min_throughput: self.min_throughput, max_power: self.max_power };
+        Ok(SessionRequest {
+            aim: Aim::named(self.objective.as_deref().unwrap_or("throughput"), limits, self.margin)?,
+            profile: self.profile.clone(),
+            costs: self.costs.clone(),
+            is_fresh: self.fresh,
+            budget: self.profile_seconds.map(|seconds| positive_seconds("profile_seconds", seconds)).transpose()?,
+        })
+    }
+
+    pub(crate) fn engine_options(&self) -> Result<EngineOptions, Error> {
+        let frame_timeout = self.frame_timeout.map(|seconds| positive_seconds("frame_timeout", seconds)).transpose()?;
+        Ok(EngineOptions {
+            frames_in_flight: self.frames_in_flight,
+            frames_outstanding: self.frames_outstanding,
+            frame_timeout,
+            ..EngineOptions::default()
+        })
+    }
+
+    pub(crate) fn read_options(&self) -> ReadOptions {
+        let usual = ReadOptions::default();
+        ReadOptions { dimensions: self.dimensions.clone(), batch: self.batch.unwrap_or(usual.batch), ..usual }
+    }
+
+    pub(crate) fn machine(&self) -> Result<Machine, Error> {
+        let machine = match &self.board {
+            Some(board) => Machine::read(board)?,
+            None => Machine::detect()?,
+        };
+        let machine = match &self.engine {
+            Some(names) => machine.with_engines(names.parse::<EngineSet>()?),
+            None => machine,
+        };
+        Ok(match &self.cache_folder {
+            Some(folder) => machine.with_cache_folder(folder),
+            None => machine,
+        })
+    }
+
+    /// The schedule, which is the path of a file or what stands in one.
+    pub(crate) fn schedule(&self) -> Result<Option<ScheduleDocument>, Error> {
+        let read = |path: &Path| {
+            let in_file = |error: Error| Error::File { path: path.to_owned(), source: Box::new(error) };
+            ScheduleDocument::from_json(&files::read(path)?).map_err(|error| in_file(error.into()))
+        };
+        match &self.schedule {
+            None => Ok(None),
+            Some(Value::String(path)) => read(Path::new(path)).map(Some),
+            Some(document) => Ok(Some(ScheduleDocument::from_json(&document.to_string())?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::border::MsStatus;
+
+    #[test]
+    fn what_is_left_out_has_its_usual_value() {
+        let options = Options::parse(None).unwrap();
+        assert_eq!(options, Options::parse(Some("{}")).unwrap());
+        assert_eq!(options.request().unwrap().aim, Aim::default());
+        assert_eq!(options.engine_options().unwrap(), EngineOptions::default());
+        assert_eq!(options.read_options().batch, ReadOptions::default().batch);
+        assert!(options.schedule().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_said_arrives() {
+        let json = r#"{ "objective": "latency", "max_latency": 0.25, "profile_seconds": 2, "dimensions": { "n": 4 }, "batch": 3,
+            "frames_in_flight": 5, "frames_outstanding": 6, "frame_timeout": 1.5, "costs": "rk3588", "fresh": true }"#;
+        let options = Options::parse(Some(json)).unwrap();
+        let request = options.request().unwrap();
+        assert_eq!(request.aim.objective.to_string(), "latency");
+        assert_eq!(request.budget, Some(std::time::Duration::from_secs(2)));
+        assert!(request.is_fresh && request.costs == Some("rk3588".into()) && request.profile.is_none());
+        let engine = options.engine_options().unwrap();
+        assert_eq!((engine.frames_in_flight, engine.frames_outstanding), (Some(5), Some(6)));
+        assert_eq!(engine.frame_timeout, Some(std::time::Duration::from_millis(1500)));
+        assert_eq!((options.read_options().batch, options.read_options().dimensions["n"]), (3, 4));
+    }
+
+    #[test]
+    fn what_nobody_knows_or_can_use_is_refused_by_name() {
+        let refused = |json: &str| {
+            let failure = Options::parse(Some(json)).unwrap_err();
+            assert_eq!(failure.status, MsStatus::InvalidArgument);
+            failure.message
+        };
+        assert!(refused(r#"{ "objctive": "latency" }"#).contains("objctive"));
+        assert!(refused("{").contains("options"));
+        assert!(refused("7").contains("options"));
+        let unusable = |json: &str| {
+            let options = Options::parse(Some(json)).unwrap();
+            let request = options.request().map(drop);
+            request.and_then(|()| options.engine_options().map(drop)).unwrap_err().to_string()
+        };
+        assert!(unusable(r#"{ "max_latency": -1 }"#).contains("max_latency"));
+        assert!(unusable(r#"{ "profile_seconds": 0 }"#).contains("profile_seconds"));
+        assert!(unusable(r#"{ "frame_timeout": 1e300 }"#).contains("frame_timeout"));
+        assert!(unusable(r#"{ "objective": "speed" }"#).contains("speed"));
+    }
+}

@@ -1,0 +1,112 @@
+//! The package that goes to the board.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+/// The release whose package is looked for.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Where `cargo xtask package` puts packages, below the folder of the repository.
+const FOLDER: &str = "target/package";
+/// What the names of packages end with.
+const ENDING: &str = "-linux.tar.gz";
+/// The architectures that there are packages for.
+pub(super) const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
+
+/// The archive for an architecture: the one that is named, or the one where packages are made.
+pub(super) fn choose(named: Option<&Path>, architecture: &str) -> Result<PathBuf> {
+    match named {
+        Some(archive) => check_architecture(archive, architecture).map(|()| archive.to_owned()),
+        None => {
+            let name = format!("millstream-{VERSION}-{architecture}{ENDING}");
+            folders().into_iter().map(|folder| folder.join(&name)).find(|archive| archive.is_file()).with_context(|| {
+                format!(
+                    "there is no {FOLDER}/{name} here; `cargo xtask package --target {architecture}` in the repository makes it, --package names another one"
+                )
+            })
+        }
+    }
+}
+
+/// The caller's folder, and that of the repository, if this program was built there.
+fn folders() -> Vec<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let target = program.as_deref().and_then(|program| program.ancestors().nth(2).map(|target| target.join("package")));
+    std::iter::once(PathBuf::from(FOLDER)).chain(target).collect()
+}
+
+/// Fails if the name says that a package is for another architecture.
+fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
+    let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let others = ARCHITECTURES.iter().filter(|own| **own != architecture);
+    match others.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}"))) {
+        Some(other) => bail!(
+            "{} is for {other}, and the board is {architecture}: `cargo xtask package --target {architecture}` makes the right one",
+            archive.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// The SHA-256 of a package, as `sha256sum` writes it; where a file beside it says what it should be, it must be that.
+pub(super) fn checksum(archive: &Path) -> Result<String> {
+    let read = || -> std::io::Result<String> {
+        let (mut file, mut hash, mut bytes) = (File::open(archive)?, Sha256::new(), vec![0; 1 << 20]);
+        loop {
+            match file.read(&mut bytes)? {
+                0 => break,
+                count => hash.update(&bytes[..count]),
+            }
+        }
+        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    };
+    let sum = read().with_context(|| format!("cannot read {}", archive.display()))?;
+    let beside = PathBuf::from(format!("{}.sha256", archive.display()));
+    let said = std::fs::read_to_string(&beside).ok();
+    match said.as_deref().and_then(|text| text.split_whitespace().next()) {
+        Some(said) if said != sum => {
+            bail!(
+                "{} is not what {} says: it was cut off or changed; make or copy it anew",
+                archive.display(),
+                beside.display()
+            )
+        }
+        _ => Ok(sum),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn a_package_must_be_for_the_board() {
+        let named = |name: &str, architecture| choose(Some(Path::new(name)), architecture);
+        assert!(named("a/millstream-0.1.0-aarch64-linux.tar.gz", "aarch64").is_ok());
+        assert!(named("renamed.tar.gz", "aarch64").is_ok());
+        let message = named("millstream-0.1.0-x86_64-linux.tar.gz", "aarch64").unwrap_err().to_string();
+        assert!(message.contains("is for x86_64, and the board is aarch64"), "{message}");
+        assert!(message.contains("package --target aarch64"), "{message}");
+    }
+
+    #[test]
+    fn a_package_that_was_cut_off_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("package.tar.gz");
+        std::fs::write(&archive, "abc").unwrap();
+        // FIPS 180-2, appendix B.1.
+        let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(checksum(&archive).unwrap(), sum);
+        let beside = folder.path().join("package.tar.gz.sha256");
+        std::fs::write(&beside, format!("{sum}  package.tar.gz\n")).unwrap();
+        assert_eq!(checksum(&archive).unwrap(), sum);
+        std::fs::write(&archive, "ab").unwrap();
+        assert!(checksum(&archive).unwrap_err().to_string().contains("cut off"));
+        assert!(checksum(&folder.path().join("none")).unwrap_err().to_string().contains("none"));
+    }
+}

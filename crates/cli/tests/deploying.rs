@@ -1,0 +1,300 @@
+//! `deploy` against an ssh server of this test's own: what comes back, what is left behind, and what is said when something is wrong.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test that is left out says so")]
+
+mod ssh_server;
+mod support;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use ssh_server::SshServer;
+use support::{Workplace, small_model};
+use tempfile::TempDir;
+
+/// A signal ends everything within this.
+const LIMIT: Duration = Duration::from_secs(5);
+/// Whatever is waited for comes long before.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A package for this computer: the program as it is built, and its engine.
+static PACKAGE: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+    let folder = TempDir::new().unwrap();
+    let name = format!("millstream-{}-{}-linux", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    let engine = std::env::var_os("ORT_DYLIB_PATH").unwrap();
+    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(engine).canonicalize().unwrap();
+    for (place, file) in
+        [("bin/millstream", Path::new(env!("CARGO_BIN_EXE_millstream"))), ("lib/libonnxruntime.so", &engine)]
+    {
+        let link = folder.path().join(&name).join(place);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(file, link).unwrap();
+    }
+    let archive = folder.path().join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.args(["-c", "-h", "--use-compress-program", "gzip -1", "-f"]).arg(&archive).arg("-C").arg(folder.path());
+    assert!(tar.arg(&name).status().unwrap().success());
+    (folder, archive)
+});
+
+/// A desk with a model, and a board.
+struct Place {
+    workplace: Workplace,
+    server: SshServer,
+}
+
+impl Place {
+    fn new() -> Option<Self> {
+        let (workplace, server) = (Workplace::new(), SshServer::start()?);
+        small_model(&workplace);
+        Some(Self { workplace, server })
+    }
+
+    /// A command for a board, with more words; of a flag that is there as well, they replace the usual one.
+    fn arguments(&self, host: &str, more: &[&str]) -> Vec<String> {
+        let configuration = self.server.path("config").display().to_string();
+        let package = PACKAGE.1.display().to_string();
+        let usual = [
+            ["--model", "small.onnx"],
+            ["--budget", "200ms"],
+            ["--frames", "8"],
+            ["--ssh-config", &configuration],
+            ["--package", &package],
+        ];
+        let usual = usual.iter().filter(|[flag, _]| !more.contains(flag)).flatten();
+        ["deploy", host].iter().chain(usual).chain(more).map(|&word| word.to_owned()).collect()
+    }
+
+    fn succeed(&self, more: &[&str]) -> String {
+        self.workplace.succeed(&self.arguments("board", more).iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn fail(&self, host: &str, more: &[&str]) -> String {
+        self.workplace.fail(&self.arguments(host, more).iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Runs for so long that nobody sees its end.
+    fn start(&self) -> Child {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_millstream")]);
+        command.args(self.arguments("board", &["--frames", "100000000"])).current_dir(self.workplace.path(""));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.workplace.path("log")).unwrap());
+        command.spawn().unwrap()
+    }
+
+    /// Waits until the network runs on the board.
+    fn await_run(&self, child: &mut Child) {
+        let begin = Instant::now();
+        while self.of_board(" run ").is_empty() {
+            let log = || fs::read_to_string(self.workplace.path("log")).unwrap();
+            assert!(begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "{}", log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // Frames flow by then.
+        std::thread::sleep(Duration::from_secs(1));
+    }
+
+    /// Processes whose program is in the board's home, with such words in their command.
+    fn of_board(&self, words: &str) -> Vec<String> {
+        let home = self.server.path("home").display().to_string();
+        let processes =
+            fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
+        let commands = processes.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
+        commands.filter(|command| command.starts_with(&home) && command.contains(words)).collect()
+    }
+
+    /// Waits until nothing runs on the board any more, and nothing is left there.
+    fn await_nothing(&self, limit: Duration) {
+        let begin = Instant::now();
+        while !(self.of_board("").is_empty() && self.server.left_behind().is_empty()) {
+            let left = (self.of_board(""), self.server.left_behind());
+            assert!(begin.elapsed() < limit, "after {:?}, there is still {left:?}", begin.elapsed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn reports_come_back_and_nothing_stays() {
+    let Some(place) = Place::new() else { return };
+    // As shells of users may do.
+    fs::write(place.server.path("home").join(".bashrc"), "echo Welcome\n").unwrap();
+    let told = place.succeed(&[]);
+    fs::remove_file(place.server.path("home").join(".bashrc")).unwrap();
+    assert!(
+        told.contains("fingerprint") && told.contains("board: small as ") && told.contains("frames checked"),
+        "{told}"
+    );
+    let of_format = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(place.workplace.path("deployed").join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(of_format("board.json")["format"], "millstream-board");
+    assert_eq!(of_format("profile.json")["format"], "millstream-profile");
+    assert_eq!(of_format("schedule.json")["format"], "millstream-schedule");
+    assert_eq!(of_format("run.json")["networks"][0]["frames"], 8);
+    place.await_nothing(PATIENCE);
+
+    // What the page on it says: measured there, planned and simulated here.
+    let of_board = ["--model", "small.onnx", "--board", "deployed/board.json"];
+    place
+        .workplace
+        .succeed(&[&["schedule", "--profile", "deployed/profile.json", "-o", "mine.json"], &of_board[..]].concat());
+    place.workplace.succeed(
+        &[&["simulate", "--profile", "deployed/profile.json", "--schedule", "mine.json"], &of_board[..]].concat(),
+    );
+
+    // Everything that may be said, and everything kept.
+    place.workplace.write("it's one.npy", frame());
+    let report =
+        place.succeed(&["--input", "image=it's one.npy", "--keep", "--json", "--objective", "latency", "-o", "again"]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(
+        (&report["format"], &report["networks"][0]["has_own_frames"]),
+        (&"millstream-run-report".into(), &true.into())
+    );
+    assert_eq!(place.server.left_behind().len(), 1);
+    assert!(place.workplace.path("again/run.json").is_file());
+}
+
+/// A frame for the small network in NumPy's format.
+fn frame() -> Vec<u8> {
+    let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 8, 16, 16), }".to_owned();
+    header.push_str(&" ".repeat(128 - 10 - 1 - header.len()));
+    header.push('\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.as_bytes());
+    file.extend((0..8 * 16 * 16).flat_map(|index| (index as f32 / 2048.0).to_le_bytes()));
+    file
+}
+
+#[test]
+fn boards_that_do_not_let_anybody_in_are_told_with_a_remedy() {
+    let Some(place) = Place::new() else { return };
+    place.server.configure("other_key");
+    let refused = place.fail("board", &[]);
+    assert!(refused.contains("Permission denied") && refused.contains("ssh-copy-id board"), "{refused}");
+    place.server.configure("key");
+    place.server.forget();
+    let unknown = place.fail("board", &[]);
+    assert!(unknown.contains("Host key verification failed") && unknown.contains("ssh board"), "{unknown}");
+    place.server.configure("key");
+    let nobody = place.fail("nobody", &[]);
+    assert!(nobody.contains("no ssh server answers there"), "{nobody}");
+    assert!(place.fail("-oProxyCommand=true", &[]).contains("error"));
+    assert!(place.server.left_behind().is_empty() && !place.workplace.path("deployed").exists());
+}
+
+#[test]
+fn boards_that_can_not_take_the_package_are_told_before_it_is_copied() {
+    let Some(place) = Place::new() else { return };
+    let other = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
+    place.server.stand_in("uname", &format!("if [ $1 = -m ]; then echo {other}; else exec /bin/uname \"$@\"; fi"));
+    let wrong = place.fail("board", &[]);
+    assert!(
+        wrong.contains(&format!("the board is {other}")) && wrong.contains(&format!("package --target {other}")),
+        "{wrong}"
+    );
+    place.server.stand_in("uname", "if [ $1 = -m ]; then echo riscv64; else exec /bin/uname \"$@\"; fi");
+    assert!(place.fail("board", &[]).contains("riscv64"));
+    place.server.stand_in("uname", "exec /bin/uname \"$@\"");
+
+    place.server.stand_in("getconf", "echo glibc 2.27");
+    assert!(place.fail("board", &[]).contains("has glibc 2.27; packages need 2.28"));
+    place.server.stand_in("getconf", "exec /usr/bin/getconf \"$@\"");
+
+    place.server.stand_in("df", "echo Filesystem; echo /dev/root 10000 9000 1000 90% /");
+    let full = place.fail("board", &[]);
+    assert!(full.contains("0 MiB left in the home folder") && full.contains("--remote-folder"), "{full}");
+    place.server.stand_in("df", "exec /bin/df \"$@\"");
+
+    let folder = place.fail("board", &["--remote-folder", "/none/there"]);
+    assert!(folder.contains("/none/there") && folder.contains("--remote-folder"), "{folder}");
+    assert!(place.fail("board", &["--package", "none.tar.gz"]).contains("none.tar.gz"));
+    assert!(place.fail("board", &["--model", "none.onnx"]).contains("none.onnx"));
+    assert!(place.server.left_behind().is_empty());
+}
+
+#[test]
+fn what_goes_wrong_on_the_board_is_told_and_removed() {
+    let Some(place) = Place::new() else { return };
+    // As for a package of another architecture that somebody has renamed.
+    let (folder, _) = &*PACKAGE;
+    let fake = folder.path().join("fake");
+    fs::create_dir_all(fake.join("millstream/bin")).unwrap();
+    fs::write(fake.join("millstream/bin/millstream"), "no program").unwrap();
+    let archive = place.workplace.path("renamed.tar.gz").display().to_string();
+    let mut tar = Command::new("tar");
+    assert!(tar.args(["-c", "-z", "-f", &archive, "-C"]).arg(&fake).arg("millstream").status().unwrap().success());
+    let message = place.fail("board", &["--package", &archive]);
+    assert!(message.contains("does not run on board") && message.contains("its architecture"), "{message}");
+    place.await_nothing(PATIENCE);
+
+    place.server.stand_in("sha256sum", "echo package.tar.gz: FAILED; exit 1");
+    let message = place.fail("board", &[]);
+    assert!(message.contains("is not what was sent") && message.contains("FAILED"), "{message}");
+    place.await_nothing(PATIENCE);
+    place.server.stand_in("sha256sum", "exec /usr/bin/sha256sum \"$@\"");
+
+    place.server.stand_in("tar", "echo 'tar: x: Cannot write: No space left on device' >&2; exit 2");
+    let message = place.fail("board", &[]);
+    assert!(message.contains("No space left") && message.contains("--remote-folder"), "{message}");
+    place.await_nothing(PATIENCE);
+    place.server.stand_in("tar", "exec /bin/tar \"$@\"");
+
+    // What was done until then comes back.
+    let message = place.fail("board", &["--dim", "n=4,5"]);
+    assert!(message.contains("one size each"), "{message}");
+    place.server.stand_in("env", "for word; do [ \"$word\" = run ] && exit 7; done; exec /usr/bin/env \"$@\"");
+    let message = place.fail("board", &[]);
+    assert!(message.contains("'run'") && message.contains("failed on board"), "{message}");
+    assert!(
+        place.workplace.path("deployed/schedule.json").is_file() && !place.workplace.path("deployed/run.json").exists()
+    );
+    place.await_nothing(PATIENCE);
+}
+
+#[test]
+fn a_connection_that_is_cut_ends_both_sides() {
+    let Some(place) = Place::new() else { return };
+    let mut child = place.start();
+    place.await_run(&mut child);
+    place.server.cut_connections();
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(1));
+    let log = fs::read_to_string(place.workplace.path("log")).unwrap();
+    assert!(log.contains("error: board: ") && log.contains("connection was lost"), "{log}");
+    place.await_nothing(PATIENCE);
+    assert!(place.workplace.path("deployed/profile.json").is_file(), "what came before is kept");
+}
+
+#[test]
+fn a_signal_ends_both_sides() {
+    let Some(place) = Place::new() else { return };
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let mut child = place.start();
+        place.await_run(&mut child);
+        let begin = Instant::now();
+        assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(code), "{}", fs::read_to_string(place.workplace.path("log")).unwrap());
+        assert!(begin.elapsed() <= LIMIT, "it took {:?}", begin.elapsed());
+        place.await_nothing(LIMIT.saturating_sub(begin.elapsed()));
+    }
+}

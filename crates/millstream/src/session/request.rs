@@ -1,0 +1,162 @@
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use millstream_pipeline::{Constraints, Objective};
+use millstream_schedule::ScheduleDocument;
+
+use crate::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Scheduled, plan};
+
+/// What a schedule should be, and what it is planned on, where a caller need say no more than it wants to.
+#[derive(Debug, Clone, Default)]
+pub struct SessionRequest {
+    /// What the schedule should be best at, and within which limits.
+    pub aim: Aim,
+    /// A profile to plan on, without measuring or trying anything.
+    pub profile: Option<PathBuf>,
+    /// Cost models to plan on in the same way.
+    pub costs: Option<PathBuf>,
+    /// Measure even if the network was measured before.
+    pub is_fresh: bool,
+    /// Time to measure the network, unless it was measured before; otherwise about 20 s.
+    pub budget: Option<Duration>,
+}
+
+impl SessionRequest {
+    /// A network with its schedule, and the machine with the engines that it is for: the schedule that is given, or a new one. Without
+    /// a network, it is that of the schedule.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] if there is neither, as [`Scheduled::alone`] if the schedule does not fit, as [`SessionRequest::plan`] otherwise.
+    pub fn scheduled(
+        &self,
+        machine: &Machine,
+        network: Option<Network>,
+        schedule: Option<ScheduleDocument>,
+        control: &Control,
+    ) -> Result<(Machine, Scheduled), Error> {
+        let Some(document) = schedule else {
+            let network = network.ok_or_else(|| Error::Unfit("name a model or a schedule".to_owned()))?;
+            return self.plan(machine, network, control);
+        };
+        let network = network.map_or_else(|| Network::of_schedule(&document.model), Ok)?;
+        let scheduled = Scheduled::alone(network, document, machine.board())?.with_engines_of(machine);
+        Ok((machine.clone(), scheduled))
+    }
+
+    /// The network with its schedule, and the machine with the engines that it is for.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] if both a profile and cost models are named; as [`plan`].
+    pub fn plan(&self, machine: &Machine, network: Network, control: &Control) -> Result<(Machine, Scheduled), Error> {
+        let source = CostSource::named(self.profile.as_deref(), self.costs.as_deref())?;
+        let machine = source.map_or_else(|| Ok(machine.clone()), |source| source.machine(machine))?;
+        let on = match source {
+            Some(source) => PlanOn::Costs(source),
+            None if self.is_fresh => PlanOn::ThisMachineAnew,
+            None => {
+                if let Some(budget) = self.budget {
+                    machine.profile(&network, budget, control)?;
+                }
+                PlanOn::ThisMachine
+            }
+        };
+        let document = plan(&machine, &network, &self.aim, on, control)?.document;
+        let scheduled = Scheduled::alone(network, document, machine.board())?;
+        Ok((machine, scheduled))
+    }
+}
+
+impl<'a> CostSource<'a> {
+    /// Where costs come from, if a caller says so.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] if both are named.
+    pub fn named(profile: Option<&'a Path>, costs: Option<&'a Path>) -> Result<Option<Self>, Error> {
+        match (profile, costs) {
+            (Some(path), None) => Ok(Some(Self::Profile(path))),
+            (None, Some(path)) => Ok(Some(Self::Models(path))),
+            (None, None) => Ok(None),
+            _ => Err(Error::Unfit("name a profile or cost models, not both".to_owned())),
+        }
+    }
+}
+
+/// Limits of a schedule as plain numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// The longest latency, in seconds.
+    pub max_latency: Option<f64>,
+    /// The least throughput, in frames per second.
+    pub min_throughput: Option<f64>,
+    /// The most power, in watts.
+    pub max_power: Option<f64>,
+}
+
+impl Aim {
+    /// As callers in other languages say it: an objective by its name, limits, and the part by which predictions must be better.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] with the name of what can't be used.
+    pub fn named(objective: &str, limits: Limits, margin: f64) -> Result<Self, Error> {
+        let objective = Objective::from_str(objective).map_err(|error| Error::Unfit(error.to_string()))?;
+        let Limits { max_latency, min_throughput, max_power } = limits;
+        let max_latency = max_latency.map(|seconds| positive_seconds("max_latency", seconds)).transpose()?;
+        let max_period = min_throughput.map(|hertz| positive_seconds("min_throughput", 1.0 / hertz)).transpose()?;
+        let constraints = Constraints {
+            max_latency: max_latency.map(Into::into),
+            max_period: max_period.map(Into::into),
+            max_watts: max_power,
+        };
+        Ok(Self::best(objective).within(constraints).with_margin(margin))
+    }
+}
+
+/// A time that a caller gave as a number of seconds, by this name.
+///
+/// # Errors
+/// [`Error::Unfit`] unless it is positive, and no longer than a clock reaches.
+pub fn positive_seconds(name: &str, seconds: f64) -> Result<Duration, Error> {
+    let positive = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    positive.ok_or_else(|| Error::Unfit(format!("{name} must be a positive number")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn numbers_become_limits_or_are_refused_by_name() {
+        let limits = Limits { max_latency: Some(0.5), min_throughput: Some(20.0), max_power: Some(3.0) };
+        let aim = Aim::named("latency", limits, 0.25).unwrap();
+        assert_eq!((aim.objective, aim.margin), (Objective::Latency, 0.25));
+        assert_eq!(aim.constraints.max_latency, Some(Duration::from_millis(500).into()));
+        assert_eq!(aim.constraints.max_period, Some(Duration::from_millis(50).into()));
+        assert_eq!(aim.constraints.max_watts, Some(3.0));
+        let refused = |limits| Aim::named("latency", limits, 0.0).unwrap_err().to_string();
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+            let latency = Limits { max_latency: Some(wrong), ..Limits::default() };
+            assert_eq!(refused(latency), "max_latency must be a positive number", "{wrong}");
+        }
+        for wrong in [0.0, -1.0, f64::NAN] {
+            let throughput = Limits { min_throughput: Some(wrong), ..Limits::default() };
+            assert_eq!(refused(throughput), "min_throughput must be a positive number", "{wrong}");
+        }
+        let message = Aim::named("speed", Limits::default(), 0.0).unwrap_err().to_string();
+        assert!(message.contains("speed") && message.contains("throughput"), "{message}");
+    }
+
+    #[test]
+    fn a_network_or_a_schedule_is_needed_and_one_source_of_costs_at_most() {
+        let machine = Machine::of_board(crate::BuiltInBoard::all().next().unwrap().board().unwrap());
+        let scheduled = SessionRequest::default().scheduled(&machine, None, None, &Control::new());
+        assert!(scheduled.is_err_and(|error| error.to_string().contains("a model or a schedule")));
+        let (one, other) = (Path::new("profile.json"), Path::new("cost.json"));
+        assert!(CostSource::named(Some(one), Some(other)).is_err());
+        assert!(matches!(CostSource::named(Some(one), None), Ok(Some(CostSource::Profile(path))) if path == one));
+        assert!(matches!(CostSource::named(None, Some(other)), Ok(Some(CostSource::Models(path))) if path == other));
+        assert!(matches!(CostSource::named(None, None), Ok(None)));
+    }
+}
