@@ -17,10 +17,11 @@ struct Running {
 }
 
 impl Cancellation {
-    /// Does what runs the session with `options`, which can be ended until it returns.
+    /// Does what runs the session with `options`, which can be ended until it returns. `device` is what computes, if that may go away.
     pub(crate) fn during<O: SelectedOutputMarker + 'static, R>(
         &self,
         options: RunOptions<O>,
+        device: Option<&str>,
         work: impl FnOnce(&RunOptions<O>) -> ort::Result<R>,
     ) -> Result<R, BackendError> {
         let options = Arc::new(Options(options));
@@ -28,13 +29,25 @@ impl Cancellation {
         let end = End(self);
         let made = work(&options.0);
         let was_cancelled = end.now();
-        made.map_err(
-            |error| if was_cancelled { BackendError::Cancelled } else { BackendError::failed(error.to_string()) },
-        )
+        made.map_err(|error| if was_cancelled { BackendError::Cancelled } else { failure(&error, device) })
     }
 
     fn state(&self) -> MutexGuard<'_, Option<Running>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a run failed. Of a device, what its provider says of itself and not of a frame means that no later frame will succeed.
+fn failure(error: &ort::Error, device: Option<&str>) -> BackendError {
+    use ort::error::ErrorCode::{DeviceReset, EngineError, ExecutionProviderFailure};
+
+    let detail = error.to_string();
+    match device {
+        Some(device) if [DeviceReset, EngineError, ExecutionProviderFailure].contains(&error.code()) => {
+            BackendError::DeviceLost { backend: device.to_owned(), detail }
+        }
+        Some(device) => BackendError::failed(format!("the engine {device}: {detail}")),
+        None => BackendError::failed(detail),
     }
 }
 

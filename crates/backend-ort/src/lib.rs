@@ -30,19 +30,26 @@
 
 mod backend;
 mod borrowed;
+mod built_in_providers;
 mod cancellation;
 mod convert;
 mod destination;
 mod environment;
 mod library;
+mod partition;
+mod place;
 mod plain;
 mod prepare;
+mod provider;
 mod session;
 mod session_cache;
 mod session_key;
+mod taken;
 mod trace;
+mod transfer;
 mod weights;
 mod whole_library;
+mod whole_times;
 
 pub use backend::{OrtBackend, SessionSettings, Spinning};
 pub use environment::{Environment, TELEMETRY};

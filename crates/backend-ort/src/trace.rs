@@ -85,6 +85,38 @@ pub fn operator_times(
         .collect())
 }
 
+/// What a profile shows of frames as a whole.
+pub(crate) struct Kernels {
+    /// Time of all kernels of each frame, moves of values left out.
+    pub(crate) seconds: Vec<f64>,
+    /// Whether every kernel is that of an operator.
+    pub(crate) are_known: bool,
+}
+
+/// Reads a profile of which it is not known whether its kernels are those of operators. The first `warm_up` frames are left out.
+///
+/// # Errors
+/// As [`operator_times`].
+pub(crate) fn kernels(profile: &str, graph: &Graph, segment: &[OperatorId], warm_up: usize) -> Result<Kernels, String> {
+    /// What ONNX Runtime calls moves of values from one memory to another.
+    const MOVES: &str = "Memcpy";
+
+    let mut events: Vec<Event> =
+        serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
+    events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
+    let names = Names::new(graph, segment);
+    let frames: Vec<Vec<&Event>> = frames(&events).into_iter().skip(warm_up).collect();
+    let kernels = |frame: &[&Event]| -> f64 {
+        let own = frame.iter().filter(|event| !event.args.op_name.starts_with(MOVES));
+        own.map(|event| event.dur as f64 * 1e-6).sum()
+    };
+    let is_known = |event: &&Event| event.args.op_name.starts_with(MOVES) || names.find(&event.name).is_some();
+    Ok(Kernels {
+        seconds: frames.iter().map(|frame| kernels(frame)).collect(),
+        are_known: frames.iter().all(|frame| !frame.is_empty() && frame.iter().all(is_known)),
+    })
+}
+
 /// The kernels of each frame, of events by their starts, with those that began first and ended last before those within them.
 fn frames(events: &[Event]) -> Vec<Vec<&Event>> {
     let mut frames: Vec<Vec<&Event>> = Vec::new();

@@ -1,11 +1,13 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, BoardError, EngineName, EngineSet, Link, Processor, ProcessorClass, label};
+use crate::{
+    Accelerator, BoardError, EngineLabel, EngineName, EngineSet, Link, Processor, ProcessorClass, Provider, label,
+};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +29,7 @@ pub struct Board {
     pub(crate) name: String,
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) accelerators: Vec<Accelerator>,
+    pub(crate) providers: Vec<Provider>,
     pub(crate) links: Vec<Link>,
     pub(crate) memory: Option<Memory>,
 }
@@ -161,6 +164,7 @@ impl Board {
             name: name.into(),
             clusters,
             accelerators: Vec::new(),
+            providers: Vec::new(),
             links: Vec::new(),
             memory: None,
         })
@@ -184,8 +188,14 @@ impl Board {
         self.clusters.iter().find(|cluster| cluster.label == label).ok_or_else(|| BoardError::UnknownCluster {
             board: self.name.clone(),
             cluster: label.to_owned(),
-            clusters: self.clusters.iter().map(|cluster| cluster.label.clone()).collect(),
+            clusters: self.labels().map(str::to_owned).collect(),
         })
+    }
+
+    /// Labels of clusters, then of accelerators.
+    fn labels(&self) -> impl Iterator<Item = &str> {
+        let clusters = self.clusters.iter().map(|cluster| cluster.label.as_str());
+        clusters.chain(self.accelerators.iter().map(|own| own.label.as_str()))
     }
 
     /// What runs operators beside the CPU's cores.
@@ -198,10 +208,43 @@ impl Board {
         self.accelerators.iter().find(|accelerator| accelerator.label == label)
     }
 
+    /// Execution providers of ONNX Runtime that its clusters and accelerators may compute with.
+    pub fn providers(&self) -> &[Provider] {
+        &self.providers
+    }
+
+    /// The provider that the board calls so.
+    ///
+    /// # Errors
+    /// [`BoardError::UnknownEngine`] if it has none.
+    pub fn provider(&self, engine: EngineLabel) -> Result<&Provider, BoardError> {
+        self.providers.iter().find(|provider| provider.engine == engine).ok_or_else(|| BoardError::UnknownEngine {
+            board: self.name.clone(),
+            engine: engine.to_string(),
+            engines: self.known_engines().map(|engine| engine.to_string()).collect(),
+        })
+    }
+
+    /// Whether its clusters may have these engines.
+    ///
+    /// # Errors
+    /// [`BoardError::UnknownEngine`] with the first that is a provider which the board does not have.
+    pub fn check_engines(&self, engines: &EngineSet) -> Result<(), BoardError> {
+        engines.iter().try_for_each(|engine| match engine {
+            EngineName::Provider(label) => self.provider(label).map(drop),
+            _ => Ok(()),
+        })
+    }
+
+    /// The engines that its clusters may have: those of every board, and its own providers.
+    fn known_engines(&self) -> impl Iterator<Item = EngineName> {
+        EngineName::BUILT_IN.into_iter().chain(self.providers.iter().map(Provider::engine))
+    }
+
     /// The same board with these accelerators.
     ///
     /// # Errors
-    /// [`BoardError::Invalid`] if a label is taken.
+    /// [`BoardError::Invalid`] if a label is taken, or an engine is none of its providers.
     pub fn with_accelerators(&self, accelerators: Vec<Accelerator>) -> Result<Self, BoardError> {
         Self::try_from(crate::BoardDocument { accelerators, ..self.to_document() })
     }
@@ -224,8 +267,8 @@ impl Board {
 
     /// The engines that some cluster has, each once.
     pub fn engines_in_use(&self) -> impl Iterator<Item = EngineName> {
-        let is_used = |engine: &EngineName| self.clusters.iter().any(|cluster| cluster.engines.contains(*engine));
-        EngineName::ALL.into_iter().filter(is_used)
+        let all: BTreeSet<EngineName> = self.clusters.iter().flat_map(|cluster| cluster.engines.iter()).collect();
+        all.into_iter()
     }
 
     /// The engines of clusters by their labels, but for clusters that have only the usual one.
@@ -326,7 +369,20 @@ impl Board {
         for accelerator in &self.accelerators {
             let Accelerator { label, kind, name, processing_elements, hertz, .. } = accelerator;
             hasher.update(format!("{label} {kind} {name:?} {processing_elements:?} {hertz:?} "));
+            if let Some(engine) = accelerator.engine {
+                hasher.update(format!("{engine} "));
+            }
+        }
+        for provider in self.providers.iter().filter(|provider| self.is_in_use(provider)) {
+            let Provider { engine, provider, options, library, device } = provider;
+            hasher.update(format!("{engine} {provider} {options:?} {library:?} {device:?} "));
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether a cluster or an accelerator computes with it.
+    fn is_in_use(&self, provider: &Provider) -> bool {
+        self.clusters.iter().any(|cluster| cluster.engines.contains(provider.engine()))
+            || self.accelerators.iter().any(|own| own.engine == Some(provider.engine))
     }
 }

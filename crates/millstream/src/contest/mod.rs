@@ -96,7 +96,7 @@ pub fn compare(
     let backend = opened.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
     let mut rivals = Vec::new();
-    for engine in EngineName::ALL {
+    for engine in EngineName::BUILT_IN {
         match rivals_with(engine, network, board) {
             Ok(own) => rivals.extend(own),
             Err(error) if board.engines_in_use().any(|used| used == engine) => return Err(error),
