@@ -98,8 +98,8 @@ impl Place {
         match self.provider() {
             None => said,
             Some(provider) if said.contains(PARTLY_ON_CORES) => format!(
-                "the engine {} does not take all of these operators together, and would leave some to the cores; measure the network \
-                 anew on this board, or plan without it",
+                "the engine {} does not take all of these operators together, and would leave some to the cores; take what has it out \
+                 of the board file, or plan for other processors",
                 provider.name()
             ),
             Some(provider) => format!("the engine {} refuses it: {said}", provider.name()),

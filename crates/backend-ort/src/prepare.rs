@@ -66,7 +66,7 @@ impl OrtBackend {
         let builder = || self.builder(processor, threads, &packed);
         let commit = |builder| self.commit(builder, &sub_model, &packed);
         if self.place.provider().is_some() {
-            return Ok((self.place.make(processor, || commit(builder()?))?, Origin::Model));
+            return Ok((self.provided(processor, &sub_model, &packed, builder)?, Origin::Model));
         }
         let bytes = sub_model.external_weights.iter().map(|(_, weight)| weight.data.len() as u64).sum();
         let cache = self.cache.as_ref().filter(|cache| self.settings.optimised && cache.has_room_for(bytes));
@@ -99,10 +99,28 @@ impl OrtBackend {
         let sub_model = self.sub_model(segment)?;
         let packed = self.weights.packed();
         let threads = self.session_threads(segment, processor);
-        self.place.make(processor, || {
+        self.provided(processor, &sub_model, &packed, || {
             let builder = self.builder(processor, threads, &packed)?;
-            self.commit(builder.with_profiling(folder.join("trace")).map_err(text)?, &sub_model, &packed)
+            builder.with_profiling(folder.join("trace")).map_err(text)
         })
+    }
+
+    /// A session wherever the backend computes. A device may refuse a segment only because of results that the segment needs itself as well;
+    /// they are handed out apart then.
+    fn provided(
+        &self,
+        processor: &Processor,
+        sub_model: &SubModel,
+        packed: &Arc<PrepackedWeights>,
+        builder: impl Fn() -> Result<SessionBuilder, String>,
+    ) -> Result<WeightedSession, String> {
+        let make = |sub_model: &SubModel| self.place.make(processor, || self.commit(builder()?, sub_model, packed));
+        let refusal = match (make(sub_model), self.place.device()) {
+            (Err(refusal), Some(_)) => refusal,
+            (made, _) => return made,
+        };
+        let apart = sub_model.with_outputs_apart().ok_or_else(|| refusal.clone())?;
+        make(&apart).map_err(|_| refusal)
     }
 
     /// Threads of a session; an accelerator has one, which waits for it.

@@ -9,7 +9,6 @@ use ort::session::builder::GraphOptimizationLevel;
 use crate::OrtBackend;
 use crate::partition;
 use crate::place::Device;
-use crate::weights::WeightedSession;
 
 impl OrtBackend {
     /// Whether a device takes an operator.
@@ -40,6 +39,7 @@ impl OrtBackend {
     fn taken_of(&self, device: &Device, operators: &[OperatorId]) -> Result<HashSet<OperatorId>, String> {
         let graph = self.model.graph();
         let sub_model = self.sub_model(&Segment::new(graph, operators.to_vec()))?;
+        let sub_model = sub_model.with_outputs_apart().unwrap_or(sub_model);
         let packed = self.weights.packed();
         let text = |error: ort::Error<_>| error.to_string();
         let builder = self.environment.session_builder()?;
@@ -47,7 +47,7 @@ impl OrtBackend {
         let builder = builder.with_intra_threads(1).map_err(text)?;
         let builder = builder.with_config_entry(partition::RECORD.0, partition::RECORD.1).map_err(text)?;
         let builder = device.provider.add_to(builder, 1)?;
-        let mut session: WeightedSession = self.commit(builder, &sub_model, &packed)?;
+        let mut session = self.commit(builder, &sub_model, &packed)?;
         let nodes = partition::nodes_of(session.get(), device.provider.provider())?;
         let names: HashMap<&str, OperatorId> =
             operators.iter().map(|&id| (graph.operator(id).name.as_str(), id)).collect();

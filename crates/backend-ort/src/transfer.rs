@@ -84,3 +84,42 @@ fn timed(session: &mut Session, input: &Tensor) -> Option<Duration> {
     session.run([convert::input(input).ok()?]).ok()?;
     Some(start.elapsed())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Environment;
+
+    /// The device of the plug-in that tests load is the cores, which move nothing; how moves are timed can be seen with it all the same.
+    #[test]
+    fn moves_are_timed_by_a_session_that_does_little_else() {
+        let Some(library) = std::env::var_os("MILLSTREAM_PLUGIN").filter(|file| std::path::Path::new(file).is_file())
+        else {
+            return;
+        };
+        let mut definition = serde_json::json!({"engine": "npu", "provider": "cpu_ep", "library": library.to_str().unwrap()});
+        let mut builder = ModelBuilder::new("none");
+        let input = builder.input("image", [1, 4]);
+        let made = builder.node("Det", &[&input]);
+        builder.output(&made);
+        let model = Arc::new(builder.build().unwrap());
+        let environment = Environment::load().unwrap();
+        let open = |definition: &serde_json::Value| {
+            let definition = serde_json::from_value(definition.clone()).unwrap();
+            OrtBackend::on_device(&environment, Arc::clone(&model), &definition, "N").unwrap()
+        };
+        let backend = open(&definition);
+        let device = backend.place.device().unwrap();
+        let [small, large] = [4, 64 << 20].map(|bytes| backend.one_way(device, bytes).unwrap());
+        assert!(small > Duration::ZERO && large > small, "{large:?} for 64 MiB, {small:?} for 4 bytes");
+        assert!(backend.moved(4).is_none(), "its memory is the host's");
+        // One that takes no operator can't be timed.
+        definition = serde_json::json!({"engine": "cloud", "provider": "AzureExecutionProvider"});
+        let backend = open(&definition);
+        assert!(backend.moved(4).is_none());
+    }
+}

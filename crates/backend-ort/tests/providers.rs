@@ -108,6 +108,29 @@ fn a_device_gives_the_results_of_cores() {
     close(&run(&device, &Processor::accelerator("N")), &run(&cores, &Processor::new("B", [0])));
 }
 
+/// The plug-in gives no value away that it goes on with.
+#[test]
+fn results_that_a_segment_needs_itself_are_handed_out() {
+    let Some(plugin) = plugin() else { return };
+    let mut builder = ModelBuilder::new("both");
+    let input = builder.input("image", [1, 4, 8, 8]);
+    builder.named_node("first", "Relu", &[&input], &["a"], Attributes::new());
+    builder.named_node("second", "Tanh", &["a"], &["b"], Attributes::new());
+    builder.output("a");
+    builder.output("b");
+    let model = Arc::new(builder.build().unwrap());
+    let backend = OrtBackend::on_device(&environment(), Arc::clone(&model), &plugin, "N").unwrap();
+    let (whole, device) = (Segment::whole(model.graph()), Processor::accelerator("N"));
+    assert!(whole.operators.iter().all(|&id| backend.supports(id, &device)));
+    let made = backend.prepare(&whole, &device).unwrap().run(&[image()]).unwrap();
+    let plain = OrtBackend::new(&environment(), Arc::clone(&model));
+    let expected = plain.prepare(&whole, &Processor::new("B", [0])).unwrap().run(&[image()]).unwrap();
+    assert_eq!(made.len(), 2);
+    made.iter().zip(&expected).for_each(|(made, expected)| close(made, expected));
+    let times = backend.trace(&whole, &device, &[image()], &mut |_| false).unwrap();
+    assert_eq!(times.iter().map(|own| own.operators.len()).sum::<usize>(), 2);
+}
+
 #[test]
 fn cores_with_a_provider_compute_everything() {
     let Some(plugin) = plugin() else { return };

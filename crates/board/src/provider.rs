@@ -114,7 +114,7 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
     for (index, accelerator) in accelerators.iter().enumerate() {
         let Some(engine) = accelerator.engine else { continue };
         if providers.iter().all(|provider| provider.engine != engine) {
-            let detail = format!("is '{engine}'; {}", there_are(providers));
+            let detail = format!("is '{engine}', which is none of `providers`: {}", labels(providers));
             return invalid(format!("accelerators[{index}].engine"), detail);
         }
     }
@@ -124,11 +124,12 @@ fn check_uses(providers: &[Provider], clusters: &[Cluster], accelerators: &[Acce
 /// The engines that a board may name, for messages.
 fn there_are(providers: &[Provider]) -> String {
     let built_in = EngineName::BUILT_IN.map(|engine| engine.to_string()).join(" and ");
-    let own: Vec<String> = providers.iter().map(|provider| provider.engine.to_string()).collect();
-    match own.as_slice() {
-        [] => format!("clusters may have {built_in}, all others stand in `providers`, which is empty"),
-        own => format!("clusters may have {built_in}, `providers` has {}", own.join(", ")),
-    }
+    format!("clusters may have {built_in}, and what stands in `providers`: {}", labels(providers))
+}
+
+fn labels(providers: &[Provider]) -> String {
+    let labels: Vec<&str> = providers.iter().map(|provider| provider.engine.as_str()).collect();
+    if labels.is_empty() { "it is empty".to_owned() } else { labels.join(", ") }
 }
 
 fn is_option(key: &str, value: &str) -> bool {

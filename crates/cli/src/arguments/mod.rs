@@ -242,6 +242,9 @@ impl BoardArguments {
 
     /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
     pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
+        if let Some(engines) = &self.engine {
+            machine.board().check_engines(engines)?;
+        }
         Ok(match (&self.engine, &self.board) {
             (None, _) => machine,
             (Some(engines), None) if engines.contains(EngineName::OpenVino) => {
