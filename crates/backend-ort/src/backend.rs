@@ -88,14 +88,18 @@ impl OrtBackend {
     /// A backend for `model` on cores, with the kernels of an execution provider; what the provider does not take runs with ONNX Runtime's own.
     ///
     /// # Errors
-    /// [`BackendError::Unavailable`] if the provider can't be used, with the engine, what is wrong, and what would help.
+    /// [`BackendError::Unavailable`] if the provider can't be used, or drives a device: with the engine, what is wrong, and what would help.
     pub fn with_provider(
         environment: &Environment,
         model: Arc<Model>,
         provider: &Provider,
     ) -> Result<Self, BackendError> {
-        let place = Place::CoresWith(OpenProvider::open(environment, provider)?);
-        Ok(Self { place, ..Self::new(environment, model) })
+        let provider = OpenProvider::open(environment, provider)?;
+        if !provider.is_on_cores() {
+            let detail = "it drives a device: name it as the `engine` of an accelerator, not of a cluster".to_owned();
+            return Err(BackendError::Unavailable { backend: provider.name(), detail });
+        }
+        Ok(Self { place: Place::CoresWith(provider), ..Self::new(environment, model) })
     }
 
     /// A backend for `model` on the device of an execution provider, which the board has as the accelerator `label`. It runs the operators

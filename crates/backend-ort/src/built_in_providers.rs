@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use millstream_board::{EngineLabel, Provider, ProviderName};
 use ort::ep::{self, ArbitrarilyConfigurableExecutionProvider, ExecutionProvider, ExecutionProviderDispatch};
 
 /// One of them, as this program knows it.
@@ -17,6 +18,18 @@ impl BuiltIn {
     /// Whether the library at hand was built with it.
     pub(crate) fn is_available(&self) -> bool {
         (self.is_available)().unwrap_or(false)
+    }
+
+    /// It as an engine of a board, without options.
+    pub(crate) fn definition(&self) -> Option<Provider> {
+        let engine = self.name.strip_suffix("ExecutionProvider")?.to_ascii_lowercase();
+        Some(Provider {
+            engine: EngineLabel::try_from(engine).ok()?,
+            provider: ProviderName::try_from(self.name.to_owned()).ok()?,
+            options: BTreeMap::new(),
+            library: None,
+            device: None,
+        })
     }
 
     /// What registers it with a session.
@@ -118,6 +131,14 @@ mod tests {
         assert!(refused("ACLExecutionProvider", "fast", "1").contains("no option 'fast', only enable_fast_math"));
         assert!(refused("RknpuExecutionProvider", "cores", "3").contains("no option 'cores'"));
         assert_eq!(refused("QNNExecutionProvider", "backend_type", "htp"), "", "ONNX Runtime checks these");
+    }
+
+    #[test]
+    fn every_one_can_be_an_engine_of_a_board() {
+        assert!(ALL.iter().all(|own| own.definition().is_some()));
+        let on_cores = ALL.iter().filter(|own| own.is_on_cores).filter_map(BuiltIn::definition);
+        let labels: Vec<String> = on_cores.map(|own| own.engine.to_string()).collect();
+        assert_eq!(labels, ["acl", "dnnl", "xnnpack"]);
     }
 
     #[test]

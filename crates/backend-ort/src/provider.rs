@@ -108,6 +108,11 @@ impl Environment {
         built_in::ALL.iter().filter(|own| own.is_available()).map(|own| own.name)
     }
 
+    /// Those of [`Environment::providers`] that bring other kernels for cores, as engines of a board: `xnnpack`, `dnnl`, `acl`.
+    pub fn core_providers(&self) -> impl Iterator<Item = Provider> {
+        built_in::ALL.iter().filter(|own| own.is_on_cores && own.is_available()).filter_map(BuiltIn::definition)
+    }
+
     /// What a provider runs on, where it tells.
     ///
     /// # Errors

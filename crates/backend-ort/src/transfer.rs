@@ -101,7 +101,8 @@ mod tests {
         else {
             return;
         };
-        let mut definition = serde_json::json!({"engine": "npu", "provider": "cpu_ep", "library": library.to_str().unwrap()});
+        let mut definition =
+            serde_json::json!({"engine": "npu", "provider": "cpu_ep", "library": library.to_str().unwrap()});
         let mut builder = ModelBuilder::new("none");
         let input = builder.input("image", [1, 4]);
         let made = builder.node("Det", &[&input]);

@@ -225,6 +225,15 @@ impl Board {
         })
     }
 
+    /// The same board with another provider, unless it has one of that name.
+    #[must_use]
+    pub fn with_provider(mut self, provider: Provider) -> Self {
+        if self.provider(provider.engine).is_err() {
+            self.providers.push(provider);
+        }
+        self
+    }
+
     /// Whether its clusters may have these engines.
     ///
     /// # Errors

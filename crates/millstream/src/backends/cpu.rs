@@ -60,6 +60,11 @@ pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
     Ok(Environment::load()?.providers().collect())
 }
 
+/// The providers that bring other kernels for cores.
+pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
+    Ok(Environment::load()?.core_providers().collect())
+}
+
 /// What a provider runs on, where it tells.
 pub(super) fn device_of(provider: &Provider) -> Result<Option<String>, Error> {
     Ok(Environment::load()?.device_of(provider)?)

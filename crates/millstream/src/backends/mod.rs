@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, AcceleratorKind, Board, Cluster, EngineName, Processor};
+use millstream_board::{Accelerator, AcceleratorKind, Board, Cluster, EngineName, EngineSet, Processor};
 use millstream_cost::CostTable;
 use millstream_graph::{Family, Graph};
 use millstream_onnx::Model;
@@ -256,6 +256,21 @@ fn graphics(board: &Board, accelerator: &Accelerator, gpus: &mut Gpus) -> Result
         (true, false) => Err(no_engine(Some("wgpu"))),
         (false, _) => Err(no_engine(None)),
     }
+}
+
+/// The board with those of these engines that it lacks and that ONNX Runtime here was built with, for cores.
+pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item = &'a EngineSet>) -> Board {
+    let is_missing = |engine: &EngineName| match engine {
+        EngineName::Provider(label) => board.provider(*label).is_err(),
+        _ => false,
+    };
+    let missing: Vec<EngineName> = engines.flat_map(EngineSet::iter).filter(is_missing).collect();
+    if missing.is_empty() {
+        return board;
+    }
+    let detected = cpu::core_providers().unwrap_or_default();
+    let wanted = detected.into_iter().filter(|own| missing.contains(&own.engine()));
+    wanted.fold(board, Board::with_provider)
 }
 
 /// The graphics devices of this computer.

@@ -45,6 +45,10 @@ pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
     Err(MISSING)
 }
 
+pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
+    Err(MISSING)
+}
+
 pub(super) fn device_of(_: &Provider) -> Result<Option<String>, Error> {
     Err(MISSING)
 }
