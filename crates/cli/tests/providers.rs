@@ -118,15 +118,13 @@ fn on_the_device(value: &mut Value) {
 #[test]
 fn a_schedule_for_a_device_that_is_gone_is_refused() {
     let Some(provider) = plugin() else { return };
-    let alone = board("", &provider, "");
-    let workplace = workplace(&alone);
+    let workplace = workplace(&board("", &provider, DEVICE));
     workplace.succeed(&["schedule", "--board", "desk.json", "--model", "small.onnx"]);
     let mut planned: Value = serde_json::from_str(&support::text(&workplace.path("schedule.json"))).unwrap();
     on_the_device(&mut planned);
     workplace.write("schedule.json", planned.to_string());
-    workplace.write("desk.json", board("", &provider, DEVICE));
     workplace.succeed(&["run", "--board", "desk.json", "--frames", "8"]);
-    workplace.write("desk.json", alone);
+    workplace.write("desk.json", board("", &provider, ""));
     let message = workplace.fail(&["run", "--board", "desk.json", "--frames", "4"]);
     assert!(message.contains("no cluster or accelerator 'N'; it has B"), "{message}");
 }
