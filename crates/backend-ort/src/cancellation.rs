@@ -97,3 +97,26 @@ impl<O: SelectedOutputMarker> Terminate for Options<O> {
         self.0.terminate().is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ort::error::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_provider_that_fails_as_a_whole_has_lost_its_device() {
+        let error = |code| ort::Error::new_with_code(code, "NPU crashed");
+        for code in [ErrorCode::DeviceReset, ErrorCode::EngineError, ErrorCode::ExecutionProviderFailure] {
+            let lost = failure(&error(code), Some("htp (QNNExecutionProvider)"));
+            assert!(
+                matches!(&lost, BackendError::DeviceLost { backend, .. } if backend == "htp (QNNExecutionProvider)")
+            );
+            assert!(matches!(failure(&error(code), None), BackendError::Failed { .. }), "cores stay");
+        }
+        let frame = failure(&error(ErrorCode::InvalidArgument), Some("htp (QNNExecutionProvider)"));
+        assert!(
+            matches!(&frame, BackendError::Failed { detail } if detail.contains("htp") && detail.contains("NPU crashed"))
+        );
+    }
+}

@@ -16,8 +16,8 @@ impl OrtBackend {
         device.taken.get_or_init(|| self.taken(device)).contains(&operator)
     }
 
-    /// Asks once about the whole model. A provider that takes nothing of it, as where one operator keeps it from compiling the others, is asked about each
-    /// operator alone.
+    /// Asks once about the whole model. A provider that takes nothing of it, as where one operator keeps it from compiling the others, is
+    /// asked about each operator alone.
     fn taken(&self, device: &Device) -> HashSet<OperatorId> {
         let order = self.model.graph().order();
         let engine = device.provider.name();

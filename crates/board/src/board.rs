@@ -1,13 +1,10 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::{
-    Accelerator, BoardError, EngineLabel, EngineName, EngineSet, Link, Processor, ProcessorClass, Provider, label,
-};
+use crate::{Accelerator, BoardError, EngineSet, Link, Processor, ProcessorClass, Provider, label};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -208,82 +205,12 @@ impl Board {
         self.accelerators.iter().find(|accelerator| accelerator.label == label)
     }
 
-    /// Execution providers of ONNX Runtime that its clusters and accelerators may compute with.
-    pub fn providers(&self) -> &[Provider] {
-        &self.providers
-    }
-
-    /// The provider that the board calls so.
-    ///
-    /// # Errors
-    /// [`BoardError::UnknownEngine`] if it has none.
-    pub fn provider(&self, engine: EngineLabel) -> Result<&Provider, BoardError> {
-        self.providers.iter().find(|provider| provider.engine == engine).ok_or_else(|| BoardError::UnknownEngine {
-            board: self.name.clone(),
-            engine: engine.to_string(),
-            engines: self.known_engines().map(|engine| engine.to_string()).collect(),
-        })
-    }
-
-    /// The same board with another provider, unless it has one of that name.
-    #[must_use]
-    pub fn with_provider(mut self, provider: Provider) -> Self {
-        if self.provider(provider.engine).is_err() {
-            self.providers.push(provider);
-        }
-        self
-    }
-
-    /// Whether its clusters may have these engines.
-    ///
-    /// # Errors
-    /// [`BoardError::UnknownEngine`] with the first that is a provider which the board does not have.
-    pub fn check_engines(&self, engines: &EngineSet) -> Result<(), BoardError> {
-        engines.iter().try_for_each(|engine| match engine {
-            EngineName::Provider(label) => self.provider(label).map(drop),
-            _ => Ok(()),
-        })
-    }
-
-    /// The engines that its clusters may have: those of every board, and its own providers.
-    fn known_engines(&self) -> impl Iterator<Item = EngineName> {
-        EngineName::BUILT_IN.into_iter().chain(self.providers.iter().map(Provider::engine))
-    }
-
     /// The same board with these accelerators.
     ///
     /// # Errors
     /// [`BoardError::Invalid`] if a label is taken, or an engine is none of its providers.
     pub fn with_accelerators(&self, accelerators: Vec<Accelerator>) -> Result<Self, BoardError> {
         Self::try_from(crate::BoardDocument { accelerators, ..self.to_document() })
-    }
-
-    /// The same board with these engines on all its cores.
-    #[must_use]
-    pub fn with_engines(mut self, engines: &EngineSet) -> Self {
-        self.clusters.iter_mut().for_each(|cluster| cluster.engines = engines.clone());
-        self
-    }
-
-    /// The same board with the engines of clusters by their labels, and the usual one on all others.
-    #[must_use]
-    pub fn with_engines_of(mut self, engines: &Engines) -> Self {
-        for cluster in &mut self.clusters {
-            cluster.engines = engines.get(&cluster.label).cloned().unwrap_or_default();
-        }
-        self
-    }
-
-    /// The engines that some cluster has, each once.
-    pub fn engines_in_use(&self) -> impl Iterator<Item = EngineName> {
-        let all: BTreeSet<EngineName> = self.clusters.iter().flat_map(|cluster| cluster.engines.iter()).collect();
-        all.into_iter()
-    }
-
-    /// The engines of clusters by their labels, but for clusters that have only the usual one.
-    pub fn engines(&self) -> Engines {
-        let unusual = self.clusters.iter().filter(|cluster| !cluster.engines.is_default());
-        unusual.map(|cluster| (cluster.label.clone(), cluster.engines.clone())).collect()
     }
 
     /// What is known beforehand of moving data between clusters and accelerators.
@@ -356,42 +283,5 @@ impl Board {
                 cores: cluster.cores.iter().map(|core| core.id).collect(),
             }),
         }
-    }
-
-    /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores, speeds, caches, engines
-    /// and accelerators.
-    pub fn fingerprint(&self) -> String {
-        let mut hasher = Sha256::new();
-        for cluster in &self.clusters {
-            let fastest = cluster.operating_points.last().map_or(0, |point| point.hertz);
-            hasher.update(format!("{} {:?} {} {fastest} ", cluster.label, cluster.core_type, cluster.capacity));
-            for core in &cluster.cores {
-                hasher.update(format!("{} {:?} ", core.id, core.emulated_slowdown));
-            }
-            for cache in &cluster.caches {
-                hasher.update(format!("{} {} ", cache.level, cache.bytes));
-            }
-            if !cluster.engines.is_default() {
-                hasher.update(format!("{} ", cluster.engines));
-            }
-        }
-        for accelerator in &self.accelerators {
-            let Accelerator { label, kind, name, processing_elements, hertz, .. } = accelerator;
-            hasher.update(format!("{label} {kind} {name:?} {processing_elements:?} {hertz:?} "));
-            if let Some(engine) = accelerator.engine {
-                hasher.update(format!("{engine} "));
-            }
-        }
-        for provider in self.providers.iter().filter(|provider| self.is_in_use(provider)) {
-            let Provider { engine, provider, options, library, device } = provider;
-            hasher.update(format!("{engine} {provider} {options:?} {library:?} {device:?} "));
-        }
-        hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// Whether a cluster or an accelerator computes with it.
-    fn is_in_use(&self, provider: &Provider) -> bool {
-        self.clusters.iter().any(|cluster| cluster.engines.contains(provider.engine()))
-            || self.accelerators.iter().any(|own| own.engine == Some(provider.engine))
     }
 }

@@ -27,10 +27,12 @@
 
 mod accelerator;
 mod board;
+mod board_engines;
 mod document;
 mod engine;
 mod engine_label;
 mod error;
+mod fingerprint;
 mod label;
 mod processor;
 mod provenance;
