@@ -117,9 +117,9 @@ impl OrtBackend {
         Ok(Self { place, ..Self::new(environment, model) })
     }
 
-    /// Takes optimised sessions from `cache` and adds those that it lacks; those of execution providers pass it by. Made for programs that prepare the same segments again and
-    /// again: what is prepared once, as for a measurement of every operator, only fills the folder. Sessions that are not optimised, and
-    /// those for traces, pass it by.
+    /// Takes optimised sessions from `cache` and adds those that it lacks. Made for programs that prepare the same segments again and
+    /// again: what is prepared once, as for a measurement of every operator, only fills the folder. Sessions that are not optimised, those
+    /// for traces, and those of execution providers pass it by.
     #[must_use]
     pub fn with_cache(self, cache: SessionCache) -> Self {
         Self { cache: Some(cache), ..self }

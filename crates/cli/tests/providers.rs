@@ -102,17 +102,14 @@ fn a_device_that_takes_nothing_is_left_alone() {
     assert!(!support::text(&workplace.path("schedule.json")).contains(r#""N""#));
 }
 
-/// The same schedule with the device in place of each processor of cores.
-fn on_the_device(value: &mut Value) {
-    match value {
-        Value::Object(fields) if fields.contains_key("cluster") && fields.contains_key("cores") => {
-            fields.insert("cluster".to_owned(), "N".into());
-            fields.insert("cores".to_owned(), Value::Array(Vec::new()));
-        }
-        Value::Object(fields) => fields.values_mut().for_each(on_the_device),
-        Value::Array(items) => items.iter_mut().for_each(on_the_device),
-        _ => {}
-    }
+/// All operators of a schedule, of the first replica of each of its stages, as one stage on the device.
+fn on_the_device(planned: &mut Value) {
+    let stages = planned["stages"].as_array().unwrap();
+    let assignments = stages.iter().flat_map(|stage| stage["replicas"][0]["assignments"].as_array().unwrap());
+    let operators: Vec<Value> = assignments.flat_map(|own| own["operators"].as_array().unwrap()).cloned().collect();
+    let processor = serde_json::json!({"cluster": "N", "cores": []});
+    let assignment = serde_json::json!({"processor": processor, "operators": operators});
+    planned["stages"] = serde_json::json!([{"replicas": [{"assignments": [assignment]}]}]);
 }
 
 #[test]

@@ -61,8 +61,9 @@ impl Machine {
     }
 
     /// The same with these engines on all its cores, whatever plans and profiles say; of several, each stage gets the one that is
-    /// quickest for it. A provider of ONNX Runtime that the board does not have is taken from the library, where that was built with it. Without them, networks are measured with the engines of the board, which are ONNX Runtime unless its file says
-    /// otherwise, and run with those that they were planned for.
+    /// quickest for it. Without them, networks are measured with the engines of the board, which are ONNX Runtime unless its file says
+    /// otherwise, and run with those that they were planned for. A provider of ONNX Runtime that the board does not have is taken from the
+    /// library, where that was built with it; [`Board::check_engines`] says which are missing even so.
     #[must_use]
     pub fn with_engines(self, engines: impl Into<EngineSet>) -> Self {
         let engines = engines.into();

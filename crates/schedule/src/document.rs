@@ -231,8 +231,11 @@ impl ScheduleDocument {
 }
 
 impl ScheduleDocument {
-    /// The first of its processors that a board does not have, as the board says it.
+    /// The first of its engines or processors that a board does not have, as the board says it.
     fn lacked_by(&self, board: &Board) -> Option<String> {
+        if let Some(error) = self.board.engines.values().find_map(|engines| board.check_engines(engines).err()) {
+            return Some(error.to_string());
+        }
         let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
         let mut processors = replicas.flat_map(|replica| &replica.assignments).map(|own| &own.processor);
         processors.find_map(|processor| board.check(processor).err()).map(|error| error.to_string())

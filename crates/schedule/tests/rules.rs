@@ -242,6 +242,9 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     gone.stages[0].replicas[0].assignments[0].processor = Processor::accelerator("N");
     let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
     assert!(message.contains("no cluster or accelerator 'N'") && message.contains("schedule again"), "{message}");
+    gone.board.engines = [("B".to_owned(), "xnnpack".parse().unwrap())].into();
+    let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
+    assert!(message.contains("no engine 'xnnpack', only onnxruntime, openvino"), "{message}");
     again.version = 2;
     let newer = serde_json::to_string(&again).unwrap();
     assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version: is 2"));
