@@ -128,7 +128,7 @@ fn impossible_schedules_are_refused() {
             |graph, schedule| {
                 schedule.stages[0].replicas[0].assignments[0] = assignment(graph, "x", 0, &["stem", "left"]);
             },
-            "no cluster 'x'; it has B, s",
+            "no cluster or accelerator 'x'; it has B, s",
         ),
         (
             |graph, schedule| {
