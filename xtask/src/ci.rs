@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, crates, package, root, run};
-use crate::{chaos, conformance, dependencies, light, native, outside, readmes, soak, tools};
+use crate::{chaos, conformance, dependencies, light, native, outside, plugin, readmes, soak, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -12,7 +12,8 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let models = conformance::prepare()?;
     let mut tests = cargo();
     tests.args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library.clone()));
-    run(tests.env("MILLSTREAM_NETWORKS", models.networks))?;
+    let (variable, plugin) = plugin::prepare()?;
+    run(tests.env("MILLSTREAM_NETWORKS", models.networks).env(variable, plugin))?;
     // Arguments ask for some of the tests only.
     if !arguments.is_empty() {
         return Ok(());

@@ -21,6 +21,7 @@ mod openvino;
 mod outside;
 mod package;
 mod pinned;
+mod plugin;
 mod readmes;
 mod sanitize;
 mod signals;

@@ -7,14 +7,16 @@ use millstream_backend::{
     Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, ThreadChoice, TransferTimes,
     run_timed,
 };
-use millstream_board::Processor;
+use millstream_board::{Processor, Provider};
 use millstream_files::ScratchFolder;
 use millstream_graph::{Family, OperatorId};
 use millstream_onnx::Model;
 
+use crate::place::{Device, Place};
+use crate::provider::OpenProvider;
 use crate::session::OrtSegment;
 use crate::weights::{KeptWeights, Weights};
-use crate::{Environment, Preparation, SessionCache, trace};
+use crate::{Environment, Preparation, SessionCache, trace, whole_times};
 
 /// Frames of a trace that only settle memory and caches.
 const WARM_UP_FRAMES: usize = 2;
@@ -59,6 +61,7 @@ pub struct OrtBackend {
     pub(crate) preparation: Mutex<Preparation>,
     pub(crate) weights: Weights,
     pub(crate) threads: ThreadChoice,
+    pub(crate) place: Place,
 }
 
 impl OrtBackend {
@@ -78,12 +81,45 @@ impl OrtBackend {
             stores: AtomicBool::new(true),
             preparation: Mutex::default(),
             threads: ThreadChoice::default(),
+            place: Place::Cores,
         }
     }
 
+    /// A backend for `model` on cores, with the kernels of an execution provider; what the provider does not take runs with ONNX Runtime's own.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] if the provider can't be used, or drives a device: with the engine, what is wrong, and what would help.
+    pub fn with_provider(
+        environment: &Environment,
+        model: Arc<Model>,
+        provider: &Provider,
+    ) -> Result<Self, BackendError> {
+        let provider = OpenProvider::open(environment, provider)?;
+        if !provider.is_on_cores() {
+            let detail = "it drives a device: name it as the `engine` of an accelerator, not of a cluster".to_owned();
+            return Err(BackendError::Unavailable { backend: provider.name(), detail });
+        }
+        Ok(Self { place: Place::CoresWith(provider), ..Self::new(environment, model) })
+    }
+
+    /// A backend for `model` on the device of an execution provider, which the board has as the accelerator `label`. It runs the operators
+    /// that the provider takes, and none of them partly on cores; results are in the host's memory.
+    ///
+    /// # Errors
+    /// As [`OrtBackend::with_provider`].
+    pub fn on_device(
+        environment: &Environment,
+        model: Arc<Model>,
+        provider: &Provider,
+        label: impl Into<String>,
+    ) -> Result<Self, BackendError> {
+        let place = Place::Device(Device::new(OpenProvider::open(environment, provider)?, label.into()));
+        Ok(Self { place, ..Self::new(environment, model) })
+    }
+
     /// Takes optimised sessions from `cache` and adds those that it lacks. Made for programs that prepare the same segments again and
-    /// again: what is prepared once, as for a measurement of every operator, only fills the folder. Sessions that are not optimised, and
-    /// those for traces, pass it by.
+    /// again: what is prepared once, as for a measurement of every operator, only fills the folder. Sessions that are not optimised, those
+    /// for traces, and those of execution providers pass it by.
     #[must_use]
     pub fn with_cache(self, cache: SessionCache) -> Self {
         Self { cache: Some(cache), ..self }
@@ -117,8 +153,8 @@ impl Backend for OrtBackend {
         "onnxruntime"
     }
 
-    fn supports(&self, _operator: OperatorId, processor: &Processor) -> bool {
-        !processor.is_accelerator()
+    fn supports(&self, operator: OperatorId, processor: &Processor) -> bool {
+        self.check_owns(processor).is_ok() && self.place.device().is_none_or(|device| self.takes(device, operator))
     }
 
     fn prepare(&self, segment: &Segment, processor: &Processor) -> Result<Box<dyn PreparedSegment>, BackendError> {
@@ -127,7 +163,7 @@ impl Backend for OrtBackend {
         let session =
             self.session(segment, processor).map_err(|detail| BackendError::preparing(graph, segment, detail))?;
         let inputs = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
-        Ok(Box::new(OrtSegment::new(session, inputs)))
+        Ok(Box::new(OrtSegment::new(session, inputs, self.device_name())))
     }
 
     fn begin_schedule(&self) {
@@ -150,27 +186,35 @@ impl Observed for OrtBackend {
         let session = self.profiled_session(segment, processor, folder.path());
         let session = session.map_err(|detail| BackendError::preparing(graph, segment, detail))?;
         let values = segment.boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
-        let mut prepared = OrtSegment::new(session, values);
+        let mut prepared = OrtSegment::new(session, values, self.device_name());
         for _ in 0..WARM_UP_FRAMES {
             prepared.run(inputs)?;
         }
-        run_timed(&mut prepared, inputs, go_on)?;
+        let frames = run_timed(&mut prepared, inputs, go_on)?;
         let profile = prepared.end_profiling()?;
-        trace::operator_times(&profile, graph, &segment.operators, WARM_UP_FRAMES).map_err(BackendError::failed)
+        let read = match self.place {
+            Place::Cores => trace::operator_times(&profile, graph, &segment.operators, WARM_UP_FRAMES),
+            _ => whole_times::operator_times(&profile, graph, segment, WARM_UP_FRAMES, &frames, self.moving(segment)),
+        };
+        read.map_err(BackendError::failed)
     }
 
-    /// Cores work in the host's memory.
-    fn transfer_times(&self, _: &Processor, _: u64) -> Result<Option<TransferTimes>, BackendError> {
-        Ok(None)
+    /// Cores work in the host's memory, as do some devices.
+    fn transfer_times(&self, processor: &Processor, bytes: u64) -> Result<Option<TransferTimes>, BackendError> {
+        match self.check_owns(processor) {
+            Ok(()) => Ok(self.moved(bytes)),
+            Err(_) => Ok(None),
+        }
     }
 }
 
 impl OrtBackend {
     fn check_owns(&self, processor: &Processor) -> Result<(), BackendError> {
-        if !processor.is_accelerator() {
-            return Ok(());
-        }
-        let detail = format!("it runs on cores, {processor} has none");
-        Err(BackendError::Unavailable { backend: self.name().to_owned(), detail })
+        self.place.check_owns(processor, self.name())
+    }
+
+    /// What a device that may go away is called.
+    fn device_name(&self) -> Option<String> {
+        self.place.device().map(|device| device.provider.name())
     }
 }

@@ -17,10 +17,11 @@ struct Running {
 }
 
 impl Cancellation {
-    /// Does what runs the session with `options`, which can be ended until it returns.
+    /// Does what runs the session with `options`, which can be ended until it returns. `device` is what computes, if that may go away.
     pub(crate) fn during<O: SelectedOutputMarker + 'static, R>(
         &self,
         options: RunOptions<O>,
+        device: Option<&str>,
         work: impl FnOnce(&RunOptions<O>) -> ort::Result<R>,
     ) -> Result<R, BackendError> {
         let options = Arc::new(Options(options));
@@ -28,13 +29,25 @@ impl Cancellation {
         let end = End(self);
         let made = work(&options.0);
         let was_cancelled = end.now();
-        made.map_err(
-            |error| if was_cancelled { BackendError::Cancelled } else { BackendError::failed(error.to_string()) },
-        )
+        made.map_err(|error| if was_cancelled { BackendError::Cancelled } else { failure(&error, device) })
     }
 
     fn state(&self) -> MutexGuard<'_, Option<Running>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a run failed. Of a device, what its provider says of itself and not of a frame means that no later frame will succeed.
+fn failure(error: &ort::Error, device: Option<&str>) -> BackendError {
+    use ort::error::ErrorCode::{DeviceReset, EngineError, ExecutionProviderFailure};
+
+    let detail = error.to_string();
+    match device {
+        Some(device) if [DeviceReset, EngineError, ExecutionProviderFailure].contains(&error.code()) => {
+            BackendError::DeviceLost { backend: device.to_owned(), detail }
+        }
+        Some(device) => BackendError::failed(format!("the engine {device}: {detail}")),
+        None => BackendError::failed(detail),
     }
 }
 
@@ -82,5 +95,28 @@ unsafe impl<O: SelectedOutputMarker> Sync for Options<O> {}
 impl<O: SelectedOutputMarker> Terminate for Options<O> {
     fn terminate(&self) -> bool {
         self.0.terminate().is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ort::error::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_provider_that_fails_as_a_whole_has_lost_its_device() {
+        let error = |code| ort::Error::new_with_code(code, "NPU crashed");
+        for code in [ErrorCode::DeviceReset, ErrorCode::EngineError, ErrorCode::ExecutionProviderFailure] {
+            let lost = failure(&error(code), Some("htp (QNNExecutionProvider)"));
+            assert!(
+                matches!(&lost, BackendError::DeviceLost { backend, .. } if backend == "htp (QNNExecutionProvider)")
+            );
+            assert!(matches!(failure(&error(code), None), BackendError::Failed { .. }), "cores stay");
+        }
+        let frame = failure(&error(ErrorCode::InvalidArgument), Some("htp (QNNExecutionProvider)"));
+        assert!(
+            matches!(&frame, BackendError::Failed { detail } if detail.contains("htp") && detail.contains("NPU crashed"))
+        );
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn run_into(
     inputs: &[SessionInputValue<'_>],
     memory: &mut [u8],
     cancellation: &Cancellation,
+    device: Option<&str>,
 ) -> Result<bool, BackendError> {
     let [only] = session.outputs() else { return Ok(false) };
     let ValueType::Tensor { ty, shape, .. } = only.dtype() else { return Ok(false) };
@@ -32,7 +33,7 @@ pub(crate) fn run_into(
     let Some(value) = (unsafe { value_in(memory, data_type, shape) }) else { return Ok(false) };
     let selector = OutputSelector::default().preallocate(only.name(), value);
     let options = RunOptions::new().map_err(|error| BackendError::failed(error.to_string()))?.with_outputs(selector);
-    cancellation.during(options, |options| session.run_with_options(inputs, options).map(drop))?;
+    cancellation.during(options, device, |options| session.run_with_options(inputs, options).map(drop))?;
     Ok(marks::is_written(memory))
 }
 

@@ -1,8 +1,11 @@
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_backend::BackendError;
 use ort::logging::LogLevel;
+use ort::session::Session;
+use ort::session::builder::SessionBuilder;
 
 use crate::library::Library;
 
@@ -14,6 +17,8 @@ pub struct Environment {
     pub(crate) build: Arc<str>,
     /// Its file.
     library: Arc<Path>,
+    /// Files of plug-ins that are loaded; they stay so.
+    plugins: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 /// The environment variable that, set to 1, lets ONNX Runtime collect usage data, which some of its builds do unless told not to.
@@ -64,9 +69,32 @@ impl Environment {
         // Builds that were not made from a repository name no commit, so that the size has to tell them apart.
         let bytes = std::fs::metadata(&library.name).map_or(0, |data| data.len());
         let build = format!("{}, {bytes} bytes", ort::info()).into();
-        let environment = Self { inner: Arc::new(inner), build, library: library.name.as_path().into() };
+        let library = library.name.as_path().into();
+        let environment = Self { inner: Arc::new(inner), build, library, plugins: Arc::default() };
         *loaded = Some(environment.clone());
         Ok(environment)
+    }
+
+    /// Settings of a session, as they are without any.
+    pub(crate) fn session_builder(&self) -> Result<SessionBuilder, String> {
+        Session::builder(&self.inner).map_err(|error| error.to_string())
+    }
+
+    /// Loads a plug-in that brings providers, unless it is loaded. Some call their provider as the caller calls the plug-in.
+    pub(crate) fn register_plugin(&self, name: &str, library: &Path) -> Result<(), String> {
+        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = library.canonicalize().unwrap_or_else(|_| library.to_owned());
+        if plugins.contains(&file) {
+            return Ok(());
+        }
+        self.inner.register_ep_library(name, &file).map_err(|error| {
+            let path = library.display();
+            format!(
+                "{path} is no plug-in that this ONNX Runtime can use: {error}; look whether it is made for this version"
+            )
+        })?;
+        plugins.insert(file);
+        Ok(())
     }
 }
 

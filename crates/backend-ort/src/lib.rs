@@ -22,27 +22,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`OrtBackend::with_provider`] computes on cores with the kernels of an execution provider, and [`OrtBackend::on_device`] on the device of one:
+//! of those that the library was built with, or of a plug-in. What a device takes is asked of the partition that ONNX Runtime makes of the
+//! whole model; a segment of which a part would run on cores is refused there.
+//!
 //! [`OrtBackend::with_cache`] keeps optimised sessions for the next start, in a folder that the caller chooses.
 //!
 //! Invariants: a tensor that one session made is handed to the next without a copy; sessions do not spin while no frame is
-//! in them; this crate does not pin the calling thread, which belongs to the caller; ONNX Runtime collects usage data only if
+//! in them; this crate does not pin the calling thread, which belongs to the caller, and puts it back where it lets it run on more
+//! cores while a provider starts threads; ONNX Runtime collects usage data only if
 //! the environment variable [`TELEMETRY`] is 1; results are the same bits with and without a cache.
 
 mod backend;
 mod borrowed;
+mod built_in_providers;
 mod cancellation;
 mod convert;
 mod destination;
 mod environment;
 mod library;
+mod partition;
+mod place;
 mod plain;
 mod prepare;
+mod provider;
 mod session;
 mod session_cache;
 mod session_key;
+mod taken;
 mod trace;
+mod transfer;
 mod weights;
 mod whole_library;
+mod whole_times;
 
 pub use backend::{OrtBackend, SessionSettings, Spinning};
 pub use environment::{Environment, TELEMETRY};

@@ -38,7 +38,7 @@ enum Origin {
 }
 
 impl OrtBackend {
-    fn sub_model(&self, segment: &Segment) -> Result<SubModel, String> {
+    pub(crate) fn sub_model(&self, segment: &Segment) -> Result<SubModel, String> {
         let sub_model = self.model.sub_model(&segment.operators, segment.channels.as_ref(), WeightStorage::External);
         sub_model.map_err(|error| error.to_string())
     }
@@ -61,10 +61,13 @@ impl OrtBackend {
         processor: &Processor,
     ) -> Result<(WeightedSession, Origin), String> {
         let sub_model = self.sub_model(segment)?;
-        let threads = self.threads.threads(self.model.graph(), segment, processor);
+        let threads = self.session_threads(segment, processor);
         let packed = self.weights.packed();
         let builder = || self.builder(processor, threads, &packed);
         let commit = |builder| self.commit(builder, &sub_model, &packed);
+        if self.place.provider().is_some() {
+            return Ok((self.provided(processor, &sub_model, &packed, builder)?, Origin::Model));
+        }
         let bytes = sub_model.external_weights.iter().map(|(_, weight)| weight.data.len() as u64).sum();
         let cache = self.cache.as_ref().filter(|cache| self.settings.optimised && cache.has_room_for(bytes));
         if let Some(cache) = cache {
@@ -95,8 +98,34 @@ impl OrtBackend {
     ) -> Result<WeightedSession, String> {
         let sub_model = self.sub_model(segment)?;
         let packed = self.weights.packed();
-        let builder = self.builder(processor, self.threads.threads(self.model.graph(), segment, processor), &packed)?;
-        self.commit(builder.with_profiling(folder.join("trace")).map_err(text)?, &sub_model, &packed)
+        let threads = self.session_threads(segment, processor);
+        self.provided(processor, &sub_model, &packed, || {
+            let builder = self.builder(processor, threads, &packed)?;
+            builder.with_profiling(folder.join("trace")).map_err(text)
+        })
+    }
+
+    /// A session wherever the backend computes. A device may refuse a segment only because of results that the segment needs itself as well;
+    /// they are handed out apart then.
+    fn provided(
+        &self,
+        processor: &Processor,
+        sub_model: &SubModel,
+        packed: &Arc<PrepackedWeights>,
+        builder: impl Fn() -> Result<SessionBuilder, String>,
+    ) -> Result<WeightedSession, String> {
+        let make = |sub_model: &SubModel| self.place.make(processor, || self.commit(builder()?, sub_model, packed));
+        let refusal = match (make(sub_model), self.place.device()) {
+            (Err(refusal), Some(_)) => refusal,
+            (made, _) => return made,
+        };
+        let apart = sub_model.with_outputs_apart().ok_or_else(|| refusal.clone())?;
+        make(&apart).map_err(|_| refusal)
+    }
+
+    /// Threads of a session; an accelerator has one, which waits for it.
+    fn session_threads(&self, segment: &Segment, processor: &Processor) -> usize {
+        self.threads.threads(self.model.graph(), segment, processor).max(1)
     }
 
     /// The settings of a session.
@@ -106,7 +135,7 @@ impl OrtBackend {
         threads: usize,
         packed: &PrepackedWeights,
     ) -> Result<SessionBuilder, String> {
-        let mut builder = Session::builder(&self.environment.inner).map_err(|error| error.to_string())?;
+        let mut builder = self.environment.session_builder()?;
         let level = if self.settings.optimised { GraphOptimizationLevel::All } else { GraphOptimizationLevel::Disable };
         builder = builder.with_optimization_level(level).map_err(text)?;
         builder = builder.with_intra_threads(threads).map_err(text)?;
@@ -123,11 +152,11 @@ impl OrtBackend {
         if let Some(affinities) = self.affinities(processor, threads) {
             builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;
         }
-        Ok(builder)
+        self.place.add_to(builder, threads)
     }
 
     /// The session of a sub-model and the model's weights.
-    fn commit(
+    pub(crate) fn commit(
         &self,
         builder: SessionBuilder,
         sub_model: &SubModel,

@@ -16,11 +16,13 @@ pub(crate) struct OrtSegment {
     session: WeightedSession,
     inputs: Vec<Value>,
     cancellation: Arc<Cancellation>,
+    /// What the device that computes is called, if one does.
+    device: Option<String>,
 }
 
 impl OrtSegment {
-    pub(crate) fn new(session: WeightedSession, inputs: Vec<Value>) -> Self {
-        Self { session, inputs, cancellation: Arc::default() }
+    pub(crate) fn new(session: WeightedSession, inputs: Vec<Value>, device: Option<String>) -> Self {
+        Self { session, inputs, cancellation: Arc::default(), device }
     }
 
     /// Ends a profile that was asked for when the session was made, and returns it.
@@ -46,13 +48,14 @@ impl PreparedSegment for OrtSegment {
             let outputs = session.run_with_options(inputs.as_slice(), options)?;
             Ok(outputs.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
         };
-        let outputs = self.cancellation.during(options, run)?;
+        let outputs = self.cancellation.during(options, self.device.as_deref(), run)?;
         outputs.into_iter().map(|value| convert::tensor(value).map_err(BackendError::failed)).collect()
     }
 
     fn run_into(&mut self, inputs: &[Tensor], output: &mut [u8]) -> Result<(), BackendError> {
         check_inputs(self.inputs.iter(), inputs)?;
-        if destination::run_into(self.session.get(), &values(inputs)?, output, &self.cancellation)? {
+        let device = self.device.as_deref();
+        if destination::run_into(self.session.get(), &values(inputs)?, output, &self.cancellation, device)? {
             return Ok(());
         }
         copy_output(&self.run(inputs)?, output)

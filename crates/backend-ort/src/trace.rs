@@ -11,6 +11,9 @@ const KERNEL_SUFFIX: &str = "_kernel_time";
 /// What it appends to the name of the value that a node makes when it gives the node a blocked layout.
 const BLOCKED_SUFFIX: &str = "_nchwc";
 
+/// What the types of nodes begin with that move values from one memory to another; they are none of an operator's time.
+const MOVES: &str = "Memcpy";
+
 /// One entry of the profile.
 #[derive(Debug, Deserialize)]
 struct Event {
@@ -85,6 +88,32 @@ pub fn operator_times(
         .collect())
 }
 
+/// What a profile shows of frames as a whole.
+pub(crate) struct Kernels {
+    /// Time of all kernels of each frame, moves of values left out.
+    pub(crate) seconds: Vec<f64>,
+    /// Whether every kernel is that of an operator.
+    pub(crate) are_known: bool,
+}
+
+/// Reads a profile of which it is not known whether its kernels are those of operators. The first `warm_up` frames are left out.
+///
+/// # Errors
+/// As [`operator_times`].
+pub(crate) fn kernels(profile: &str, graph: &Graph, segment: &[OperatorId], warm_up: usize) -> Result<Kernels, String> {
+    let mut events: Vec<Event> =
+        serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
+    events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
+    let names = Names::new(graph, segment);
+    let frames: Vec<Vec<&Event>> = frames(&events).into_iter().skip(warm_up).collect();
+    let kernels = |frame: &Vec<&Event>| frame.iter().map(|event| event.dur as f64 * 1e-6).sum();
+    let is_known = |event: &&Event| names.find(&event.name).is_some();
+    Ok(Kernels {
+        seconds: frames.iter().map(kernels).collect(),
+        are_known: frames.iter().all(|frame| !frame.is_empty() && frame.iter().all(is_known)),
+    })
+}
+
 /// The kernels of each frame, of events by their starts, with those that began first and ended last before those within them.
 fn frames(events: &[Event]) -> Vec<Vec<&Event>> {
     let mut frames: Vec<Vec<&Event>> = Vec::new();
@@ -94,7 +123,11 @@ fn frames(events: &[Event]) -> Vec<Vec<&Event>> {
         if event.name == "model_run" {
             frames.push(Vec::new());
             (frame_end, node_end) = (event.end(), 0);
-        } else if event.cat == "Node" && event.name.ends_with(KERNEL_SUFFIX) && event.ts <= frame_end {
+        } else if event.cat == "Node"
+            && event.name.ends_with(KERNEL_SUFFIX)
+            && !event.args.op_name.starts_with(MOVES)
+            && event.ts <= frame_end
+        {
             // Nodes within nodes (the bodies of loops and branches) are part of the outer one's time.
             if event.end() > node_end || event.ts >= node_end {
                 node_end = event.end();

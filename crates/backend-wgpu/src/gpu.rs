@@ -67,15 +67,9 @@ pub fn detect(with_software: bool) -> Vec<Accelerator> {
     }
     found.retain(|(kind, ..)| with_software || *kind == AcceleratorKind::Gpu);
     found.sort_by_key(|(kind, ..)| *kind == AcceleratorKind::SoftwareGpu);
-    let accelerator = |(index, (kind, name, memory_bytes))| Accelerator {
-        label: if index == 0 { "G".to_owned() } else { format!("G{}", index + 1) },
-        kind,
-        name: Some(name),
-        memory_bytes,
-        processing_elements: None,
-        hertz: None,
-        volts: None,
-        power: None,
+    let accelerator = |(index, (kind, name, memory_bytes))| {
+        let label = if index == 0 { "G".to_owned() } else { format!("G{}", index + 1) };
+        Accelerator { name: Some(name), memory_bytes, ..Accelerator::new(label, kind) }
     };
     found.into_iter().enumerate().map(accelerator).collect()
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::PowerCoefficients;
+use crate::{EngineLabel, PowerCoefficients};
 
 /// Something other than a CPU core that runs operators, driven through a host library.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ pub struct Accelerator {
     /// What the device calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The board's provider that drives it; missing if something else does, which is known by the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineLabel>,
     /// Memory of its own; missing if it shares the CPU's or nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
@@ -48,6 +51,23 @@ pub enum AcceleratorKind {
     Dsp,
     /// Programmable logic.
     Fpga,
+}
+
+impl Accelerator {
+    /// One of which no more is known.
+    pub fn new(label: impl Into<String>, kind: AcceleratorKind) -> Self {
+        Self {
+            label: label.into(),
+            kind,
+            name: None,
+            engine: None,
+            memory_bytes: None,
+            processing_elements: None,
+            hertz: None,
+            volts: None,
+            power: None,
+        }
+    }
 }
 
 impl fmt::Display for AcceleratorKind {

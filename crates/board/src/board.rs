@@ -3,9 +3,8 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::{Accelerator, BoardError, EngineName, EngineSet, Link, Processor, ProcessorClass, label};
+use crate::{Accelerator, BoardError, EngineSet, Link, Processor, ProcessorClass, Provider, label};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +26,7 @@ pub struct Board {
     pub(crate) name: String,
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) accelerators: Vec<Accelerator>,
+    pub(crate) providers: Vec<Provider>,
     pub(crate) links: Vec<Link>,
     pub(crate) memory: Option<Memory>,
 }
@@ -161,6 +161,7 @@ impl Board {
             name: name.into(),
             clusters,
             accelerators: Vec::new(),
+            providers: Vec::new(),
             links: Vec::new(),
             memory: None,
         })
@@ -184,8 +185,14 @@ impl Board {
         self.clusters.iter().find(|cluster| cluster.label == label).ok_or_else(|| BoardError::UnknownCluster {
             board: self.name.clone(),
             cluster: label.to_owned(),
-            clusters: self.clusters.iter().map(|cluster| cluster.label.clone()).collect(),
+            clusters: self.labels().map(str::to_owned).collect(),
         })
+    }
+
+    /// Labels of clusters, then of accelerators.
+    fn labels(&self) -> impl Iterator<Item = &str> {
+        let clusters = self.clusters.iter().map(|cluster| cluster.label.as_str());
+        clusters.chain(self.accelerators.iter().map(|own| own.label.as_str()))
     }
 
     /// What runs operators beside the CPU's cores.
@@ -201,37 +208,9 @@ impl Board {
     /// The same board with these accelerators.
     ///
     /// # Errors
-    /// [`BoardError::Invalid`] if a label is taken.
+    /// [`BoardError::Invalid`] if a label is taken, or an engine is none of its providers.
     pub fn with_accelerators(&self, accelerators: Vec<Accelerator>) -> Result<Self, BoardError> {
         Self::try_from(crate::BoardDocument { accelerators, ..self.to_document() })
-    }
-
-    /// The same board with these engines on all its cores.
-    #[must_use]
-    pub fn with_engines(mut self, engines: &EngineSet) -> Self {
-        self.clusters.iter_mut().for_each(|cluster| cluster.engines = engines.clone());
-        self
-    }
-
-    /// The same board with the engines of clusters by their labels, and the usual one on all others.
-    #[must_use]
-    pub fn with_engines_of(mut self, engines: &Engines) -> Self {
-        for cluster in &mut self.clusters {
-            cluster.engines = engines.get(&cluster.label).cloned().unwrap_or_default();
-        }
-        self
-    }
-
-    /// The engines that some cluster has, each once.
-    pub fn engines_in_use(&self) -> impl Iterator<Item = EngineName> {
-        let is_used = |engine: &EngineName| self.clusters.iter().any(|cluster| cluster.engines.contains(*engine));
-        EngineName::ALL.into_iter().filter(is_used)
-    }
-
-    /// The engines of clusters by their labels, but for clusters that have only the usual one.
-    pub fn engines(&self) -> Engines {
-        let unusual = self.clusters.iter().filter(|cluster| !cluster.engines.is_default());
-        unusual.map(|cluster| (cluster.label.clone(), cluster.engines.clone())).collect()
     }
 
     /// What is known beforehand of moving data between clusters and accelerators.
@@ -304,29 +283,5 @@ impl Board {
                 cores: cluster.cores.iter().map(|core| core.id).collect(),
             }),
         }
-    }
-
-    /// Identifies the hardware and what computes on it, whatever the board is called: a digest of clusters, cores, speeds, caches, engines
-    /// and accelerators.
-    pub fn fingerprint(&self) -> String {
-        let mut hasher = Sha256::new();
-        for cluster in &self.clusters {
-            let fastest = cluster.operating_points.last().map_or(0, |point| point.hertz);
-            hasher.update(format!("{} {:?} {} {fastest} ", cluster.label, cluster.core_type, cluster.capacity));
-            for core in &cluster.cores {
-                hasher.update(format!("{} {:?} ", core.id, core.emulated_slowdown));
-            }
-            for cache in &cluster.caches {
-                hasher.update(format!("{} {} ", cache.level, cache.bytes));
-            }
-            if !cluster.engines.is_default() {
-                hasher.update(format!("{} ", cluster.engines));
-            }
-        }
-        for accelerator in &self.accelerators {
-            let Accelerator { label, kind, name, processing_elements, hertz, .. } = accelerator;
-            hasher.update(format!("{label} {kind} {name:?} {processing_elements:?} {hertz:?} "));
-        }
-        hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }

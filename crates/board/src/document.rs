@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::reading::check_header;
 use crate::{
     Accelerator, Board, BoardError, Cluster, Document, DocumentError, Link, Memory, OperatingPoint, PowerCoefficients,
-    Thermal, read_document,
+    Provider, Thermal, provider, read_document,
 };
 
 /// The `format` of board files.
@@ -29,6 +29,9 @@ pub struct BoardDocument {
     /// What runs operators beside the CPU's cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accelerators: Vec<Accelerator>,
+    /// Execution providers of ONNX Runtime that clusters and accelerators may name as engines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<Provider>,
     /// What is known beforehand of moving data between clusters and accelerators; the rest is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
@@ -69,6 +72,7 @@ impl Board {
             name: self.name.clone(),
             clusters: self.clusters.clone(),
             accelerators: self.accelerators.clone(),
+            providers: self.providers.clone(),
             links: self.links.clone(),
             memory: self.memory,
         }
@@ -83,13 +87,14 @@ impl TryFrom<BoardDocument> for Board {
         let mut labels = HashSet::new();
         check_clusters(&document.clusters, &mut labels)?;
         check_accelerators(&document.accelerators, &mut labels)?;
+        provider::check(&document.providers, &document.clusters, &document.accelerators)?;
         check_links(&document.links, &labels)?;
         check_memory(document.memory)?;
 
         let mut clusters = document.clusters;
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.capacity));
-        let BoardDocument { name, accelerators, links, memory, .. } = document;
-        Ok(Self { name, clusters, accelerators, links, memory })
+        let BoardDocument { name, accelerators, providers, links, memory, .. } = document;
+        Ok(Self { name, clusters, accelerators, providers, links, memory })
     }
 }
 

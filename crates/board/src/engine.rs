@@ -4,11 +4,12 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::BoardError;
+use crate::{BoardError, EngineLabel};
 
 /// What computes operators on cores. The same cores with another engine are another processor to whoever plans: they take other times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 #[non_exhaustive]
 pub enum EngineName {
     /// ONNX Runtime.
@@ -16,25 +17,29 @@ pub enum EngineName {
     OnnxRuntime,
     /// OpenVINO.
     OpenVino,
+    /// An execution provider of ONNX Runtime, as a board file names it.
+    Provider(EngineLabel),
 }
 
 impl EngineName {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::OnnxRuntime, Self::OpenVino];
+    /// Those that every board may have.
+    pub const BUILT_IN: [Self; 2] = [Self::OnnxRuntime, Self::OpenVino];
 
     /// As it stands in files.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::OnnxRuntime => "onnxruntime",
             Self::OpenVino => "openvino",
+            Self::Provider(label) => label.as_str(),
         }
     }
 
     /// As people call it.
-    pub fn title(self) -> &'static str {
+    pub fn title(&self) -> &str {
         match self {
             Self::OnnxRuntime => "ONNX Runtime",
             Self::OpenVino => "OpenVINO",
+            Self::Provider(label) => label.as_str(),
         }
     }
 
@@ -57,9 +62,9 @@ impl fmt::Display for EngineName {
 pub struct EngineSet(Vec<EngineName>);
 
 impl EngineSet {
-    /// All engines.
+    /// All engines that every board may have.
     pub fn all() -> Self {
-        Self(EngineName::ALL.to_vec())
+        Self(EngineName::BUILT_IN.to_vec())
     }
 
     /// The one that is used where nothing was planned.
@@ -117,7 +122,7 @@ impl From<EngineSet> for Vec<EngineName> {
 /// As it stands on command lines: names with commas between them.
 impl fmt::Display for EngineSet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.0.iter().map(|engine| engine.name()).collect();
+        let names: Vec<&str> = self.0.iter().map(EngineName::name).collect();
         formatter.pad(&names.join(","))
     }
 }
@@ -134,14 +139,29 @@ impl FromStr for EngineSet {
     }
 }
 
+/// The name of an engine; whether a board has one of that name is for the board to say.
 impl FromStr for EngineName {
     type Err = BoardError;
 
     fn from_str(text: &str) -> Result<Self, BoardError> {
-        Self::ALL.into_iter().find(|engine| engine.name() == text).ok_or_else(|| BoardError::UnknownEngine {
-            engine: text.to_owned(),
-            engines: Self::ALL.map(|engine| engine.name().to_owned()).to_vec(),
-        })
+        match Self::BUILT_IN.into_iter().find(|engine| engine.name() == text) {
+            Some(engine) => Ok(engine),
+            None => EngineLabel::try_from(text).map(Self::Provider),
+        }
+    }
+}
+
+impl TryFrom<String> for EngineName {
+    type Error = BoardError;
+
+    fn try_from(text: String) -> Result<Self, BoardError> {
+        text.parse()
+    }
+}
+
+impl From<EngineName> for String {
+    fn from(engine: EngineName) -> Self {
+        engine.name().to_owned()
     }
 }
 
@@ -152,12 +172,15 @@ mod tests {
 
     #[test]
     fn names_are_those_of_files() {
-        for engine in EngineName::ALL {
+        for engine in EngineName::BUILT_IN {
             assert_eq!(engine.name().parse::<EngineName>().unwrap(), engine);
             assert_eq!(serde_json::to_string(&engine).unwrap(), format!("\"{engine}\""));
         }
-        let error = "tensorrt".parse::<EngineName>().unwrap_err().to_string();
-        assert_eq!(error, "there is no engine 'tensorrt'; there are onnxruntime, openvino");
+        let other: EngineName = "tensorrt".parse().unwrap();
+        assert!(matches!(other, EngineName::Provider(label) if label.as_str() == "tensorrt"));
+        assert_eq!(serde_json::to_string(&other).unwrap(), "\"tensorrt\"");
+        let error = "tensor-rt".parse::<EngineName>().unwrap_err().to_string();
+        assert!(error.starts_with("'tensor-rt' can't be the name of an engine"), "{error}");
     }
 
     #[test]
@@ -165,7 +188,7 @@ mod tests {
         let both: EngineSet = "openvino,onnxruntime".parse().unwrap();
         assert_eq!((both.first(), both.iter().len()), (EngineName::OpenVino, 2));
         assert_eq!(both.to_string(), "openvino,onnxruntime");
-        assert_eq!("all".parse::<EngineSet>().unwrap().iter().collect::<Vec<_>>(), EngineName::ALL);
+        assert_eq!("all".parse::<EngineSet>().unwrap().iter().collect::<Vec<_>>(), EngineName::BUILT_IN);
         assert_eq!(serde_json::from_str::<EngineSet>(r#"["openvino"]"#).unwrap(), EngineName::OpenVino.into());
         assert_eq!(serde_json::to_string(&both).unwrap(), r#"["openvino","onnxruntime"]"#);
         assert!("openvino,".parse::<EngineSet>().is_err());

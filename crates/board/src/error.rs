@@ -21,13 +21,13 @@ pub enum BoardError {
         detail: String,
     },
     /// A processor names a cluster that the board does not have.
-    #[error("board '{board}' has no cluster '{cluster}'; it has {}", clusters.join(", "))]
+    #[error("board '{board}' has no cluster or accelerator '{cluster}'; it has {}", clusters.join(", "))]
     UnknownCluster {
         /// The board.
         board: String,
         /// The cluster asked for.
         cluster: String,
-        /// The clusters it has.
+        /// The clusters and accelerators that it has.
         clusters: Vec<String>,
     },
     /// A cluster has no engine, or one twice.
@@ -50,13 +50,30 @@ pub enum BoardError {
         /// Those of the cluster.
         engines: crate::EngineSet,
     },
-    /// There is no engine of this name.
-    #[error("there is no engine '{engine}'; there are {}", engines.join(", "))]
+    /// A board has no engine of this name.
+    #[error(
+        "board '{board}' has no engine '{engine}', only {}; a provider of ONNX Runtime becomes one in `providers` of a board file",
+        engines.join(", ")
+    )]
     UnknownEngine {
+        /// The board.
+        board: String,
         /// The name.
         engine: String,
-        /// Those that there are.
+        /// Those that it has.
         engines: Vec<String>,
+    },
+    /// A board file gives an engine a name that it can't have.
+    #[error("'{label}' can't be the name of an engine: that is a letter, then letters or digits, at most 24")]
+    EngineLabel {
+        /// The name.
+        label: String,
+    },
+    /// No provider can have this name.
+    #[error("'{}' can't be the name of an execution provider; ONNX Runtime's are such as QNNExecutionProvider", name.escape_default())]
+    ProviderName {
+        /// The name.
+        name: String,
     },
     /// A core does not exist, belongs to another cluster, or may not be used by this process.
     #[error(

@@ -27,12 +27,16 @@
 
 mod accelerator;
 mod board;
+mod board_engines;
 mod document;
 mod engine;
+mod engine_label;
 mod error;
+mod fingerprint;
 mod label;
 mod processor;
 mod provenance;
+mod provider;
 mod reading;
 mod slowdown;
 
@@ -40,7 +44,9 @@ pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use board::{Board, Cache, Cluster, Core, CoreId, Engines, Memory, OperatingPoint, PowerCoefficients, Thermal};
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
 pub use engine::{EngineName, EngineSet};
+pub use engine_label::EngineLabel;
 pub use error::BoardError;
 pub use processor::{Processor, ProcessorClass};
 pub use provenance::Provenance;
+pub use provider::{Provider, ProviderName};
 pub use reading::{Document, DocumentError, is_document, read_document};

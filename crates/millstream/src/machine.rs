@@ -62,11 +62,13 @@ impl Machine {
 
     /// The same with these engines on all its cores, whatever plans and profiles say; of several, each stage gets the one that is
     /// quickest for it. Without them, networks are measured with the engines of the board, which are ONNX Runtime unless its file says
-    /// otherwise, and run with those that they were planned for.
+    /// otherwise, and run with those that they were planned for. A provider of ONNX Runtime that the board does not have is taken from the
+    /// library, where that was built with it; [`Board::check_engines`] says which are missing even so.
     #[must_use]
     pub fn with_engines(self, engines: impl Into<EngineSet>) -> Self {
         let engines = engines.into();
-        Self { board: self.board.with_engines(&engines), engines: Some(engines), ..self }
+        let board = crate::backends::with_providers_for(self.board, std::iter::once(&engines)).with_engines(&engines);
+        Self { board, engines: Some(engines), ..self }
     }
 
     /// The same with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
@@ -90,7 +92,10 @@ impl Machine {
     fn unless_asked(&self, engines: &Engines) -> Self {
         match self.engines {
             Some(_) => self.clone(),
-            None => self.with_board(self.board.clone().with_engines_of(engines)),
+            None => {
+                let board = crate::backends::with_providers_for(self.board.clone(), engines.values());
+                self.with_board(board.with_engines_of(engines))
+            }
         }
     }
 

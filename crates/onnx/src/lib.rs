@@ -25,6 +25,7 @@
 //! Invariants: nothing here runs a network; operators keep the version of the operator set that their file declares; a
 //! [`Model`] never changes once it is built.
 
+mod apart;
 mod attributes;
 mod builder;
 mod catalogue;

@@ -16,7 +16,7 @@ pub(crate) fn rounds(board: &Board) -> Vec<Vec<Processor>> {
         });
         groups.collect::<Vec<_>>()
     };
-    let all = EngineName::ALL.into_iter().flat_map(|engine| (1..=most).map(move |count| round(engine, count)));
+    let all = board.engines_in_use().flat_map(|engine| (1..=most).map(move |count| round(engine, count)));
     all.filter(|round| !round.is_empty()).collect()
 }
 

@@ -220,12 +220,25 @@ impl ScheduleDocument {
                 schedule_fingerprint: self.board.fingerprint.clone(),
                 board: board.name().to_owned(),
                 board_fingerprint,
+                lacks: self.lacked_by(board),
             });
         }
         self.constraints.check()?;
         let schedule = from_stages(&self.stages, graph)?;
         schedule.validate(graph, board)?;
         Ok(schedule)
+    }
+}
+
+impl ScheduleDocument {
+    /// The first of its engines or processors that a board does not have, as the board says it.
+    fn lacked_by(&self, board: &Board) -> Option<String> {
+        if let Some(error) = self.board.engines.values().find_map(|engines| board.check_engines(engines).err()) {
+            return Some(error.to_string());
+        }
+        let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
+        let mut processors = replicas.flat_map(|replica| &replica.assignments).map(|own| &own.processor);
+        processors.find_map(|processor| board.check(processor).err()).map(|error| error.to_string())
     }
 }
 

@@ -34,7 +34,8 @@ pub enum ScheduleError {
     },
     /// The schedule belongs to another board.
     #[error(
-        "the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}); schedule again on this board"
+        "the schedule is for the board '{schedule}' (fingerprint {schedule_fingerprint}), not for '{board}' (fingerprint {board_fingerprint}){}; schedule again on this board",
+        lacks.as_ref().map_or_else(String::new, |lacks| format!(": {lacks}"))
     )]
     OtherBoard {
         /// Board of the schedule.
@@ -45,6 +46,8 @@ pub enum ScheduleError {
         board: String,
         /// Its fingerprint.
         board_fingerprint: String,
+        /// What the schedule uses and the board does not have, if there is such a thing.
+        lacks: Option<String>,
     },
     /// The schedule names an operator that the model does not have.
     #[error("stage {stage} names the operator '{operator}', which the model does not have")]

@@ -128,7 +128,7 @@ fn impossible_schedules_are_refused() {
             |graph, schedule| {
                 schedule.stages[0].replicas[0].assignments[0] = assignment(graph, "x", 0, &["stem", "left"]);
             },
-            "no cluster 'x'; it has B, s",
+            "no cluster or accelerator 'x'; it has B, s",
         ),
         (
             |graph, schedule| {
@@ -237,7 +237,14 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     again.board.fingerprint = board().fingerprint();
     assert_eq!(again.resolve(&graph, "d1", &board()).unwrap(), schedule);
     assert!(matches!(again.resolve(&graph, "d2", &board()), Err(ScheduleError::OtherModel { .. })));
-    assert!(matches!(document.resolve(&graph, "d1", &board()), Err(ScheduleError::OtherBoard { .. })));
+    assert!(matches!(document.resolve(&graph, "d1", &board()), Err(ScheduleError::OtherBoard { lacks: None, .. })));
+    let mut gone = document.clone();
+    gone.stages[0].replicas[0].assignments[0].processor = Processor::accelerator("N");
+    let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
+    assert!(message.contains("no cluster or accelerator 'N'") && message.contains("schedule again"), "{message}");
+    gone.board.engines = [("B".to_owned(), "xnnpack".parse().unwrap())].into();
+    let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
+    assert!(message.contains("no engine 'xnnpack', only onnxruntime, openvino"), "{message}");
     again.version = 2;
     let newer = serde_json::to_string(&again).unwrap();
     assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version: is 2"));

@@ -128,8 +128,8 @@ pub(crate) struct BoardArguments {
     /// A board file, or the name of a built-in board, instead of what is detected
     #[arg(long, value_name = "FILE|NAME")]
     pub(crate) board: Option<PathBuf>,
-    /// What computes on the cores: onnxruntime, openvino, or both with a comma between them (or 'all'): then each stage has the quicker
-    /// one [default: what a schedule was planned for, or the board file says, else onnxruntime]
+    /// What computes on the cores: onnxruntime, openvino, a provider that the board file names, or several with commas between them (or
+    /// 'all', the first two): then each stage has the quicker one [default: what a schedule was planned for, or the board file says, else onnxruntime]
     #[arg(long, value_name = "NAMES")]
     pub(crate) engine: Option<EngineSet>,
 }
@@ -262,13 +262,17 @@ impl BoardArguments {
 
     /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
     pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
-        Ok(match (&self.engine, &self.board) {
+        let machine = match (&self.engine, &self.board) {
             (None, _) => machine,
             (Some(engines), None) if engines.contains(EngineName::OpenVino) => {
                 machine.with_openvino_devices()?.with_engines(engines.clone())
             }
             (Some(engines), _) => machine.with_engines(engines.clone()),
-        })
+        };
+        if let Some(engines) = &self.engine {
+            machine.board().check_engines(engines)?;
+        }
+        Ok(machine)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
 use millstream_backend_ort::{Environment, OrtBackend, SessionCache, SessionSettings, Spinning};
+use millstream_board::Provider;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -27,6 +28,12 @@ impl Cpu {
         };
         Ok(Self { backend: Arc::new(backend) })
     }
+
+    /// With the kernels of a provider.
+    pub(super) fn with_provider(model: &Arc<Model>, provider: &Provider) -> Result<Self, Error> {
+        let backend = OrtBackend::with_provider(&Environment::load()?, Arc::clone(model), provider)?;
+        Ok(Self { backend: Arc::new(backend) })
+    }
 }
 
 impl CoreEngine for Cpu {
@@ -46,6 +53,26 @@ impl CoreEngine for Cpu {
 /// The engine's version.
 pub(super) fn version() -> Result<String, Error> {
     Ok(Environment::load()?.version().unwrap_or_else(|| "unknown".to_owned()))
+}
+
+/// The providers that it was built with.
+pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
+    Ok(Environment::load()?.providers().collect())
+}
+
+/// The providers that bring other kernels for cores.
+pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
+    Ok(Environment::load()?.core_providers().collect())
+}
+
+/// What a provider runs on, where it tells.
+pub(super) fn device_of(provider: &Provider) -> Result<Option<String>, Error> {
+    Ok(Environment::load()?.device_of(provider)?)
+}
+
+/// A provider's device, which the board calls `label`, for one model.
+pub(super) fn on_device(provider: &Provider, label: &str, model: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
+    Ok(Arc::new(OrtBackend::on_device(&Environment::load()?, Arc::clone(model), provider, label)?))
 }
 
 pub(super) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {

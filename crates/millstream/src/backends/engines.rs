@@ -1,6 +1,6 @@
 //! Which engines there are, and which processors use them.
 
-use millstream_board::{Board, EngineName};
+use millstream_board::{Accelerator, Board, EngineName, Provider};
 
 use super::{cpu, gpu, openvino};
 use crate::Machine;
@@ -26,7 +26,15 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
         EngineReport { engine: engine.to_owned(), version, device, used_by }
     };
     let onnx_runtime = cpu::version().map_err(|error| error.to_string());
-    reports.push(row("onnxruntime", onnx_runtime, Some("CPU".to_owned()), clusters(board, EngineName::OnnxRuntime)));
+    let used_by = clusters(board, EngineName::OnnxRuntime);
+    reports.push(row("onnxruntime", onnx_runtime.clone(), Some("CPU".to_owned()), used_by));
+    for name in cpu::providers().unwrap_or_default() {
+        let is_named = |own: &Provider| own.library.is_none() && own.provider.as_str() == name;
+        if !board.providers().iter().any(is_named) {
+            reports.push(row("onnxruntime", onnx_runtime.clone(), Some(name.to_owned()), Vec::new()));
+        }
+    }
+    reports.extend(board.providers().iter().map(|provider| of_provider(board, provider, &onnx_runtime)));
     match openvino::report() {
         Err(error) => {
             reports.push(row("openvino", Err(error.to_string()), None, clusters(board, EngineName::OpenVino)));
@@ -42,12 +50,28 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
         }
     }
     if gpu::IS_BUILT_IN {
-        for accelerator in board.accelerators().iter().filter(|accelerator| !openvino::drives(accelerator)) {
+        let is_own = |own: &&Accelerator| own.engine.is_none() && !openvino::drives(own);
+        for accelerator in board.accelerators().iter().filter(is_own) {
             let device = accelerator.name.clone().unwrap_or_else(|| accelerator.kind.to_string());
             reports.push(row("wgpu", Ok("built in".to_owned()), Some(device), vec![accelerator.label.clone()]));
         }
     }
     reports
+}
+
+/// A provider that the board names, which is as good as the version of ONNX Runtime if it can be used.
+fn of_provider(board: &Board, provider: &Provider, onnx_runtime: &Result<String, String>) -> EngineReport {
+    let mut used_by = clusters(board, provider.engine());
+    let accelerators = board.accelerators().iter().filter(|own| own.engine == Some(provider.engine));
+    used_by.extend(accelerators.map(|own| own.label.clone()));
+    let opened = cpu::device_of(provider).map_err(|error| error.to_string());
+    let name = provider.provider.as_str();
+    let device = match &opened {
+        Ok(Some(device)) => format!("{name}: {device}"),
+        _ => name.to_owned(),
+    };
+    let version = opened.and_then(|_| onnx_runtime.clone());
+    EngineReport { engine: provider.engine.to_string(), version, device: Some(device), used_by }
 }
 
 fn clusters(board: &Board, engine: EngineName) -> Vec<String> {

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, AcceleratorKind, Board, Cluster, EngineName, Processor};
+use millstream_board::{Accelerator, AcceleratorKind, Board, Cluster, EngineName, EngineSet, Processor};
 use millstream_cost::CostTable;
 use millstream_graph::{Family, Graph};
 use millstream_onnx::Model;
@@ -86,9 +86,10 @@ impl Backends {
         let (mut all, cores) = on_cores_of(board, model, sessions)?;
         let mut gpus = Gpus::new(model);
         for accelerator in board.accelerators() {
-            all.push(match openvino::drives(accelerator) {
-                true => openvino::on_device(accelerator, model)?,
-                false => graphics(board, accelerator, &mut gpus)?,
+            all.push(match accelerator.engine {
+                Some(engine) => cpu::on_device(board.provider(engine)?, &accelerator.label, model)?,
+                None if openvino::drives(accelerator) => openvino::on_device(accelerator, model)?,
+                None => graphics(board, accelerator, &mut gpus)?,
             });
         }
         gpus.choose_work(profile);
@@ -151,7 +152,7 @@ pub(crate) fn with_able_engine(
     }
     let Some(operator) = refused(&processor) else { return Ok(processor) };
     let (engine, operator) = (processor.engine.title(), graph.operator(operator));
-    let other = EngineName::ALL.into_iter().find(|engine| !cluster.engines.contains(*engine));
+    let other = EngineName::BUILT_IN.into_iter().find(|engine| !cluster.engines.contains(*engine));
     let remedy = other.map_or(String::new(), |other| {
         format!("; name another engine as well, such as --engine {},{other}", cluster.engines)
     });
@@ -182,6 +183,8 @@ pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plai
             backend: cpu::as_it_comes(model)?,
             requests: 1,
         }]),
+        // It is a rival as sessions that are pinned.
+        EngineName::Provider(_) => Ok(Vec::new()),
         other => Err(unknown(other)),
     }
 }
@@ -199,15 +202,21 @@ pub(crate) fn session(model: &Arc<Model>, threads: SessionThreads, is_pinned: bo
     cpu::session(model, threads, is_pinned)
 }
 
-/// An engine on the cores of processors.
-pub(crate) fn pinned(engine: EngineName, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
-    Ok(opened(engine, model, None)?.backend() as Arc<dyn Backend>)
+/// An engine on the cores of a board's processors.
+pub(crate) fn pinned(board: &Board, engine: EngineName, model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
+    Ok(opened(board, engine, model, None)?.backend() as Arc<dyn Backend>)
 }
 
-fn opened(engine: EngineName, model: &Arc<Model>, sessions: Option<&Path>) -> Result<Arc<dyn CoreEngine>, Error> {
+fn opened(
+    board: &Board,
+    engine: EngineName,
+    model: &Arc<Model>,
+    sessions: Option<&Path>,
+) -> Result<Arc<dyn CoreEngine>, Error> {
     Ok(match engine {
         EngineName::OpenVino => Arc::new(OpenVino::open(model)?),
         EngineName::OnnxRuntime => Arc::new(Cpu::open(model, sessions.map(Path::to_owned))?),
+        EngineName::Provider(label) => Arc::new(Cpu::with_provider(model, board.provider(label)?)?),
         other => return Err(unknown(other)),
     })
 }
@@ -227,7 +236,7 @@ type OnCores = (Vec<Arc<dyn Observed>>, Vec<(EngineName, Arc<dyn CoreEngine>)>);
 fn on_cores_of(board: &Board, model: &Arc<Model>, sessions: Option<&Path>) -> Result<OnCores, Error> {
     let (mut all, mut engines): OnCores = (Vec::new(), Vec::new());
     for name in board.engines_in_use() {
-        let engine = opened(name, model, sessions)?;
+        let engine = opened(board, name, model, sessions)?;
         all.push(Arc::new(WithEngine::new(engine.backend(), name)) as Arc<dyn Observed>);
         engines.push((name, engine));
     }
@@ -247,6 +256,21 @@ fn graphics(board: &Board, accelerator: &Accelerator, gpus: &mut Gpus) -> Result
         (true, false) => Err(no_engine(Some("wgpu"))),
         (false, _) => Err(no_engine(None)),
     }
+}
+
+/// The board with those of these engines that it lacks and that ONNX Runtime here was built with, for cores.
+pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item = &'a EngineSet>) -> Board {
+    let is_missing = |engine: &EngineName| match engine {
+        EngineName::Provider(label) => board.provider(*label).is_err(),
+        _ => false,
+    };
+    let missing: Vec<EngineName> = engines.flat_map(EngineSet::iter).filter(is_missing).collect();
+    if missing.is_empty() {
+        return board;
+    }
+    let detected = cpu::core_providers().unwrap_or_default();
+    let wanted = detected.into_iter().filter(|own| missing.contains(&own.engine()));
+    wanted.fold(board, Board::with_provider)
 }
 
 /// The graphics devices of this computer.

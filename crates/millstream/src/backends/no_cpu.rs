@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed};
+use millstream_board::Provider;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
@@ -20,6 +21,10 @@ impl Cpu {
     pub(super) fn open(_: &Arc<Model>, _: Option<PathBuf>) -> Result<Self, Error> {
         Err(MISSING)
     }
+
+    pub(super) fn with_provider(_: &Arc<Model>, _: &Provider) -> Result<Self, Error> {
+        Err(MISSING)
+    }
 }
 
 impl CoreEngine for Cpu {
@@ -33,6 +38,22 @@ impl CoreEngine for Cpu {
 }
 
 pub(super) fn version() -> Result<String, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn providers() -> Result<Vec<&'static str>, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn core_providers() -> Result<Vec<Provider>, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn device_of(_: &Provider) -> Result<Option<String>, Error> {
+    Err(MISSING)
+}
+
+pub(super) fn on_device(_: &Provider, _: &str, _: &Arc<Model>) -> Result<Arc<dyn Observed>, Error> {
     Err(MISSING)
 }
 

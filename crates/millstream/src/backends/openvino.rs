@@ -93,16 +93,8 @@ pub(super) fn devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> 
         };
         *count += 1;
         let label = if *count == 1 { letter.to_owned() } else { format!("{letter}{count}") };
-        Accelerator {
-            label,
-            kind,
-            name: Some(format!("{PREFIX}{}: {}", device.id, device.name)),
-            memory_bytes: None,
-            processing_elements: None,
-            hertz: None,
-            volts: None,
-            power: None,
-        }
+        let name = Some(format!("{PREFIX}{}: {}", device.id, device.name));
+        Accelerator { name, ..Accelerator::new(label, kind) }
     };
     let is_wanted = |device: &&engine::Device| !device.is_cpu() && (known.is_empty() || !device.is_gpu());
     Ok(all.iter().filter(is_wanted).map(accelerator).collect())

@@ -93,7 +93,8 @@ pub fn compare(
     let backend = measured.backends.backend();
     let frame = network.first_frame(&*backend, board)?.to_vec();
     let mut rivals = Vec::new();
-    for engine in EngineName::ALL {
+    let providers = board.engines_in_use().filter(|engine| matches!(engine, EngineName::Provider(_)));
+    for engine in EngineName::BUILT_IN.into_iter().chain(providers) {
         match rivals_with(engine, network, board) {
             Ok(own) => rivals.extend(own),
             Err(error) if board.engines_in_use().any(|used| used == engine) => return Err(error),
@@ -131,7 +132,7 @@ fn rivals_with(engine: EngineName, network: &Network, board: &Board) -> Result<V
     for plain in backends::plainly(engine, network.model())? {
         rivals.push(Contender::plain(network, board, engine, &plain)?);
     }
-    let pinned = (engine, &backends::pinned(engine, network.model())?);
+    let pinned = (engine, &backends::pinned(board, engine, network.model())?);
     // Of one cluster, it would be much the same as the engine as it comes.
     if board.clusters().len() > 1 || engine == EngineName::OnnxRuntime {
         rivals.push(Contender::session_on_fastest_cluster(network, board, pinned)?);

@@ -151,7 +151,8 @@ pub fn session_options(
 ) -> Result<SessionContest, Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let frame = network.first_frame(&*backends::pinned(EngineName::OnnxRuntime, network.model())?, board)?.to_vec();
+    let frame =
+        network.first_frame(&*backends::pinned(board, EngineName::OnnxRuntime, network.model())?, board)?.to_vec();
 
     let candidates = candidates(board);
     let mut sessions = Vec::new();

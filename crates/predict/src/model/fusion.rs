@@ -1,6 +1,6 @@
 //! Which operators the runtime fuses, learned from traces.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,9 @@ pub(crate) struct Fusion {
 impl Fusion {
     /// Counts what the traces of a profile show.
     pub(crate) fn rules(profile: &Profile) -> Vec<FusionRule> {
-        EngineName::ALL.into_iter().flat_map(|engine| Self::rules_of(profile, engine)).collect()
+        let samples = profile.networks.iter().flat_map(|network| &network.operator_samples);
+        let engines: BTreeSet<EngineName> = samples.map(|sample| sample.processor.engine).collect();
+        engines.into_iter().flat_map(|engine| Self::rules_of(profile, engine)).collect()
     }
 
     fn rules_of(profile: &Profile, engine: EngineName) -> Vec<FusionRule> {

@@ -1,0 +1,150 @@
+//! Execution providers that ONNX Runtime may be built with.
+
+use std::collections::BTreeMap;
+
+use millstream_board::{EngineLabel, Provider, ProviderName};
+use ort::ep::{self, ArbitrarilyConfigurableExecutionProvider, ExecutionProvider, ExecutionProviderDispatch};
+
+/// One of them, as this program knows it.
+pub(crate) struct BuiltIn {
+    pub(crate) name: &'static str,
+    /// Whether it has no memory of its own: it brings other kernels for the cores.
+    pub(crate) is_on_cores: bool,
+    is_available: fn() -> ort::Result<bool>,
+    make: fn(&BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String>,
+}
+
+impl BuiltIn {
+    /// Whether the library at hand was built with it.
+    pub(crate) fn is_available(&self) -> bool {
+        (self.is_available)().unwrap_or(false)
+    }
+
+    /// It as an engine of a board, without options.
+    pub(crate) fn definition(&self) -> Option<Provider> {
+        let engine = self.name.strip_suffix("ExecutionProvider")?.to_ascii_lowercase();
+        Some(Provider {
+            engine: EngineLabel::try_from(engine).ok()?,
+            provider: ProviderName::try_from(self.name.to_owned()).ok()?,
+            options: BTreeMap::new(),
+            library: None,
+            device: None,
+        })
+    }
+
+    /// What registers it with a session.
+    pub(crate) fn with_options(&self, options: &BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String> {
+        (self.make)(options)
+    }
+
+    /// One whose options ONNX Runtime checks.
+    const fn of<E: ExecutionProvider + ArbitrarilyConfigurableExecutionProvider + Default>(is_on_cores: bool) -> Self
+    where
+        ExecutionProviderDispatch: From<E>,
+    {
+        Self { name: E::NAME, is_on_cores, is_available: E::is_available, make: with_any_options::<E> }
+    }
+}
+
+/// The provider of ONNX Runtime's own kernels, which is the engine `onnxruntime`.
+pub(crate) const CPU: &str = "CPUExecutionProvider";
+
+/// All that are known.
+pub(crate) const ALL: [BuiltIn; 15] = [
+    BuiltIn { name: ep::ACL::NAME, is_on_cores: true, is_available: ep::ACL::is_available, make: acl },
+    BuiltIn::of::<ep::Azure>(false),
+    BuiltIn::of::<ep::CANN>(false),
+    BuiltIn::of::<ep::CoreML>(false),
+    BuiltIn::of::<ep::CUDA>(false),
+    BuiltIn::of::<ep::OneDNN>(true),
+    BuiltIn::of::<ep::NVRTX>(false),
+    BuiltIn::of::<ep::OpenVINO>(false),
+    BuiltIn::of::<ep::QNN>(false),
+    BuiltIn { name: ep::RKNPU::NAME, is_on_cores: false, is_available: ep::RKNPU::is_available, make: rknpu },
+    BuiltIn::of::<ep::TensorRT>(false),
+    BuiltIn { name: ep::VSINPU::NAME, is_on_cores: false, is_available: ep::VSINPU::is_available, make: vsinpu },
+    BuiltIn::of::<ep::Vitis>(false),
+    BuiltIn::of::<ep::WebGPU>(false),
+    BuiltIn::of::<ep::XNNPACK>(true),
+];
+
+fn with_any_options<E: ArbitrarilyConfigurableExecutionProvider + Default>(
+    options: &BTreeMap<String, String>,
+) -> Result<ExecutionProviderDispatch, String>
+where
+    ExecutionProviderDispatch: From<E>,
+{
+    let configured = options.iter().fold(E::default(), |own, (key, value)| own.with_arbitrary_config(key, value));
+    Ok(configured.into())
+}
+
+/// The only option of the Arm Compute Library.
+const FAST_MATH: &str = "enable_fast_math";
+
+fn acl(options: &BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String> {
+    only_options(options, &[FAST_MATH])?;
+    let is_fast = match options.get(FAST_MATH).map(String::as_str) {
+        None | Some("0" | "false") => false,
+        Some("1" | "true") => true,
+        Some(other) => return Err(format!("the option {FAST_MATH} is '{other}', must be 0 or 1")),
+    };
+    Ok(ep::ACL::default().with_fast_math(is_fast).build())
+}
+
+fn rknpu(options: &BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String> {
+    only_options(options, &[])?;
+    Ok(ep::RKNPU::default().build())
+}
+
+fn vsinpu(options: &BTreeMap<String, String>) -> Result<ExecutionProviderDispatch, String> {
+    only_options(options, &[])?;
+    Ok(ep::VSINPU.build())
+}
+
+fn only_options(options: &BTreeMap<String, String>, known: &[&str]) -> Result<(), String> {
+    match options.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) if known.is_empty() => Err(format!("it has no option '{key}', and no other one")),
+        Some(key) => Err(format!("it has no option '{key}', only {}", known.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    fn known(name: &str) -> &'static BuiltIn {
+        ALL.iter().find(|own| own.name == name).unwrap()
+    }
+
+    fn refused(name: &str, key: &str, value: &str) -> String {
+        let options = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        known(name).with_options(&options).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn options_that_no_list_can_hold_are_checked_here() {
+        assert_eq!(refused("ACLExecutionProvider", "enable_fast_math", "1"), "");
+        assert!(refused("ACLExecutionProvider", "enable_fast_math", "yes").contains("must be 0 or 1"));
+        assert!(refused("ACLExecutionProvider", "fast", "1").contains("no option 'fast', only enable_fast_math"));
+        assert!(refused("RknpuExecutionProvider", "cores", "3").contains("no option 'cores'"));
+        assert_eq!(refused("QNNExecutionProvider", "backend_type", "htp"), "", "ONNX Runtime checks these");
+    }
+
+    #[test]
+    fn every_one_can_be_an_engine_of_a_board() {
+        assert!(ALL.iter().all(|own| own.definition().is_some()));
+        let on_cores = ALL.iter().filter(|own| own.is_on_cores).filter_map(BuiltIn::definition);
+        let labels: Vec<String> = on_cores.map(|own| own.engine.to_string()).collect();
+        assert_eq!(labels, ["acl", "dnnl", "xnnpack"]);
+    }
+
+    #[test]
+    fn what_boards_come_with_is_known_each_once() {
+        for name in ["Xnnpack", "Dnnl", "ACL", "QNN", "CoreML", "Tensorrt", "CUDA", "VitisAI", "Rknpu", "WebGpu"] {
+            assert_eq!(ALL.iter().filter(|own| own.name == format!("{name}ExecutionProvider")).count(), 1, "{name}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Execution providers in board files.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, EngineName, EngineSet};
+
+fn document(cluster: &str, more: &str) -> String {
+    format!(
+        r#"{{"format": "millstream-board", "version": 1, "name": "test", "clusters": [
+            {{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}, {{"id": 1}}]{cluster}}}]{more}}}"#
+    )
+}
+
+const TWO: &str = r#", "providers": [
+    {"engine": "xnnpack", "provider": "XnnpackExecutionProvider"},
+    {"engine": "htp", "provider": "QNNExecutionProvider", "library": "/opt/qnn.so", "device": 1, "options": {"backend_type": "htp"}}],
+    "accelerators": [{"label": "N", "kind": "npu", "engine": "htp"}]"#;
+
+#[test]
+fn clusters_and_accelerators_name_providers() {
+    let board = Board::from_json(&document(r#", "engines": ["onnxruntime", "xnnpack"]"#, TWO)).unwrap();
+    let classes: Vec<String> = board.processor_classes().map(|class| class.to_string()).collect();
+    assert_eq!(classes, ["B1", "B2", "B1@xnnpack", "B2@xnnpack", "N1"]);
+    let engines: Vec<String> = board.engines_in_use().map(|engine| engine.to_string()).collect();
+    assert_eq!(engines, ["onnxruntime", "xnnpack"]);
+    let htp = board.provider(board.accelerators()[0].engine.unwrap()).unwrap();
+    assert_eq!(
+        (htp.provider.as_str(), htp.options["backend_type"].as_str(), htp.device),
+        ("QNNExecutionProvider", "htp", Some(1))
+    );
+
+    let again = Board::from_json(&serde_json::to_string(&board.to_document()).unwrap()).unwrap();
+    assert_eq!((&again, again.fingerprint()), (&board, board.fingerprint()));
+}
+
+#[test]
+fn what_a_provider_is_told_makes_another_board_if_somebody_uses_it() {
+    let fingerprint = |text: &str| Board::from_json(text).unwrap().fingerprint();
+    let (plain, known) = (document("", ""), document("", TWO));
+    assert_ne!(fingerprint(&known), fingerprint(&plain));
+    assert_ne!(fingerprint(&known), fingerprint(&known.replace(r#": "htp"}}"#, r#": "gpu"}}"#)));
+    assert_ne!(fingerprint(&known), fingerprint(&known.replace("/opt/qnn.so", "/opt/qnn2.so")));
+    // Nothing computes with XNNPACK here.
+    assert_eq!(fingerprint(&known), fingerprint(&known.replace("XnnpackE", "AclE")));
+}
+
+#[test]
+fn engines_that_a_board_does_not_have_are_told_with_those_that_it_has() {
+    let board = Board::from_json(&document("", TWO)).unwrap();
+    let engines: EngineSet = "onnxruntime,xnnpak".parse().unwrap();
+    let message = board.check_engines(&engines).unwrap_err().to_string();
+    for part in ["'test'", "no engine 'xnnpak'", "onnxruntime, openvino, xnnpack, htp", "`providers` of a board file"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(board.check_engines(&"xnnpack,openvino".parse().unwrap()).is_ok());
+    let xnnpack: EngineName = "xnnpack".parse().unwrap();
+    let with = board.with_engines(&xnnpack.into());
+    assert!(Board::try_from(with.to_document()).is_ok());
+}
+
+#[test]
+fn impossible_providers_name_the_field() {
+    let refused = |cluster: &str, more: &str| Board::from_json(&document(cluster, more)).unwrap_err().to_string();
+    let more = |from: &str, to: &str| {
+        assert!(TWO.contains(from), "{from}");
+        refused("", &TWO.replace(from, to))
+    };
+    let cases = [
+        (more(r#""engine": "xnnpack""#, r#""engine": "htp""#), "providers[1].engine: is 'htp' a second time"),
+        (more(r#""engine": "xnnpack""#, r#""engine": "xnn-pack""#), "'xnn-pack' can't be the name of an engine"),
+        (more("XnnpackExecutionProvider", "Xnn pack"), "'Xnn pack' can't be the name of an execution provider"),
+        (more(r#""backend_type""#, r#""""#), "providers[1].options: has ''"),
+        (more(r#""htp"}}"#, "\"h\\u0000tp\"}}"), "providers[1].options: has 'backend_type'"),
+        (more(r#""htp"}}"#, "1}}"), "providers[1].options.backend_type: invalid type: integer `1`, expected a string"),
+        (more("/opt/qnn.so", ""), "providers[1].library: must be the path"),
+        (more(r#""library": "/opt/qnn.so", "#, ""), "providers[1].device: is for plug-ins"),
+        (more(r#""library""#, r#""path""#), "unknown field `path`"),
+        (
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "tpu""#),
+            "accelerators[0].engine: is 'tpu', which is none of `providers`: xnnpack, htp",
+        ),
+        (
+            more(r#""npu", "engine": "htp""#, r#""npu", "engine": "openvino""#),
+            "accelerators[0].engine: is 'openvino', which is none of",
+        ),
+        (
+            refused(r#", "engines": ["acl"]"#, TWO),
+            "clusters[0].engines: names 'acl'; clusters may have onnxruntime and openvino, and what stands in `providers`: xnnpack, htp",
+        ),
+        (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: it is empty"),
+    ];
+    for (message, expected) in cases {
+        assert!(message.contains(expected), "{message} does not say {expected}");
+    }
+}
+
+#[test]
+fn an_accelerator_that_is_gone_is_told_with_what_there_is() {
+    use millstream_board::Processor;
+
+    let board = Board::from_json(&document("", TWO)).unwrap();
+    let message = board.check(&Processor::accelerator("V")).unwrap_err().to_string();
+    assert!(message.contains("no cluster or accelerator 'V'; it has B, N"), "{message}");
+}
