@@ -11,6 +11,7 @@ const PLUGIN: &str = "0.1.0.dev6";
 /// Where it is put; `.cargo/config.toml` names the file in it.
 const FOLDER: &str = "target/millstream/nxrt-ep-cpu";
 const LIBRARY: &str = "nxrt_ep_cpu/libonnx_runtime_ep_cpu_plugin.so";
+const VARIABLE: &str = "MILLSTREAM_PLUGIN";
 /// The only platform for which the project's CI has it.
 const IS_THERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
@@ -35,11 +36,15 @@ pub(crate) fn prepare() -> Result<(&'static str, PathBuf), Failure> {
         let failed = |error: std::io::Error| Failure(format!("cannot write in {}: {error}", folder.display()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(failed)?;
-        pip_install(&[&package()], &folder, Suits::ThisPythonCompiled)?;
+        // A small package of somebody else: should it vanish, all other tests are worth running.
+        if let Err(Failure(reason)) = pip_install(&[&package()], &folder, Suits::ThisPythonCompiled) {
+            eprintln!("what loads a plug-in is not tested: {reason}");
+            return Ok((VARIABLE, library));
+        }
         if !library.is_file() {
             return Err(Failure(format!("the Python package {} has no {LIBRARY}", package())));
         }
         fs::write(&stamp, PLUGIN).map_err(failed)?;
     }
-    Ok(("MILLSTREAM_PLUGIN", library))
+    Ok((VARIABLE, library))
 }
