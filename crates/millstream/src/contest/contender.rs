@@ -205,20 +205,22 @@ impl Sessions {
                 match WholeNetwork::prepare(&graph, &*backend, &processor) {
                     Ok(mut prepared) => {
                         drop(ready_sender);
-                        for order in incoming {
-                            let _ = order.ready.send(());
-                            let _ = order.go.recv();
+                        for Order { frame, ready, go, stop, report } in incoming {
+                            let _ = ready.send(());
+                            // Whoever waits for all to be ready would wait for ever for one that has ended if others held this.
+                            drop(ready);
+                            let _ = go.recv();
                             let mut times = Vec::new();
                             // One frame at least, however late this thread has its turn.
                             let outcome = loop {
                                 let before = Instant::now();
-                                let outcome = prepared.run(&order.frame).map(drop);
+                                let outcome = prepared.run(&frame).map(drop);
                                 times.push(before.elapsed().as_secs_f64());
-                                if outcome.is_err() || order.stop.load(Ordering::Relaxed) {
+                                if outcome.is_err() || stop.load(Ordering::Relaxed) {
                                     break outcome;
                                 }
                             };
-                            let _ = order.report.send(outcome.map(|()| (times, Instant::now())));
+                            let _ = report.send(outcome.map(|()| (times, Instant::now())));
                         }
                     }
                     Err(error) => *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
