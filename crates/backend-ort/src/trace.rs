@@ -166,12 +166,12 @@ impl<'a> Names<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use millstream_onnx::ModelBuilder;
 
     use super::*;
 
-    fn event(name: &str, op: &str, ts: u64, dur: u64) -> String {
+    pub(crate) fn event(name: &str, op: &str, ts: u64, dur: u64) -> String {
         format!(r#"{{"cat":"Node","name":"{name}_kernel_time","ts":{ts},"dur":{dur},"args":{{"op_name":"{op}"}}}}"#)
     }
 

@@ -72,10 +72,7 @@ mod tests {
     use millstream_onnx::ModelBuilder;
 
     use super::*;
-
-    fn kernel(name: &str, op: &str, ts: u64, dur: u64) -> String {
-        format!(r#"{{"cat":"Node","name":"{name}_kernel_time","ts":{ts},"dur":{dur},"args":{{"op_name":"{op}"}}}}"#)
-    }
+    use crate::trace::tests::event;
 
     /// One frame after another, each with these kernels.
     fn profile(kernels: &[(&str, &str, u64)], frames: u64) -> String {
@@ -84,7 +81,7 @@ mod tests {
             let mut now = 10_000 * frame;
             events.push(format!(r#"{{"cat":"Session","name":"model_run","ts":{now},"dur":9999}}"#));
             for (name, op, dur) in kernels {
-                events.push(kernel(name, op, now, *dur));
+                events.push(event(name, op, now, *dur));
                 now += dur;
             }
         }

@@ -7,9 +7,8 @@ use millstream_cost::Nanoseconds;
 use millstream_machine::OthersWatch;
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{NetworkProfile, Summary};
+pub(crate) use millstream_profile::MOST_OTHER_LOAD as DISTURBED;
 
-/// Others that use more than this part of a core disturb what is measured.
-pub(crate) const DISTURBED: f64 = 0.1;
 /// How long others are watched before a profile that they disturbed is used again.
 const LOOK: Duration = Duration::from_millis(300);
 /// Times of the same segment that differ by less are not told apart: where else it runs in the pipeline changes them as well.

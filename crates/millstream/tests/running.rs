@@ -251,6 +251,40 @@ fn whoever_asks_to_stop_is_heard() {
     assert!(calls.load(Ordering::Relaxed) > 3);
 }
 
+/// A profile that says thirty times what everything takes, as if another machine had made it.
+#[test]
+fn a_profile_that_a_trial_contradicts_is_measured_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = || Machine::detect().unwrap().with_cache_folder(folder.path());
+    let network = small(8);
+    machine().profile(&network, Duration::from_millis(200), &Control::new()).unwrap();
+    let file = std::fs::read_dir(folder.path().join("profiles")).unwrap().next().unwrap().unwrap().path();
+    let mut profile: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    for kind in ["samples", "operator_samples", "part_samples"] {
+        let samples = profile["networks"][0][kind].as_array_mut().into_iter().flatten();
+        for time in samples.map(|sample| &mut sample["time"]["median_seconds"]) {
+            *time = (30.0 * time.as_f64().unwrap()).into();
+        }
+    }
+    std::fs::write(&file, profile.to_string()).unwrap();
+
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&told);
+    let control = Control::new().observed_by(move |event| match event {
+        Event::MeasuredAnew { reason, .. } => noted.lock().unwrap().push((*reason).to_owned()),
+        // Trials that others disturb contradict nothing.
+        Event::Disturbed { activity, .. } => noted.lock().unwrap().push((*activity).to_owned()),
+        _ => {}
+    });
+    let planned = machine().plan(network, &Aim::default(), &control).unwrap();
+    let told = told.lock().unwrap();
+    assert!(!told.is_empty(), "{:?}", planned.document.predicted);
+    if told[0].contains(" now") || told[0].contains("is measured") {
+        let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_ne!(kept["provenance"], profile["provenance"], "{told:?}");
+    }
+}
+
 #[test]
 fn trials_end_with_the_fastest_schedule() {
     let machine = machine();

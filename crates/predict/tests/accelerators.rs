@@ -171,17 +171,10 @@ fn accelerators_of_other_boards_are_refused() {
     assert!(several.contains("several accelerators; say which of N, D, E"), "{several}");
 }
 
-/// An accelerator that was profiled: a convolution takes a nanosecond for 50 multiplications with the activation behind it, pooling a nanosecond
-/// for ten elements, and nothing else runs there.
-#[test]
-fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
-    let board = Board::from_json(
-        r#"{"format": "millstream-board", "version": 1, "name": "with a GPU", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}], "accelerators": [{"label": "G", "kind": "gpu"}]}"#,
-    )
-    .unwrap();
-    let provenance = Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() };
-    let mut profile = Profile::new(&board, provenance.clone());
+/// A profile of three networks on a core and an accelerator: there, a convolution takes a nanosecond for 50 multiplications with the activation
+/// behind it, pooling a nanosecond for ten elements, and nothing else runs.
+fn profiled(board: &Board, provenance: Provenance) -> Profile {
+    let mut profile = Profile::new(board, provenance);
     let (core, gpu) = (Processor::new("B", [0]).class(), Processor::accelerator("G").class());
     for name in ["squeezenet", "alexnet", "vgg16"] {
         let model = millstream_zoo::build(name).unwrap();
@@ -207,13 +200,25 @@ fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
         }
         profile.networks.push(network);
     }
+    profile
+}
+
+#[test]
+fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
+    let board = Board::from_json(
+        r#"{"format": "millstream-board", "version": 1, "name": "with a GPU", "clusters": [
+            {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}], "accelerators": [{"label": "G", "kind": "gpu"}]}"#,
+    )
+    .unwrap();
+    let provenance = Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() };
+    let profile = profiled(&board, provenance.clone());
     let models = CostModels::fit(&profile, provenance).unwrap();
     let read = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
     assert_eq!(read, models);
 
     let model = millstream_zoo::build("vgg19").unwrap();
     let table = read.table(&board, model.digest(), model.graph(), &Chain::of(model.graph())).unwrap();
-    let gpu = table.find(&gpu).unwrap();
+    let gpu = table.find(&Processor::accelerator("G").class()).unwrap();
     for (place, operator) in model.graph().operators().iter().enumerate() {
         let seconds = table.time(gpu, place).map(|time| time.seconds());
         match operator.op_type.as_str() {
@@ -234,4 +239,9 @@ fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
         1,
     );
     assert!(CostModels::from_json(&broken).is_err());
+    let mut negative = serde_json::to_value(&models).unwrap();
+    let first = "/accelerators/0/model/measured/model/pooled/terms/0/seconds";
+    *negative.pointer_mut(first).unwrap() = (-1.0).into();
+    let message = CostModels::from_json(&negative.to_string()).unwrap_err().to_string();
+    assert!(message.contains("accelerators[0].model.measured.model") && message.contains("from 0"), "{message}");
 }

@@ -49,7 +49,7 @@ pub(crate) fn settle(samples: &mut [SegmentSample], mut again: HashMap<usize, Se
             let [whole, first, second] = [0, 1, 2].map(|index| time((places[index], choice[index])));
             Some([whole?, first?, second?])
         };
-        // The first of equals, which is the one with the fewest second measurements of the whole.
+        // The first of equals: where nothing is gained, nothing is replaced.
         let best = choices
             .filter_map(|choice| Some((choice, excess(times(choice)?))))
             .min_by(|one, other| one.1.total_cmp(&other.1));

@@ -8,8 +8,8 @@ use millstream_predict::samples::Conditions;
 
 /// More than this part of the time given to other guests disturbs a measurement.
 const MOST_STEAL: f64 = 0.02;
-/// And so does other programs' load above this part of a core.
-const MOST_OTHER_LOAD: f64 = 0.1;
+/// Other programs that use more than this part of a core disturb a measurement.
+pub const MOST_OTHER_LOAD: f64 = 0.1;
 /// The kernel counts processor time in hundredths of a second for user space.
 const TICKS_PER_SECOND: f64 = 100.0;
 

@@ -46,6 +46,7 @@ mod transfers;
 
 pub use accelerators::{measure_accelerator_transfers, measure_accelerators};
 pub use batches::BatchedTimes;
+pub use conditions::MOST_OTHER_LOAD;
 pub use error::ProfileError;
 pub use granularity::{GranularityTime, measure_granularity};
 pub use measure::{Progress, Settings, Workload, measure};

@@ -63,7 +63,8 @@ pub struct Progress {
 
 /// Measures the network on every number of cores of every cluster of the board. Segments of which `known` has a sample are
 /// left out, and so are their samples. A measurement that other guests or programs disturbed is repeated once, and so are ranges whose
-/// halves take another time together than they do as a whole. `progress` is called after each one and now and then meanwhile; returning `false` ends measuring, with the samples so far.
+/// halves take another time together than they do as a whole. `progress` is called after each one and now and then meanwhile; returning
+/// `false` ends measuring, with the samples so far.
 ///
 /// # Errors
 /// Any [`ProfileError`].
@@ -91,15 +92,17 @@ pub fn measure(
     let sweep = Sweep { workload: *workload, board, values, bytes, effort };
 
     let mut samples = Vec::new();
-    let mut rounds_of = Vec::new();
+    // Beside whom each sample was taken.
+    let mut together_with: Vec<Vec<Processor>> = Vec::new();
     let mut now = Progress { done: 0, total: count };
     for processors in &rounds {
         for range in &ranges {
-            if !is_known(&sweep.that_run(processors, range), range) {
-                let Some(measured) = sweep.samples(processors, range, &mut || progress(now))? else {
+            let processors = sweep.that_run(processors, range);
+            if !is_known(&processors, range) {
+                let Some(measured) = sweep.samples(&processors, range, &mut || progress(now))? else {
                     return Ok(samples);
                 };
-                rounds_of.resize(rounds_of.len() + measured.len(), processors);
+                together_with.resize(together_with.len() + measured.len(), processors);
                 samples.extend(measured);
             }
             now.done += 1;
@@ -109,19 +112,7 @@ pub fn measure(
         }
     }
 
-    let doubtful = doubtful(&samples);
-    now.total += doubtful.len();
-    let mut again = HashMap::new();
-    for place in doubtful {
-        let old = &samples[place];
-        let measured = sweep.samples(rounds_of[place], &(old.start..old.end), &mut || progress(now))?;
-        let same = measured.into_iter().flatten().find(|new| new.processor == old.processor);
-        again.extend(same.map(|new| (place, new)));
-        now.done += 1;
-        if !progress(now) {
-            break;
-        }
-    }
+    let again = sweep.again(&samples, &together_with, now, progress)?;
     settle(&mut samples, again);
     Ok(samples)
 }
@@ -147,21 +138,41 @@ impl Sweep<'_> {
         processors.iter().filter(|own| self.workload.runs(&segment, own)).cloned().collect()
     }
 
-    /// A sample for each class of the processors that run the range, side by side. `None` if `go_on` said no.
+    /// Second measurements of the samples that contradict others, by their places, as far as `progress` let them be made.
+    fn again(
+        &self,
+        samples: &[SegmentSample],
+        together_with: &[Vec<Processor>],
+        mut now: Progress,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<HashMap<usize, SegmentSample>, ProfileError> {
+        let doubtful = doubtful(samples);
+        now.total += doubtful.len();
+        let mut again = HashMap::new();
+        for place in doubtful {
+            let old = &samples[place];
+            let measured = self.samples(&together_with[place], &(old.start..old.end), &mut || progress(now))?;
+            let same = measured.into_iter().flatten().find(|new| new.processor == old.processor);
+            again.extend(same.map(|new| (place, new)));
+            now.done += 1;
+            if !progress(now) {
+                break;
+            }
+        }
+        Ok(again)
+    }
+
+    /// A sample for each class of processors that run the range, side by side. `None` if `go_on` said no.
     fn samples(
         &self,
         processors: &[Processor],
         range: &Range<usize>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<SegmentSample>>, ProfileError> {
-        let processors = self.that_run(processors, range);
-        if processors.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
         let segment = self.segment(range);
         let inputs = segment.inputs_from(&self.values);
         let run =
-            || together(&self.workload, self.board, &processors, &segment, range, &inputs, self.effort, &mut *go_on);
+            || together(&self.workload, self.board, processors, &segment, range, &inputs, self.effort, &mut *go_on);
         let Some(measured) = least_disturbed(run)? else { return Ok(None) };
         let sample = |(processor, (times, conditions)): (ProcessorClass, (BatchedTimes, Conditions))| {
             Some(SegmentSample {

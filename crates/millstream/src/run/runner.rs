@@ -16,7 +16,7 @@ use crate::document::document;
 use crate::run::reference::Reference;
 use crate::run::sink::{Sink, Taken, Told};
 use crate::run::statistics::FrameStatistics;
-use crate::run::surroundings::{self, Surroundings};
+use crate::run::surroundings::{Disturbance, Surroundings};
 use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
 use crate::tuning::adapt;
 use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
@@ -46,7 +46,7 @@ pub(super) struct Runner<'a> {
     /// Mean power of the machine's processors, where it has sensors.
     watts: Option<f64>,
     /// What else happened while frames flowed.
-    surroundings: surroundings::Seen,
+    disturbance: Disturbance,
 }
 
 impl<'a> Runner<'a> {
@@ -93,7 +93,7 @@ impl<'a> Runner<'a> {
         let sink =
             Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
-        let (events, watts, surroundings) = (Vec::new(), None, surroundings::Seen::default());
+        let (events, watts, disturbance) = (Vec::new(), None, Disturbance::default());
         Ok(Self {
             board,
             scheduled,
@@ -108,7 +108,7 @@ impl<'a> Runner<'a> {
             sink,
             events,
             watts,
-            surroundings,
+            disturbance,
         })
     }
 
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
                 None => camera::stream(engine, &self.reference, is_enough, self.first, sink, control),
                 Some(camera) => camera.stream(engine, &self.reference, is_enough, sink, control),
             };
-            self.surroundings = surroundings.seen();
+            self.disturbance = surroundings.disturbance();
             drop(over);
             if let Some(thread) = adapting {
                 let tuned = thread.join().map_err(|_| Error::Defect("the tuner panicked".to_owned()))?;
@@ -184,7 +184,7 @@ impl<'a> Runner<'a> {
             events: &self.events,
             warnings,
             watts: self.watts,
-            surroundings: self.surroundings,
+            disturbance: self.disturbance,
             start_up: self.start_up,
         };
         let mut report = seen.report();

@@ -8,7 +8,8 @@ use millstream_schedule::{Achieved, Schedule, ScheduleDocument};
 use crate::Scheduled;
 use crate::run::report::{AdaptationReport, ExpectedReport, NetworkRun, StageReport};
 use crate::run::sink::Sink;
-use crate::run::{Camera, RunOptions, surroundings};
+use crate::run::surroundings::Disturbance;
+use crate::run::{Camera, RunOptions};
 
 /// What was seen of a network.
 pub(super) struct Seen<'a> {
@@ -22,7 +23,7 @@ pub(super) struct Seen<'a> {
     pub(super) events: &'a [TuningEvent],
     pub(super) warnings: Vec<String>,
     pub(super) watts: Option<f64>,
-    pub(super) surroundings: surroundings::Seen,
+    pub(super) disturbance: Disturbance,
     pub(super) start_up: Option<Duration>,
 }
 
@@ -73,8 +74,8 @@ impl Seen<'_> {
             expected: expected(sink),
             stages: stages(at_work, document, self.metrics),
             operators: Vec::new(),
-            others_cores: self.surroundings.others_cores,
-            throttling: self.surroundings.throttling,
+            others_cores: self.disturbance.others_cores,
+            throttling: self.disturbance.throttling,
             adaptations: self.events.iter().map(adaptation).collect(),
             start_up_seconds: self.start_up.map(|time| time.as_secs_f64()),
             latency: statistics.latencies.summary(),

@@ -29,9 +29,9 @@ pub(super) struct Surroundings {
     quota: Option<(CpuQuota, Duration)>,
 }
 
-/// What was seen.
+/// What held the stages up from outside.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct Disturbance {
     /// How many cores others used; `None` where the system does not tell.
     pub(super) others_cores: Option<f64>,
     /// `None` without a quota, and where nothing waited for it.
@@ -47,13 +47,13 @@ impl Surroundings {
         Self { begin: Instant::now(), others: disturbance::watch(board), quota }
     }
 
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn disturbance(&self) -> Disturbance {
         let passed = self.begin.elapsed().as_secs_f64();
         let throttling = self.quota.as_ref().and_then(|(quota, before)| {
             let waited = quota.throttled()?.saturating_sub(*before).as_secs_f64();
             (waited > 0.0).then(|| Throttling { quota_cores: quota.cores, waited_fraction: waited / passed })
         });
         let others_cores = self.others.cores().map(|cores| (cores - COUNTED / passed).max(0.0));
-        Seen { others_cores, throttling }
+        Disturbance { others_cores, throttling }
     }
 }
