@@ -1,11 +1,10 @@
 //! The bytes of sub-models, which workers that prepare the same segment share while they do.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use millstream_backend::Segment;
-use millstream_graph::OperatorId;
+use millstream_graph::{OperatorId, Portion};
 use millstream_onnx::{Model, WeightStorage};
 
 /// Sub-models that are in use.
@@ -16,7 +15,7 @@ pub(crate) struct SharedModels(Mutex<HashMap<Key, Weak<Vec<u8>>>>);
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     operators: Vec<OperatorId>,
-    channels: Option<Range<usize>>,
+    portion: Option<Portion>,
 }
 
 impl SharedModels {
@@ -25,12 +24,12 @@ impl SharedModels {
     /// # Errors
     /// What the model says of a segment that can't be one, as of one of more than 2 GiB.
     pub(crate) fn share(&self, model: &Model, segment: &Segment) -> Result<Arc<Vec<u8>>, String> {
-        let key = Key { operators: segment.operators.clone(), channels: segment.channels.clone() };
+        let key = Key { operators: segment.operators.clone(), portion: segment.portion.clone() };
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = shared.get(&key).and_then(Weak::upgrade) {
             return Ok(bytes);
         }
-        let made = model.sub_model(&segment.operators, segment.channels.as_ref(), WeightStorage::Inline);
+        let made = model.sub_model(&segment.operators, segment.portion.as_ref(), WeightStorage::Inline);
         let bytes = Arc::new(made.map_err(|error| error.to_string())?.bytes);
         shared.retain(|_, bytes| bytes.strong_count() > 0);
         shared.insert(key, Arc::downgrade(&bytes));
@@ -41,6 +40,8 @@ impl SharedModels {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::ops::Range;
+
     use super::*;
 
     #[test]

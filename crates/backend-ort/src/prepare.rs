@@ -39,7 +39,7 @@ enum Origin {
 
 impl OrtBackend {
     pub(crate) fn sub_model(&self, segment: &Segment) -> Result<SubModel, String> {
-        let sub_model = self.model.sub_model(&segment.operators, segment.channels.as_ref(), WeightStorage::External);
+        let sub_model = self.model.sub_model(&segment.operators, segment.portion.as_ref(), WeightStorage::External);
         sub_model.map_err(|error| error.to_string())
     }
 

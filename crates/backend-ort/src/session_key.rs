@@ -38,7 +38,7 @@ pub(crate) struct SessionKey {
     machine: String,
     /// Digest of the model, which covers the weights.
     model: String,
-    /// Digest of the segment as the engine gets it, with its operators and channels: which of the model's weights it takes must not
+    /// Digest of the segment as the engine gets it, with its operators and portion: which of the model's weights it takes must not
     /// hang on how weights are named.
     segment: String,
     threads: usize,
@@ -52,7 +52,7 @@ impl SessionKey {
         for operator in &segment.operators {
             digest.update((operator.index() as u64).to_le_bytes());
         }
-        digest.update(format!("{:?}", segment.channels));
+        digest.update(format!("{:?}", segment.portion));
         Self {
             engine: engine.to_owned(),
             machine: MACHINE.clone(),

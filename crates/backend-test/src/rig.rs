@@ -65,7 +65,7 @@ pub(crate) fn failed<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> Stri
 /// A segment by its operators.
 pub(crate) fn description(graph: &Graph, segment: &Segment) -> String {
     let name = |id: Option<&OperatorId>| id.map_or("nothing", |&id| graph.operator(id).name.as_str());
-    let channels = segment.channels.as_ref().map_or(String::new(), |channels| format!(" channels {channels:?} of"));
+    let channels = segment.channels().map_or(String::new(), |channels| format!(" channels {channels:?} of"));
     let operators = &segment.operators;
     format!("{}:{channels} '{}' to '{}'", graph.name(), name(operators.first()), name(operators.last()))
 }

@@ -13,11 +13,11 @@ use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, WgpuBackend};
 use millstream_board::Processor;
 use millstream_cosched::{Split, exact_split, published_split};
-use millstream_graph::{OperatorId, OperatorKind};
+use millstream_graph::{Along, OperatorId, OperatorKind};
 use millstream_onnx::{Attributes, Model, ModelBuilder};
 use millstream_report::{Align, Table, milliseconds};
 use millstream_runtime::{Engine, EngineOptions};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 
 const FRAMES: usize = 15;
 
@@ -185,7 +185,7 @@ impl Layer {
             true => Replica::single(if split.cpu == 0 { accelerator() } else { core() }, vec![self.head]),
             false => Replica {
                 assignments: vec![assignment(accelerator()), assignment(core())],
-                splits: vec![ChannelSplit { operators: vec![self.head], channels }],
+                splits: vec![OperatorSplit { operators: vec![self.head], along: Along::Channels, shares: channels }],
             },
         };
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };

@@ -5,7 +5,10 @@ use millstream_onnx::Model;
 
 /// Whether the operators can be divided where the segment says.
 pub(crate) fn check_part(model: &Model, segment: &Segment) -> Result<(), String> {
-    let Some(channels) = &segment.channels else { return Ok(()) };
+    let Some(portion) = &segment.portion else { return Ok(()) };
+    let Some(channels) = segment.channels() else {
+        return Err(format!("this device makes no tiles of rows such as {:?}", portion.range));
+    };
     let graph = model.graph();
     let (&head, followers) = segment.operators.split_first().ok_or("a part of no operator")?;
     let name = &graph.operator(head).name;

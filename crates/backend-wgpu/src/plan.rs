@@ -65,12 +65,12 @@ impl Planner<'_> {
         let unsupported =
             || format!("the operator '{}' ({}) does not run on this device", operator.name, operator.op_type);
         let layer = layer(self.model, id).ok_or_else(unsupported)?;
-        let is_divided = self.segment.channels.is_some() && self.segment.operators.first() == Some(&id);
+        let is_divided = self.segment.channels().is_some() && self.segment.operators.first() == Some(&id);
         let input = *operator.inputs.first().ok_or_else(unsupported)?;
         let output = *operator.outputs.first().ok_or_else(unsupported)?;
         let before = self.extent(input).ok_or_else(unsupported)?;
         let after = self.extent(output).ok_or_else(unsupported)?;
-        let first = self.segment.channels.as_ref().filter(|_| is_divided).map_or(0, |channels| channels.start as u64);
+        let first = self.segment.channels().filter(|_| is_divided).map_or(0, |channels| channels.start as u64);
         let elements = after.0 * after.1 * after.2.iter().product::<u64>();
         let mut operators = vec![id];
         let mut last = output;
@@ -83,7 +83,7 @@ impl Planner<'_> {
                 last = fused.output.unwrap_or(output);
                 let (shape, weights, bias) = self.convolution(id, &layer, &before, &after, first)?;
                 let (weights, bias) = fused.folded(weights, bias, shape.output_channels);
-                let key = format!("{} {:?} {}", operator.name, self.segment.channels, fused.operators.len());
+                let key = format!("{} {:?} {}", operator.name, self.segment.portion, fused.operators.len());
                 reads.push(Read::Constant(format!("weights of {key}"), weights));
                 reads.push(Read::Constant(format!("biases of {key}"), bias));
                 let work: ThreadWork = self.choice.of(operator.work.macs);
@@ -97,7 +97,7 @@ impl Planner<'_> {
             }
             Layer::Unary(activation) => Some(shader(1, &[], &activation.function(), "y[t] = act(x0[t]);", elements)),
             Layer::ScaleShift { scale, shift } => {
-                let key = format!("{} {:?}", operator.name, self.segment.channels);
+                let key = format!("{} {:?}", operator.name, self.segment.portion);
                 reads.push(Read::Constant(format!("scales of {key}"), self.own_channels(scale)));
                 reads.push(Read::Constant(format!("shifts of {key}"), self.own_channels(shift)));
                 let inner = after.2.iter().product();
@@ -108,7 +108,7 @@ impl Planner<'_> {
             Layer::Constant { operation, constant, is_left } => {
                 let is_one = constant.len() == 1;
                 let constant = if is_one { constant } else { self.own_channels(constant) };
-                let key = format!("{} {:?}", operator.name, self.segment.channels);
+                let key = format!("{} {:?}", operator.name, self.segment.portion);
                 reads.push(Read::Constant(format!("constant of {key}"), constant));
                 let place = if is_one { "0u" } else { "t / INNER % C" };
                 let (left, right) = ("x0[t]".to_owned(), format!("x1[{place}]"));
@@ -137,7 +137,7 @@ impl Planner<'_> {
         let dimensions: Vec<u64> =
             graph.value(value).shape.as_ref()?.dimensions().iter().map(|&size| size as u64).collect();
         let is_part = graph.producer(value).is_some_and(|producer| self.segment.operators.contains(&producer));
-        let channels = self.segment.channels.as_ref().filter(|_| is_part);
+        let channels = self.segment.channels().filter(|_| is_part);
         let own = dimensions.get(1).copied().unwrap_or(1);
         let batch = dimensions.first().copied().unwrap_or(1);
         let inner = dimensions.get(2..).unwrap_or_default().to_vec();
@@ -146,7 +146,7 @@ impl Planner<'_> {
 
     /// Of constants by channel, those of the part.
     fn own_channels(&self, constants: Vec<f32>) -> Vec<f32> {
-        let own = self.segment.channels.as_ref().and_then(|channels| constants.get(channels.clone()));
+        let own = self.segment.channels().and_then(|channels| constants.get(channels.clone()));
         own.map(<[f32]>::to_vec).unwrap_or(constants)
     }
 
@@ -162,7 +162,7 @@ impl Planner<'_> {
         let operator = self.model.graph().operator(id);
         let weight = |name: &str| self.model.weights().get(name).ok_or_else(|| format!("there is no weight '{name}'"));
         let floats = |weight: &Weight| weight.floats().ok_or_else(|| "weights that are not f32".to_owned());
-        let part = |weight: &Weight, axis: usize| match &self.segment.channels {
+        let part = |weight: &Weight, axis: usize| match self.segment.channels() {
             Some(channels) => weight.slice(axis, channels),
             None => weight.clone(),
         };

@@ -72,7 +72,7 @@ fn outputs(
         let device = values.get(&id).cloned().ok_or_else(|| BackendError::failed("a value that nobody makes"))?;
         let shape = backend.model.graph().value(id).shape.as_ref();
         let mut dimensions = shape.map(|shape| shape.dimensions().to_vec()).unwrap_or_default();
-        if let (Some(channels), Some(size)) = (&segment.channels, dimensions.get_mut(1)) {
+        if let (Some(channels), Some(size)) = (segment.channels(), dimensions.get_mut(1)) {
             *size = channels.len();
         }
         let shape = Shape::from(dimensions);

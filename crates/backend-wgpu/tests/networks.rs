@@ -10,9 +10,9 @@ use millstream_backend::{Backend, Segment, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_backend_wgpu::{Gpu, WgpuBackend};
 use millstream_board::Processor;
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId};
 use millstream_runtime::{Engine, EngineOptions};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 
 /// Operators that are divided, spread over the network: an emulated device takes its time.
 const MOST_SPLITS: usize = 16;
@@ -38,7 +38,11 @@ fn shared(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
                 core.extend(&operators);
                 device.extend(&operators);
                 let own = (units.channels / units.unit / 16).max(1) * units.unit;
-                splits.push(ChannelSplit { operators, channels: vec![units.channels - own, own] });
+                splits.push(OperatorSplit {
+                    operators,
+                    along: Along::Channels,
+                    shares: vec![units.channels - own, own],
+                });
             }
             None if supports(id) && graph.operator(id).work.macs < 1_000_000 && id.index() % 3 == 0 => device.push(id),
             _ => core.push(id),

@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_board::Processor;
-use millstream_graph::{Boundary, Graph, OperatorId, Value, ValueId};
+use millstream_graph::{Along, Boundary, Graph, OperatorId, Portion, Value, ValueId};
 
 use crate::{BackendError, Tensor};
 
@@ -14,21 +14,31 @@ pub struct Segment {
     pub operators: Vec<OperatorId>,
     /// What they read from and make for others.
     pub boundary: Boundary,
-    /// The output channels of the first operator that are made, if not all: the others follow it channel by channel. Inputs
-    /// are whole, the only output has these channels.
-    pub channels: Option<Range<usize>>,
+    /// What is made of the only output, if not all: some channels of the first operator, which the others follow channel by channel, or
+    /// some rows of the last one. Inputs are whole.
+    pub portion: Option<Portion>,
 }
 
 impl Segment {
     /// The segment of these operators, given in the order in which they run.
     pub fn new(graph: &Graph, operators: Vec<OperatorId>) -> Self {
         let boundary = graph.boundary(&operators);
-        Self { operators, boundary, channels: None }
+        Self { operators, boundary, portion: None }
     }
 
     /// The part of operators that makes these output channels of the first one.
     pub fn part(graph: &Graph, operators: Vec<OperatorId>, channels: Range<usize>) -> Self {
-        Self { channels: Some(channels), ..Self::new(graph, operators) }
+        Self { portion: Some(Portion { along: Along::Channels, range: channels }), ..Self::new(graph, operators) }
+    }
+
+    /// The tile of operators that makes these rows of what the last one makes.
+    pub fn tile(graph: &Graph, operators: Vec<OperatorId>, rows: Range<usize>) -> Self {
+        Self { portion: Some(Portion { along: Along::Rows, range: rows }), ..Self::new(graph, operators) }
+    }
+
+    /// The channels that are made, if it is a part of operators that are divided by channels.
+    pub fn channels(&self) -> Option<&Range<usize>> {
+        self.portion.as_ref().filter(|portion| portion.along == Along::Channels).map(|portion| &portion.range)
     }
 
     /// The tensors that the segment takes, of a frame that has one tensor for each input of the network. Inputs that the segment does

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use millstream::files::Growing;
-use millstream_graph::Graph;
+use millstream_graph::{Along, Graph, Portion};
 use millstream_report::{TraceEvent, TraceWriter};
 use millstream_runtime::{FrameResult, StepSpan};
 use millstream_schedule::Schedule;
@@ -82,8 +82,11 @@ impl<'a> RunTrace<'a> {
 
     fn name(&self, step: &StepSpan) -> String {
         let first = self.graph.operator(step.first).name.as_str();
-        match &step.channels {
-            Some(channels) => format!("{first}, channels {}..{}", channels.start, channels.end),
+        match &step.portion {
+            Some(Portion { along: Along::Channels, range }) => {
+                format!("{first}, channels {}..{}", range.start, range.end)
+            }
+            Some(Portion { along: Along::Rows, range }) => format!("{first}, rows {}..{}", range.start, range.end),
             None if step.operators > 1 => format!("{first} and {} more", step.operators - 1),
             None => first.to_owned(),
         }

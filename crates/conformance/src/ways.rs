@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Segment, Tensor, WholeNetwork};
 use millstream_board::Processor;
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, ValueId};
 use millstream_partition::Chain;
 use millstream_runtime::{Engine, EngineOptions};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 
 /// Frames that go through an engine.
 const FRAMES: usize = 3;
@@ -80,7 +80,7 @@ pub(crate) fn divided(graph: &Graph, chain: &Chain) -> Option<Schedule> {
         let pieces = units.channels / units.unit;
         let most = (pieces - pieces.div_ceil(3)).max(1) * units.unit;
         lists.iter_mut().for_each(|list| list.extend(&operators));
-        splits.push(ChannelSplit { operators, channels: vec![most, units.channels - most] });
+        splits.push(OperatorSplit { operators, along: Along::Channels, shares: vec![most, units.channels - most] });
     }
     let assignment =
         |(index, operators): (usize, Vec<OperatorId>)| Assignment { processor: processor(index as u32), operators };

@@ -1,8 +1,8 @@
 //! The co-scheduling paper's way to run a network: every convolution on a CPU and an accelerator, the rest on the CPU.
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::{ChannelUnits, Graph, OperatorId, OperatorKind};
-use millstream_schedule::{ChannelSplit, Replica};
+use millstream_graph::{Along, ChannelUnits, Graph, OperatorId, OperatorKind};
+use millstream_schedule::{OperatorSplit, Replica};
 
 use crate::published_split;
 
@@ -53,7 +53,11 @@ pub fn co_schedule(pair: Replica, order: &[OperatorId], graph: &Graph, table: &C
             }
         }
         if channels.iter().all(|&share| share > 0) {
-            replica.splits.push(ChannelSplit { operators: own.to_vec(), channels: channels.to_vec() });
+            replica.splits.push(OperatorSplit {
+                operators: own.to_vec(),
+                along: Along::Channels,
+                shares: channels.to_vec(),
+            });
         }
     }
     let divided = replica.splits.len();

@@ -1,9 +1,9 @@
 //! Dividing the operators of a replica wherever that lets it finish earlier.
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::{ChannelUnits, Graph, OperatorId};
+use millstream_graph::{Along, ChannelUnits, Graph, OperatorId};
 use millstream_schedule::execution::{ProcessorId, Span, TaskId};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, ReplicaTasks, Task};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Task};
 
 use crate::exact_shares;
 
@@ -81,7 +81,7 @@ fn undivided(replica: &Replica, head: OperatorId) -> Option<Replica> {
     if split.operators.first() != Some(&head) {
         return None;
     }
-    let home = (0..split.channels.len()).max_by_key(|&position| split.channels[position])?;
+    let home = (0..split.shares.len()).max_by_key(|&position| split.shares[position])?;
     for (position, assignment) in whole.assignments.iter_mut().enumerate() {
         if position != home {
             assignment.operators.retain(|id| !split.operators.contains(id));
@@ -134,7 +134,7 @@ fn candidates(
                 assignment.operators.splice(at..at, operators.iter().copied());
             }
         }
-        divided.splits.push(ChannelSplit { operators, channels: shares.channels });
+        divided.splits.push(OperatorSplit { operators, along: Along::Channels, shares: shares.channels });
         take_from_home(&mut divided, home);
         found.push(divided);
     }
@@ -199,7 +199,7 @@ fn home(replica: &Replica, operator: OperatorId) -> Option<ProcessorId> {
 /// A processor whose share came out as nothing does not list the operators.
 fn take_from_home(replica: &mut Replica, home: ProcessorId) {
     if let Some(split) = replica.splits.last()
-        && split.channels[home.index()] == 0
+        && split.shares[home.index()] == 0
     {
         replica.assignments[home.index()].operators.retain(|id| !split.operators.contains(id));
     }
@@ -240,11 +240,11 @@ fn shift(
     let Some(index) = replica.splits.iter().position(|split| split.operators.first() == Some(&head)) else { return };
     let classes = classes(replica, table);
     let part_time = |replica: &Replica, position: usize| {
-        let share = replica.splits[index].channels[position];
+        let share = replica.splits[index].shares[position];
         classes[position].and_then(|class| table.part_time(class, head.index(), share, channels))
     };
     let takers: Vec<usize> =
-        (0..replica.assignments.len()).filter(|&position| replica.splits[index].channels[position] > 0).collect();
+        (0..replica.assignments.len()).filter(|&position| replica.splits[index].shares[position] > 0).collect();
     let mut step = (channels / unit / 4).max(1);
     loop {
         let mut has_moved = false;
@@ -252,16 +252,16 @@ fn shift(
         let sources = takers.iter().copied().filter(|&from| from_any || Some(from) == longest);
         for (from, to) in sources.flat_map(|from| takers.iter().map(move |&to| (from, to))).collect::<Vec<_>>() {
             let moved = step * unit;
-            if from == to || replica.splits[index].channels[from] <= moved {
+            if from == to || replica.splits[index].shares[from] <= moved {
                 continue;
             }
-            replica.splits[index].channels[from] -= moved;
-            replica.splits[index].channels[to] += moved;
+            replica.splits[index].shares[from] -= moved;
+            replica.splits[index].shares[to] += moved;
             match finish(replica).filter(|found| *found < *time) {
                 Some(found) => (*time, has_moved) = (found, true),
                 None => {
-                    replica.splits[index].channels[from] += moved;
-                    replica.splits[index].channels[to] -= moved;
+                    replica.splits[index].shares[from] += moved;
+                    replica.splits[index].shares[to] -= moved;
                 }
             }
         }

@@ -52,7 +52,7 @@ fn every_convolution_is_divided_by_speed_and_the_rest_is_the_cpus() {
                 let total = split.total();
                 // Three times as fast: three quarters, rounded up.
                 let by_speed = published_split(total as u64, 1.0, 3.0);
-                assert_eq!(split.channels, [by_speed.accelerator as usize, by_speed.cpu as usize]);
+                assert_eq!(split.shares, [by_speed.accelerator as usize, by_speed.cpu as usize]);
                 let after = &split.operators[1..];
                 assert!(after.iter().all(|&id| has_activations && graph.operator(id).op_type == "Relu"), "{name}");
             }

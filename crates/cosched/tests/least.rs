@@ -93,7 +93,7 @@ fn divisions_are_shifted_to_where_the_whole_is_done_first() {
     let network = Network::new(8, 1, &[Step::Whole(50)], &[100, 100], 110, PartCost::default());
     let divided = network.divided();
     assert_eq!(divided.splits.len(), 1);
-    assert_eq!(divided.splits[0].channels, [6, 2]);
+    assert_eq!(divided.splits[0].shares, [6, 2]);
     assert_eq!(network.finish(&divided), Some(Nanoseconds(650)));
 }
 
@@ -101,11 +101,11 @@ fn divisions_are_shifted_to_where_the_whole_is_done_first() {
 #[test]
 fn shifts_keep_groups_whole() {
     let network = Network::new(8, 2, &[Step::Whole(50)], &[100, 100], 110, PartCost::default());
-    assert_eq!(network.divided().splits[0].channels, [6, 2]);
+    assert_eq!(network.divided().splits[0].shares, [6, 2]);
     let network = Network::new(8, 4, &[Step::Whole(50)], &[100, 100], 90, PartCost::default());
     // 4 + 4 is complete after 400 + 360, earlier than 800.
     assert_eq!(
-        (network.divided().splits[0].channels.clone(), network.finish(&network.divided())),
+        (network.divided().splits[0].shares.clone(), network.finish(&network.divided())),
         (vec![4, 4], Some(Nanoseconds(810)))
     );
     let network = Network::new(8, 4, &[Step::Whole(50)], &[100, 100], 110, PartCost::default());
@@ -119,7 +119,7 @@ fn followers_are_divided_with_their_operator() {
     let network = Network::new(8, 1, &[Step::Follows(400), Step::Whole(50)], &[100, 100], 10, PartCost::default());
     let divided = network.divided();
     assert_eq!(divided.splits.len(), 1);
-    assert_eq!((divided.splits[0].operators.len(), divided.splits[0].channels.clone()), (2, vec![4, 4]));
+    assert_eq!((divided.splits[0].operators.len(), divided.splits[0].shares.clone()), (2, vec![4, 4]));
     // The second core's half is there after 600 + 40.
     assert_eq!(network.finish(&divided), Some(Nanoseconds(640 + 50)));
 }
@@ -142,15 +142,15 @@ fn best_of_all(network: &Network) -> Nanoseconds {
 /// All replicas whose only division differs from this one's by a unit that one of its processors gives to another.
 fn neighbours(network: &Network, replica: &Replica) -> Vec<Replica> {
     let Some(split) = replica.splits.first() else { return Vec::new() };
-    let takers: Vec<usize> = (0..split.channels.len()).filter(|&position| split.channels[position] > 0).collect();
+    let takers: Vec<usize> = (0..split.shares.len()).filter(|&position| split.shares[position] > 0).collect();
     let pairs = takers.iter().flat_map(|&from| takers.iter().map(move |&to| (from, to)));
     let moved = |(from, to): (usize, usize)| {
         let mut moved = replica.clone();
-        moved.splits[0].channels[from] -= network.unit;
-        moved.splits[0].channels[to] += network.unit;
+        moved.splits[0].shares[from] -= network.unit;
+        moved.splits[0].shares[to] += network.unit;
         moved
     };
-    pairs.filter(|&(from, to)| from != to && split.channels[from] > network.unit).map(moved).collect()
+    pairs.filter(|&(from, to)| from != to && split.shares[from] > network.unit).map(moved).collect()
 }
 
 proptest! {

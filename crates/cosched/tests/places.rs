@@ -8,7 +8,8 @@ use std::cell::RefCell;
 
 use millstream_cosched::divide;
 use millstream_cost::{Nanoseconds, PartCost};
-use millstream_schedule::{ChannelSplit, Replica};
+use millstream_graph::Along;
+use millstream_schedule::{OperatorSplit, Replica};
 use small::{Network, Step};
 
 const CONVOLUTION: Step = Step::Convolution { unit: 1, times: 1, macs: 1000 };
@@ -18,7 +19,7 @@ const CONVOLUTION: Step = Step::Convolution { unit: 1, times: 1, macs: 1000 };
 fn three_cores_share_an_operator() {
     let network = Network::new(9, 1, &[], &[100; 3], 0, PartCost::default());
     let divided = network.divided();
-    assert_eq!(divided.splits[0].channels, [3, 3, 3]);
+    assert_eq!(divided.splits[0].shares, [3, 3, 3]);
     assert_eq!(network.finish(&divided), Some(Nanoseconds(300)));
 }
 
@@ -27,7 +28,7 @@ fn three_cores_share_an_operator() {
 fn a_core_that_is_too_slow_gets_nothing() {
     let network = Network::new(10, 1, &[], &[100, 100, 600], 0, PartCost::default());
     let divided = network.divided();
-    assert_eq!(divided.splits[0].channels, [5, 5, 0]);
+    assert_eq!(divided.splits[0].shares, [5, 5, 0]);
     assert!(divided.assignments[2].operators.is_empty());
 }
 
@@ -105,7 +106,7 @@ fn the_first_division_counts_when_cores_are_free_and_inputs_there() {
     for (apart, channels) in [(0, [5, 3]), (50, [6, 2])] {
         let (network, replica) = with_a_busy_core(apart);
         let first = asked(&network, replica).swap_remove(0);
-        assert_eq!(first.splits[0].channels, channels, "{apart}");
+        assert_eq!(first.splits[0].shares, channels, "{apart}");
         assert_eq!(first.assignments[0].operators, network.ids(&[0, 1]));
         assert_eq!(first.assignments[1].operators, network.ids(&[2, 1, 3]));
     }
@@ -137,11 +138,11 @@ fn parts_do_not_come_between_operators_that_are_divided_together() {
     let nodes = [(CONVOLUTION, vec![0]), (Step::Follows(400), vec![1]), (CONVOLUTION, vec![0])];
     let network = Network::of(8, &nodes, &[100; 2], 0);
     let mut replica = network.placed(&[&[0, 1, 2], &[0, 1]]);
-    replica.splits.push(ChannelSplit { operators: network.ids(&[0, 1]), channels: vec![2, 6] });
+    replica.splits.push(OperatorSplit { operators: network.ids(&[0, 1]), along: Along::Channels, shares: vec![2, 6] });
     let other = network.ids(&[2])[0];
     let divided = divide(replica, &network.graph, &network.table, |id| id == other, |one| network.finish(one));
     assert_eq!(divided.assignments[1].operators, network.ids(&[0, 1, 2]));
-    assert_eq!(divided.splits[1].channels, [7, 1]);
+    assert_eq!(divided.splits[1].shares, [7, 1]);
     assert_eq!(network.finish(&divided), Some(Nanoseconds(1000)));
 }
 
@@ -157,7 +158,7 @@ fn what_one_division_makes_worthwhile_is_divided_in_the_next_round() {
     ];
     let network = Network::of(8, &nodes, &[10; 2], 10);
     let divided = network.divided();
-    let channels: Vec<&[usize]> = divided.splits.iter().map(|split| split.channels.as_slice()).collect();
+    let channels: Vec<&[usize]> = divided.splits.iter().map(|split| split.shares.as_slice()).collect();
     assert_eq!(channels, [[4, 4], [4, 4]]);
     assert_eq!(network.finish(&divided), Some(Nanoseconds(240)));
 }

@@ -26,10 +26,12 @@ mod memory;
 mod nanoseconds;
 mod power;
 mod table;
+mod tiles;
 mod transfer;
 
 pub use clocks::{Clocks, clock_combinations};
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use table::{CostTable, Entry, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
+pub use tiles::{RowCost, TilePlace};
 pub use transfer::{BlockedEnd, TransferModel};

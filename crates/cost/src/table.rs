@@ -1,6 +1,6 @@
 use millstream_board::ProcessorClass;
 
-use crate::{BlockedEnd, Nanoseconds, ProcessorPower, TransferModel};
+use crate::{BlockedEnd, Nanoseconds, ProcessorPower, RowCost, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,6 +150,8 @@ pub struct CostTable {
     access: Vec<Option<MemoryAccess>>,
     /// Row per class, as `entries`.
     parts: Vec<PartCost>,
+    /// Likewise; missing for processors that make no tiles of rows.
+    pub(crate) row_costs: Vec<Option<RowCost>>,
 }
 
 impl CostTable {
@@ -171,6 +173,7 @@ impl CostTable {
             power: vec![None; classes.len()],
             access: vec![None; classes.len()],
             parts: vec![PartCost::default(); operators * classes.len()],
+            row_costs: vec![None; operators * classes.len()],
             hand_overs: vec![HandOver::FREE; classes.len()],
             links: vec![None; units.len() * units.len()],
             units,
@@ -193,6 +196,10 @@ impl CostTable {
                 }
                 let part = self.part(from, operator);
                 derived.set_part(to, operator, PartCost { apart: slower(part.apart, factor), ..part });
+                if let Some(own) = self.rows(from, operator) {
+                    let [start, read, write] = [own.start, own.read, own.write].map(|time| slower(time, factor));
+                    derived.set_rows(to, operator, RowCost { start, read, write, ..own });
+                }
             }
             let HandOver { seconds, seconds_per_byte } = self.hand_overs[from.0];
             let hand_over = HandOver { seconds: seconds * factor, seconds_per_byte: seconds_per_byte * factor };
@@ -232,6 +239,11 @@ impl CostTable {
     pub fn with_any_engine(&self, cluster: &str, count: usize) -> impl Iterator<Item = ProcessorIndex> {
         let is_own = move |class: &ProcessorClass| class.cluster == cluster && class.count == count;
         self.processors().zip(&self.classes).filter(move |(_, class)| is_own(class)).map(|(processor, _)| processor)
+    }
+
+    /// Where an operator's entries of a class are.
+    pub(crate) fn place(&self, processor: ProcessorIndex, operator: usize) -> usize {
+        processor.0 * self.operators + operator
     }
 
     /// Time of an operator in context; `None` if the processor does not support it.

@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 
 use crate::{
-    Constants, Graph, GraphError, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work, value::DataType,
+    Constants, Graph, GraphError, Locality, Operator, OperatorId, OperatorKind, Shape, Value, ValueId, Work,
+    value::DataType,
 };
 
 /// Collects values and operators and checks them into a [`Graph`].
@@ -30,6 +31,7 @@ impl NewOperator {
             inputs: Vec::new(),
             outputs: Vec::new(),
             constants: Constants::default(),
+            locality: Locality::default(),
             work: Work::default(),
         })
     }
@@ -56,6 +58,13 @@ impl NewOperator {
     #[must_use]
     pub fn constants(mut self, constants: Constants) -> Self {
         self.0.constants = constants;
+        self
+    }
+
+    /// Sets which places of its inputs it needs for a place of its output.
+    #[must_use]
+    pub fn locality(mut self, locality: Locality) -> Self {
+        self.0.locality = locality;
         self
     }
 

@@ -35,7 +35,9 @@ mod build;
 mod channels;
 mod error;
 mod graph;
+mod locality;
 mod operator;
+mod rows;
 mod value;
 
 pub use boundary::Boundary;
@@ -43,7 +45,9 @@ pub use build::{GraphBuilder, NewOperator};
 pub use channels::ChannelUnits;
 pub use error::GraphError;
 pub use graph::Graph;
+pub use locality::{Along, Locality, Portion, Window};
 pub use operator::{
     Constants, Convolution, Family, GemmShape, Operator, OperatorId, OperatorKind, Pool, Work, is_random,
 };
+pub use rows::{RowRegion, Tile};
 pub use value::{DataType, Shape, Value, ValueId};

@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ValueId;
+use crate::{Locality, ValueId};
 
 /// Identifies an [`Operator`] of one [`Graph`](crate::Graph).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +31,8 @@ pub struct Operator {
     pub outputs: Vec<ValueId>,
     /// What its constant inputs mean for dividing it.
     pub constants: Constants,
+    /// Which places of its inputs it needs for a place of its output.
+    pub locality: Locality,
     /// How much it computes and moves.
     pub work: Work,
 }

@@ -192,7 +192,7 @@ fn show_steps(steps: &[StepSpan], graph: &Graph) {
         let start = Nanoseconds::from(step.start - begin);
         let time = Nanoseconds::from(step.end - step.start);
         let first = graph.operator(step.first).name.as_str();
-        tracing::debug!(step.stage, step.processor, %start, %time, first, step.operators, ?step.channels);
+        tracing::debug!(step.stage, step.processor, %start, %time, first, step.operators, ?step.portion);
     }
 }
 

@@ -3,15 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bytes::Bytes;
 use millstream_graph::{ChannelUnits, Constants, Convolution, OperatorId, OperatorKind};
 
 use crate::constants::ConstantTable;
 use crate::proto::{AttributeProto, NodeProto};
 use crate::{Model, OnnxError, Weight};
-
-/// The version of the default operator set from which on `Slice` takes its bounds as inputs.
-const SLICE_WITH_INPUTS: i64 = 10;
 
 /// Nodes of a part, and weights that the model does not have under these names.
 pub(crate) struct Part<'a> {
@@ -308,50 +304,6 @@ impl Model {
 
     /// A node that takes the channels `start..end` of a value.
     fn slice(&self, part: &mut Part<'_>, value: &str, sliced: &str, start: usize, end: usize) -> NodeProto {
-        let mut slice = NodeProto {
-            input: vec![value.to_owned()],
-            output: vec![sliced.to_owned()],
-            name: Some(format!("slice for {sliced}")),
-            op_type: Some("Slice".to_owned()),
-            ..NodeProto::default()
-        };
-        let is_default = |domain: &Option<String>| domain.as_deref().is_none_or(str::is_empty);
-        let version = self.header.opset_import.iter().find(|import| is_default(&import.domain));
-        let version = version.and_then(|import| import.version).unwrap_or(SLICE_WITH_INPUTS);
-        for (what, value) in [("starts", start), ("ends", end), ("axes", 1)] {
-            if version < SLICE_WITH_INPUTS {
-                slice.attribute.push(AttributeProto::from_ints(what, &[value as i64]));
-            } else {
-                let name = format!("{what} of {sliced}");
-                part.weights.push((name.clone(), Cow::Owned(Weight::from_i64([1], &[value as i64]))));
-                slice.input.push(name);
-            }
-        }
-        slice
-    }
-}
-
-impl Weight {
-    /// The part `range` along a dimension. Parts of the outermost dimension share the elements.
-    ///
-    /// # Panics
-    /// If the weight has no such dimension or the range is outside it.
-    pub fn slice(&self, axis: usize, range: &Range<usize>) -> Self {
-        let dimensions = self.shape.dimensions();
-        let element = self.data.len() / (self.shape.elements() as usize).max(1);
-        let inner: usize = dimensions[axis + 1..].iter().product::<usize>() * element;
-        let outer: usize = dimensions[..axis].iter().product();
-        let row = dimensions[axis] * inner;
-        let bounds = |index: usize| index * row + range.start * inner..index * row + range.end * inner;
-        let data = if outer == 1 {
-            self.data.slice(bounds(0))
-        } else {
-            let mut data = Vec::with_capacity(outer * range.len() * inner);
-            (0..outer).for_each(|index| data.extend_from_slice(&self.data[bounds(index)]));
-            Bytes::from(data)
-        };
-        let mut shape = dimensions.to_vec();
-        shape[axis] = range.len();
-        Self { data_type: self.data_type, shape: shape.into(), data }
+        self.slice_along(&mut part.weights, value, sliced, 1, start..end)
     }
 }

@@ -10,6 +10,7 @@ use crate::describe::{self, describe};
 use crate::external::ExternalFiles;
 use crate::fold::{Folded, fold};
 use crate::infer::Knowledge;
+use crate::locality::Described;
 use crate::model::Header;
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::{separate_dequantizations, unused};
@@ -245,7 +246,9 @@ fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header
             shape: known.get(name).and_then(Knowledge::shape),
             bytes: bytes(name, &known).unwrap_or(0),
         };
-        let (kind, work) = describe(node, &inputs, &node.output.iter().map(made).collect::<Vec<_>>());
+        let outputs: Vec<describe::Output> = node.output.iter().filter(|name| !name.is_empty()).map(made).collect();
+        let (kind, work) = describe(node, &inputs, &outputs);
+        let locality = Described { node, kind: &kind, inputs: &inputs, outputs: &outputs }.locality(constants);
         let mut reads = Vec::new();
         for name in operands(node).into_iter().filter(|name| !constants.contains(name)) {
             reads.push(add_value(&mut builder, name, &known)?);
@@ -256,7 +259,7 @@ fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header
         }
         let divisible = constants.of(node, &kind);
         let operator = NewOperator::new(node.name.clone().unwrap_or_default(), node.op(), kind);
-        builder.operator(operator.reads(reads).makes(makes).constants(divisible).work(work))?;
+        builder.operator(operator.reads(reads).makes(makes).constants(divisible).locality(locality).work(work))?;
     }
     for output in outputs {
         let id = add_value(&mut builder, output, &known)?;

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use millstream_graph::{OperatorId, Value, ValueId};
+use millstream_graph::{Along, OperatorId, Portion, Value, ValueId};
 use prost::Message;
 
 use crate::proto::{
@@ -76,19 +76,36 @@ impl Model {
         self.assemble_sub_model(operators, part.nodes, weights, Some((part.units.axis, channels.len())), storage)
     }
 
-    /// [`Model::segment`], or [`Model::segment_part`] where only some channels are made.
+    /// Writes the part of some operators that makes the rows `rows` of what the last one makes: a tile of them. The inputs are whole, the
+    /// output has the tile's rows only.
+    ///
+    /// # Errors
+    /// As [`Model::segment`], and [`OnnxError::Unsupported`] if the operators can't be divided there.
+    pub fn segment_tile(
+        &self,
+        operators: &[OperatorId],
+        rows: &Range<usize>,
+        storage: WeightStorage,
+    ) -> Result<SubModel, OnnxError> {
+        let tile = self.tile(operators, rows)?;
+        let weights = tile.weights.into_iter().collect();
+        self.assemble_sub_model(operators, tile.nodes, weights, Some((tile.axis, rows.len())), storage)
+    }
+
+    /// [`Model::segment`], or [`Model::segment_part`] or [`Model::segment_tile`] where only a part is made.
     ///
     /// # Errors
     /// As of these.
     pub fn sub_model(
         &self,
         operators: &[OperatorId],
-        channels: Option<&Range<usize>>,
+        portion: Option<&Portion>,
         storage: WeightStorage,
     ) -> Result<SubModel, OnnxError> {
-        match channels {
+        match portion {
             None => self.segment(operators, storage),
-            Some(channels) => self.segment_part(operators, channels, storage),
+            Some(Portion { along: Along::Channels, range }) => self.segment_part(operators, range, storage),
+            Some(Portion { along: Along::Rows, range }) => self.segment_tile(operators, range, storage),
         }
     }
 
@@ -166,7 +183,7 @@ impl Model {
 
     /// Adds what a name stands for, if it is a constant: a weight, or the nodes that compute it, those before it first. A walk
     /// with a stack of its own: chains of constants may be long.
-    fn include_constant<'a>(
+    pub(crate) fn include_constant<'a>(
         &'a self,
         name: &'a str,
         nodes: &mut Vec<NodeProto>,

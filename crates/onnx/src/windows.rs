@@ -65,6 +65,47 @@ impl Window {
     }
 }
 
+/// How a window slides along a dimension.
+pub(crate) struct Sliding {
+    pub(crate) window: millstream_graph::Window,
+    /// Places of padding behind the last one of the input; a rounded-up output may need more.
+    pub(crate) padding_after: usize,
+}
+
+/// How a node's window slides along each spatial dimension of an input, to make an output of these dimensions. `None` if the two do not go
+/// together.
+pub(crate) fn sliding(node: &NodeProto, kernel: &[usize], before: &[usize], after: &[usize]) -> Option<Vec<Sliding>> {
+    let own = Window::of(node, kernel)?;
+    let (before, after) = (before.get(2..)?, after.get(2..)?);
+    if before.len() != kernel.len() || after.len() != kernel.len() || node.text("auto_pad").is_some_and(is_unknown) {
+        return None;
+    }
+    let along = |axis: usize| {
+        let (span, stride) = (own.span(axis)?, i64::try_from(own.strides[axis]).ok()?);
+        let (size, made) = (i64::try_from(before[axis]).ok()?, i64::try_from(after[axis]).ok()?);
+        let (begin, end) = match own.is_same {
+            false => own.pads[axis],
+            true => {
+                let missing = made.checked_sub(1)?.checked_mul(stride)?.checked_add(span)?.checked_sub(size)?.max(0);
+                let less = missing / 2;
+                if node.text("auto_pad") == Some("SAME_LOWER") {
+                    (missing - less, less)
+                } else {
+                    (less, missing - less)
+                }
+            }
+        };
+        let size = |places: i64| usize::try_from(places).ok();
+        let window = millstream_graph::Window { span: size(span)?, stride: size(stride)?, padding: size(begin)? };
+        Some(Sliding { window, padding_after: size(end)? })
+    };
+    (0..kernel.len()).map(along).collect()
+}
+
+fn is_unknown(auto_pad: &str) -> bool {
+    !matches!(auto_pad, "" | "NOTSET" | "VALID" | "SAME_UPPER" | "SAME_LOWER")
+}
+
 /// `[batch, channels, ...]` with the spatial dimensions of `data` after the window has slid over them.
 fn slid(node: &NodeProto, data: &[usize], channels: usize, kernel: &[usize]) -> Option<Vec<usize>> {
     let (batch, spatial) = (*data.first()?, data.get(2..)?);

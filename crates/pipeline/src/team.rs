@@ -351,7 +351,7 @@ impl Team {
         let is_used: Vec<bool> = lists.iter().map(|list| !list.is_empty()).collect();
         let used = |position: &usize| is_used[*position];
         for split in &mut splits {
-            split.channels = (0..is_used.len()).filter(used).map(|position| split.channels[position]).collect();
+            split.shares = (0..is_used.len()).filter(used).map(|position| split.shares[position]).collect();
         }
         let assignments = processors.into_iter().zip(lists).enumerate().filter(|(position, _)| is_used[*position]);
         let assignment = |(_, (processor, operators))| Assignment { processor, operators };

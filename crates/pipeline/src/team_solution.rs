@@ -9,7 +9,7 @@ use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, ProcessorId, entered_problem};
 use millstream_partition::Subgraph;
 use millstream_schedule::execution::TaskId;
-use millstream_schedule::{Assignment, ChannelSplit, Replica, ReplicaTasks};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks};
 
 use crate::team::Ground;
 
@@ -36,7 +36,7 @@ pub(crate) type Ends = (Option<ProcessorId>, ProcessorId);
 pub(crate) struct Solution {
     /// Operators of each processor.
     pub(crate) lists: Vec<Vec<OperatorId>>,
-    pub(crate) splits: Vec<ChannelSplit>,
+    pub(crate) splits: Vec<OperatorSplit>,
     pub(crate) nanoseconds: u64,
 }
 
@@ -48,7 +48,7 @@ impl Solution {
         for (place, to) in places.iter().enumerate() {
             lists[to.index()].clone_from(&self.lists[place]);
             for (split, own) in splits.iter_mut().zip(&self.splits) {
-                split.channels[to.index()] = own.channels[place];
+                split.shares[to.index()] = own.shares[place];
             }
         }
         Self { lists, splits, nanoseconds: self.nanoseconds }

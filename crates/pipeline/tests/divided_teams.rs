@@ -60,7 +60,7 @@ fn shortest(per_channel: u64) -> (Nanoseconds, Option<Vec<usize>>) {
     assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency));
     assert_eq!(schedule.stages.len(), 1, "{schedule}");
     let replica = &schedule.stages[0].replicas[0];
-    (plan.latency, replica.splits.first().map(|split| split.channels.clone()))
+    (plan.latency, replica.splits.first().map(|split| split.shares.clone()))
 }
 
 /// Six channels on B and two on s take 600 each, the rest 100 on B. As a whole, the convolution would take 800.

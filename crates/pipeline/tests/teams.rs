@@ -9,13 +9,13 @@ use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{
     CostTable, HandOver, LinkCost, Nanoseconds, PartCost, PowerOrigin, ProcessorPower, TransferModel,
 };
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_graph::{Along, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_partition::Chain;
 use millstream_pipeline::{
     Constraints, Nanojoules, ParaPipe, PeriodBound, PipelineError, Plan, PlannedStage, Problem, Search, Strategy,
     ThroughputBound, best_period, energy_front, pareto_front, teams_of,
 };
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -319,7 +319,7 @@ fn the_bound_on_throughput_knows_waves_of_channels() {
         let whole = Assignment { processor: Processor::accelerator("G"), operators: graph.order().to_vec() };
         let part = Assignment { processor: Processor::new("B", [cores]), operators: vec![head] };
         let mut replica = Replica::new(vec![whole, part]);
-        replica.splits.push(ChannelSplit { operators: vec![head], channels: vec![56, 8] });
+        replica.splits.push(OperatorSplit { operators: vec![head], along: Along::Channels, shares: vec![56, 8] });
         replica
     };
     let schedule = Schedule { stages: vec![Stage { replicas: vec![team(0)] }] };

@@ -1,9 +1,8 @@
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
-use millstream_graph::OperatorId;
+use millstream_graph::{OperatorId, Portion};
 
 use crate::FrameError;
 use crate::route::Route;
@@ -128,8 +127,8 @@ pub struct StepSpan {
     pub first: OperatorId,
     /// How many operators the segment has.
     pub operators: usize,
-    /// Channels that it made, if it was a part.
-    pub channels: Option<Range<usize>>,
+    /// Channels or rows that it made, if it was a part.
+    pub portion: Option<Portion>,
     /// Start of the work.
     pub start: Instant,
     /// End of the work.

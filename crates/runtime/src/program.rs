@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use millstream_backend::Segment;
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, RowRegion, ValueId};
 use millstream_schedule::execution::ProcessorId;
 use millstream_schedule::{Replica, Task};
 
@@ -37,12 +37,12 @@ pub(crate) enum StepOutput {
     Part(usize, usize),
 }
 
-/// A value whose channels several processors make.
+/// A value whose channels or rows several processors make.
 pub(crate) struct Join {
     pub(crate) value: usize,
-    /// Dimension that counts channels.
+    /// Dimension that counts channels or rows.
     pub(crate) axis: usize,
-    /// Channels of each part.
+    /// Channels or rows of each part.
     pub(crate) parts: Vec<usize>,
 }
 
@@ -116,19 +116,24 @@ impl Program {
             })
         };
         let split = operators.first().and_then(|&head| replica.split_of(head)).zip(tasks.first());
-        let part =
-            split.and_then(|(split, task)| Some((split, split.range(task.processor.index())?, task.processor.index())));
-        let Some((split, channels, processor)) = part else {
+        let part = split
+            .and_then(|(split, task)| Some((split, split.portion(task.processor.index())?, task.processor.index())));
+        let Some((split, portion, processor)) = part else {
             let segment = Segment::new(graph, operators);
             let inputs = segment.boundary.inputs.iter().map(|&value| place(value)).collect();
             let output = StepOutput::Values(segment.boundary.outputs.iter().map(|&value| place(value)).collect());
             return Step { segment, inputs, output, waits, wakes: Vec::new() };
         };
-        let axis = operators.first().and_then(|&head| graph.channel_units(head)).map_or(1, |units| units.axis);
-        let segment = Segment::part(graph, operators, channels);
+        let axis = match portion.along {
+            Along::Channels => {
+                operators.first().and_then(|&head| graph.channel_units(head)).map_or(1, |units| units.axis)
+            }
+            Along::Rows => RowRegion::new(graph, &operators).map_or(2, |region| region.axis()),
+        };
+        let segment = Segment { portion: Some(portion), ..Segment::new(graph, operators) };
         let inputs = segment.boundary.inputs.iter().map(|&value| place(value)).collect();
-        let parts: Vec<usize> = split.channels.iter().copied().filter(|&channels| channels > 0).collect();
-        let own = split.channels[..processor].iter().filter(|&&channels| channels > 0).count();
+        let parts: Vec<usize> = split.shares.iter().copied().filter(|&share| share > 0).collect();
+        let own = split.shares[..processor].iter().filter(|&&share| share > 0).count();
         let output = segment.boundary.outputs.first().map_or(StepOutput::Values(Vec::new()), |&value| {
             let value_place = place(value);
             let join = *joins.entry(value).or_insert_with(|| {

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
+use millstream_graph::{Along, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
 use millstream_runtime::{Engine, EngineOptions, FrameError};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -291,7 +291,7 @@ impl Backend for TooMany {
                 Ok(vec![Tensor::from_f32([2, self.0], vec![0.0; 2 * self.0]); 2])
             }
         }
-        Ok(Box::new(Prepared(segment.channels.as_ref().map_or(4, ExactSizeIterator::len))))
+        Ok(Box::new(Prepared(segment.channels().map_or(4, ExactSizeIterator::len))))
     }
 }
 
@@ -305,7 +305,7 @@ fn a_part_of_an_operator_is_one_value() {
     let graph = Arc::new(builder.build().unwrap());
     let operators = graph.order().to_vec();
     let assignment = |core| Assignment { processor: Processor::new("B", [core]), operators: operators.clone() };
-    let splits = vec![ChannelSplit { operators: operators.clone(), channels: vec![2, 2] }];
+    let splits = vec![OperatorSplit { operators: operators.clone(), along: Along::Channels, shares: vec![2, 2] }];
     let replica = Replica { assignments: vec![assignment(0), assignment(1)], splits };
     let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
     let engine = Engine::new(&graph, &schedule, &[Arc::new(TooMany)], &EngineOptions::default()).unwrap();

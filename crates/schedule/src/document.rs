@@ -1,11 +1,12 @@
 use millstream_board::{Board, Document, Engines, Processor, Provenance, read_document};
 use millstream_cost::Clocks;
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Assignment, ChannelSplit, Energy, Evaluation, Objective, Replica, Schedule, ScheduleError, Stage, StatedConstraints,
+    Assignment, Energy, Evaluation, Objective, OperatorSplit, Replica, Schedule, ScheduleError, Stage,
+    StatedConstraints,
 };
 
 /// The `format` of schedule files.
@@ -129,19 +130,23 @@ pub struct StageDocument {
 pub struct ReplicaDocument {
     /// What each of its processors runs.
     pub assignments: Vec<AssignmentDocument>,
-    /// Operators whose output channels several of the processors share.
+    /// Operators whose output channels or rows several of the processors share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<SplitDocument>,
 }
 
-/// An operator that several processors share, and those that follow it channel by channel.
+/// Operators that several processors share: one divided by channels with those that follow it channel by channel, or several divided by rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SplitDocument {
     /// Names of the operators; every processor that takes part lists them one after the other.
     pub operators: Vec<String>,
     /// Output channels that each of the replica's processors makes, the first channels first; 0 for one that takes no part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<usize>,
+    /// In place of channels: rows of what the last operator makes that each of the processors makes, the first rows first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<usize>,
 }
 
 /// The operators of one processor.
@@ -250,9 +255,13 @@ impl Schedule {
             processor: assignment.processor.clone(),
             operators: names(&assignment.operators),
         };
-        let split = |split: &ChannelSplit| SplitDocument {
-            operators: names(&split.operators),
-            channels: split.channels.clone(),
+        let split = |split: &OperatorSplit| {
+            let shares = |along: Along| if split.along == along { split.shares.clone() } else { Vec::new() };
+            SplitDocument {
+                operators: names(&split.operators),
+                channels: shares(Along::Channels),
+                rows: shares(Along::Rows),
+            }
         };
         let replica = |replica: &Replica| ReplicaDocument {
             assignments: replica.assignments.iter().map(assignment).collect(),
@@ -279,10 +288,19 @@ fn from_stages(stages: &[StageDocument], graph: &Graph) -> Result<Schedule, Sche
                 Ok(Assignment { processor: assignment.processor.clone(), operators: all(&assignment.operators)? })
             });
             let assignments = assignments.collect::<Result<_, ScheduleError>>()?;
-            let splits = replica
-                .splits
-                .iter()
-                .map(|split| Ok(ChannelSplit { operators: all(&split.operators)?, channels: split.channels.clone() }));
+            let splits = replica.splits.iter().map(|split| {
+                let operators = all(&split.operators)?;
+                let (along, shares) = match (split.channels.as_slice(), split.rows.as_slice()) {
+                    (channels, []) => (Along::Channels, channels.to_vec()),
+                    ([], rows) => (Along::Rows, rows.to_vec()),
+                    _ => {
+                        let operator = split.operators.first().cloned().unwrap_or_default();
+                        let detail = "it names shares of channels and of rows; leave one of the two out".to_owned();
+                        return Err(ScheduleError::Split { operator, stage: index + 1, detail });
+                    }
+                };
+                Ok(OperatorSplit { operators, along, shares })
+            });
             replicas.push(Replica { assignments, splits: splits.collect::<Result<_, ScheduleError>>()? });
         }
         schedule.stages.push(Stage { replicas });

@@ -95,8 +95,8 @@ pub enum ScheduleError {
         /// Stage, counted from 1.
         stage: usize,
     },
-    /// A channel split can't be executed.
-    #[error("the channel split of '{operator}' in stage {stage}: {detail}")]
+    /// A split can't be executed.
+    #[error("the split of '{operator}' in stage {stage}: {detail}")]
     Split {
         /// The operator that is divided.
         operator: String,

@@ -1,13 +1,13 @@
 use std::collections::HashSet;
 
 use millstream_board::ProcessorClass;
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TilePlace};
+use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
 use crate::execution::Execution;
 use crate::paces::{LinkUse, replica_rates, shared_period};
 use crate::replica_tasks::ReplicaTasks;
-use crate::{Assignment, Replica, Schedule, ScheduleError, Task};
+use crate::{Assignment, Replica, Schedule, ScheduleError, Share, Task};
 
 /// What a schedule achieves according to a cost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,9 +205,12 @@ pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> O
     let operator = task.operator.index();
     match task.share {
         None => table.time(processor, operator),
-        Some(share) => {
-            let apart = if share.is_head { table.part(processor, operator).apart } else { Nanoseconds::ZERO };
-            Some(table.part_time(processor, operator, share.channels, share.of)? + apart)
+        Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
+            let apart = if is_head { table.part(processor, operator).apart } else { Nanoseconds::ZERO };
+            Some(table.part_time(processor, operator, part, of)? + apart)
+        }
+        Some(Share { along: Along::Rows, part, of, is_head, is_last }) => {
+            table.tile_time(processor, operator, part, of, TilePlace { is_head, is_last })
         }
     }
 }

@@ -66,7 +66,7 @@ pub use footprint::{Footprints, held_bytes};
 pub use objective::Objective;
 pub use paces::{LinkUse, replica_rates, replicated_period, shared_period};
 pub use replica_tasks::ReplicaTasks;
-pub use schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+pub use schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 pub use set::{SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
 pub use sizes::{SIZES_FORMAT, SIZES_VERSION, SizesDocument};
 pub use tasks::{Share, Task, TaskInput};

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use millstream_board::Processor;
-use millstream_graph::OperatorId;
+use millstream_graph::{Along, OperatorId, Portion};
 
 /// A pipeline: every frame passes through all stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,19 +23,21 @@ pub struct Replica {
     /// What each processor runs.
     pub assignments: Vec<Assignment>,
     /// Operators that several of the processors share; each of those lists them.
-    pub splits: Vec<ChannelSplit>,
+    pub splits: Vec<OperatorSplit>,
 }
 
-/// An operator whose output channels are made by several processors of a replica, with the operators that follow it channel by
-/// channel.
+/// Operators that several processors of a replica make together: an operator divided by output channels, with those that follow it channel
+/// by channel, or a chain or a whole fan-in structure divided by rows, each processor making a tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelSplit {
-    /// The operator that is divided, and then those after it that are divided like it. Every processor that takes part runs
-    /// them one after the other.
+pub struct OperatorSplit {
+    /// By channels: the operator that is divided, and then those after it that are divided like it. By rows: all that are divided
+    /// together, in an order in which they run. Every processor that takes part runs them one after the other.
     pub operators: Vec<OperatorId>,
-    /// Output channels that each of the replica's processors makes, in the order of the assignments: the first one makes the
-    /// first channels. 0 for a processor that takes no part.
-    pub channels: Vec<usize>,
+    /// What they are divided along.
+    pub along: Along,
+    /// Output channels, or rows of what the last operator makes, that each of the replica's processors makes, in the order of the
+    /// assignments: the first one makes the first ones. 0 for a processor that takes no part.
+    pub shares: Vec<usize>,
 }
 
 /// The operators that one processor runs, in order.
@@ -69,17 +71,22 @@ impl Schedule {
     }
 }
 
-impl ChannelSplit {
-    /// The channels that a processor makes, by the position of its assignment; `None` if it takes no part.
+impl OperatorSplit {
+    /// The channels or rows that a processor makes, by the position of its assignment; `None` if it takes no part.
     pub fn range(&self, position: usize) -> Option<Range<usize>> {
-        let own = *self.channels.get(position).filter(|&&own| own > 0)?;
-        let start: usize = self.channels[..position].iter().sum();
+        let own = *self.shares.get(position).filter(|&&own| own > 0)?;
+        let start: usize = self.shares[..position].iter().sum();
         Some(start..start + own)
     }
 
-    /// How many channels there are.
+    /// What a processor makes, by the position of its assignment; `None` if it takes no part.
+    pub fn portion(&self, position: usize) -> Option<Portion> {
+        self.range(position).map(|range| Portion { along: self.along, range })
+    }
+
+    /// How many channels or rows there are.
     pub fn total(&self) -> usize {
-        self.channels.iter().sum()
+        self.shares.iter().sum()
     }
 }
 
@@ -105,7 +112,7 @@ impl Replica {
     pub fn operators(&self) -> impl Iterator<Item = OperatorId> {
         let is_first = |position: usize, id: OperatorId| {
             let split = self.split_of(id);
-            split.is_none_or(|split| split.channels.iter().position(|&channels| channels > 0) == Some(position))
+            split.is_none_or(|split| split.shares.iter().position(|&channels| channels > 0) == Some(position))
         };
         self.assignments.iter().enumerate().flat_map(move |(position, assignment)| {
             assignment.operators.iter().copied().filter(move |&id| is_first(position, id))
@@ -113,7 +120,7 @@ impl Replica {
     }
 
     /// The split that an operator is part of.
-    pub fn split_of(&self, operator: OperatorId) -> Option<&ChannelSplit> {
+    pub fn split_of(&self, operator: OperatorId) -> Option<&OperatorSplit> {
         self.splits.iter().find(|split| split.operators.contains(&operator))
     }
 }

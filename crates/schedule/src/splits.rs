@@ -1,8 +1,8 @@
-//! Whether the channel splits of a replica can be executed.
+//! Whether the operators that a replica's processors share can be divided like that.
 
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId, RowRegion};
 
-use crate::{ChannelSplit, Replica, ScheduleError};
+use crate::{OperatorSplit, Replica, ScheduleError};
 
 impl Replica {
     /// Whether every split divides operators that can be divided, at places where they can, among processors that list them
@@ -10,8 +10,8 @@ impl Replica {
     pub(crate) fn check_splits(&self, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
         for (index, split) in self.splits.iter().enumerate() {
             let name = |id: OperatorId| graph.operator(id).name.clone();
-            let Some((&head, followers)) = split.operators.split_first() else {
-                return Err(ScheduleError::Empty { what: format!("a channel split of stage {stage}") });
+            let Some(&head) = split.operators.first() else {
+                return Err(ScheduleError::Empty { what: format!("a split of stage {stage}") });
             };
             let wrong = |detail: String| Err(ScheduleError::Split { operator: name(head), stage, detail });
             if let Some(&id) =
@@ -19,20 +19,11 @@ impl Replica {
             {
                 return Err(ScheduleError::Repeated { operator: name(id), stage });
             }
-            let Some(units) = graph.channel_units(head) else {
-                return wrong("its output channels can't be made apart; give it to one processor".to_owned());
-            };
-            let known = graph.channel_followers(head);
-            if let Some(position) = (0..followers.len()).find(|&place| known.get(place) != Some(&followers[place])) {
-                return wrong(format!(
-                    "'{}' does not follow it channel by channel; leave it out of the split",
-                    name(followers[position])
-                ));
+            match split.along {
+                Along::Channels => check_channels(split, graph, self.assignments.len()),
+                Along::Rows => check_rows(split, graph, self.assignments.len()),
             }
-            if !graph.can_divide_together(head, followers) {
-                return wrong("what follows it quantises its result; divide the two together".to_owned());
-            }
-            check_channels(split, units.channels, units.unit, self.assignments.len()).or_else(wrong)?;
+            .or_else(wrong)?;
             for (position, assignment) in self.assignments.iter().enumerate() {
                 let first = assignment.operators.iter().position(|id| split.operators.contains(id));
                 let takes_part = split.range(position).is_some();
@@ -42,7 +33,7 @@ impl Replica {
                     return wrong(format!("{processor} takes part but does not list the split's operators in a row"));
                 }
                 if !takes_part && first.is_some() {
-                    return wrong(format!("{processor} makes 0 channels but lists it"));
+                    return wrong(format!("{processor} makes nothing of it but lists it"));
                 }
             }
         }
@@ -50,20 +41,50 @@ impl Replica {
     }
 }
 
-fn check_channels(split: &ChannelSplit, channels: usize, unit: usize, processors: usize) -> Result<(), String> {
-    if split.channels.len() != processors {
-        return Err(format!("it names shares of {} processors, the replica has {processors}", split.channels.len()));
+/// Whether an operator and what follows it can be divided by channels like that.
+fn check_channels(split: &OperatorSplit, graph: &Graph, processors: usize) -> Result<(), String> {
+    let Some((&head, followers)) = split.operators.split_first() else { return Ok(()) };
+    let Some(units) = graph.channel_units(head) else {
+        return Err("its output channels can't be made apart; give it to one processor".to_owned());
+    };
+    let known = graph.channel_followers(head);
+    if let Some(position) = (0..followers.len()).find(|&place| known.get(place) != Some(&followers[place])) {
+        let name = &graph.operator(followers[position]).name;
+        return Err(format!("'{name}' does not follow it channel by channel; leave it out of the split"));
     }
-    let total = split.channels.iter().try_fold(0_usize, |sum, &own| sum.checked_add(own));
-    if total != Some(channels) {
-        let shares = &split.channels;
-        return Err(format!("the shares {shares:?} must add up to its {channels} output channels"));
+    if !graph.can_divide_together(head, followers) {
+        return Err("what follows it quantises its result; divide the two together".to_owned());
     }
-    if split.channels.iter().filter(|&&own| own > 0).count() < 2 {
-        return Err("fewer than two processors make channels; give it to one processor without a split".to_owned());
-    }
-    if let Some(own) = split.channels.iter().find(|&&own| own % unit != 0) {
+    check_shares(split, units.channels, "output channels", processors)?;
+    if let Some(own) = split.shares.iter().find(|&&own| own % units.unit != 0) {
+        let unit = units.unit;
         return Err(format!("a share of {own} channels cuts through a group; groups have {unit} output channels"));
+    }
+    Ok(())
+}
+
+/// Whether operators can be divided by rows like that.
+fn check_rows(split: &OperatorSplit, graph: &Graph, processors: usize) -> Result<(), String> {
+    let Some(region) = RowRegion::new(graph, &split.operators) else {
+        return Err("it and what is divided with it need more than a few rows around each of their own, or make several values; give \
+                    them to one processor"
+            .to_owned());
+    };
+    check_shares(split, region.rows(), "rows", processors)
+}
+
+/// Whether all of something is shared out among several processors.
+fn check_shares(split: &OperatorSplit, all: usize, what: &str, processors: usize) -> Result<(), String> {
+    let shares = &split.shares;
+    if shares.len() != processors {
+        return Err(format!("it names shares of {} processors, the replica has {processors}", shares.len()));
+    }
+    if shares.iter().try_fold(0_usize, |sum, &own| sum.checked_add(own)) != Some(all) {
+        return Err(format!("the shares {shares:?} must add up to its {all} {what}"));
+    }
+    if shares.iter().filter(|&&own| own > 0).count() < 2 {
+        let remedy = "give it to one processor without a split";
+        return Err(format!("fewer than two processors make {what}; {remedy}"));
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! A replica as the pieces of work that its processors do for a frame.
 
-use millstream_graph::{Graph, OperatorId, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, RowRegion, Tile, ValueId};
 
-use crate::Replica;
 use crate::execution::{ProcessorId, TaskId};
+use crate::{OperatorSplit, Replica};
 
 /// An operator on one processor, or the part of an operator that the processor makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,27 +12,31 @@ pub struct Task {
     pub operator: OperatorId,
     /// Its processor; they are numbered as the replica's assignments are.
     pub processor: ProcessorId,
-    /// The share of the output channels, if several processors make them.
+    /// The share of the output channels or rows, if several processors make them.
     pub share: Option<Share>,
     /// What it waits for.
     pub inputs: Vec<TaskInput>,
 }
 
-/// A part of an operator's output channels.
+/// A part of an operator's output channels or rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Channels of the part.
-    pub channels: usize,
-    /// Channels of the whole.
+    /// What the operator is divided along.
+    pub along: Along,
+    /// Channels or rows of the part; those rows among them that other parts make as well.
+    pub part: usize,
+    /// Channels or rows of the whole.
     pub of: usize,
-    /// Whether it is the operator that is divided, rather than one that follows it.
+    /// Whether it is the first of those that are divided together.
     pub is_head: bool,
+    /// Whether it is the last of them.
+    pub is_last: bool,
 }
 
 impl Share {
     /// The part's share of a size.
     pub fn of_bytes(self, bytes: u64) -> u64 {
-        bytes * self.channels as u64 / (self.of as u64).max(1)
+        bytes * self.part as u64 / (self.of as u64).max(1)
     }
 }
 
@@ -57,15 +61,13 @@ impl Replica {
         for (index, split) in self.splits.iter().enumerate() {
             split.operators.iter().for_each(|operator| splits[operator.index()] = Some(index));
         }
+        let parts_of_splits: Vec<Parts> = self.splits.iter().map(|split| Parts::of(split, graph)).collect();
         let mut parts: Vec<Vec<TaskId>> = Vec::new();
         let mut parts_of: Vec<Option<usize>> = vec![None; graph.operators().len()];
         for (processor, assignment) in ProcessorId::all(self.assignments.len()).zip(&self.assignments) {
             for &operator in &assignment.operators {
-                let share = splits[operator.index()].and_then(|index| {
-                    let split = &self.splits[index];
-                    let is_head = split.operators.first() == Some(&operator);
-                    Some(Share { channels: *split.channels.get(processor.index())?, of: split.total(), is_head })
-                });
+                let share = splits[operator.index()]
+                    .and_then(|index| parts_of_splits[index].share(&self.splits[index], operator, processor));
                 let own = *parts_of[operator.index()].get_or_insert_with(|| {
                     parts.push(Vec::new());
                     parts.len() - 1
@@ -86,12 +88,68 @@ impl Replica {
                 let is_aligned = split.is_some() && split == own_split;
                 let is_own = |maker: &&TaskId| tasks[maker.index()].processor == processor;
                 for &maker in parts[makers].iter().filter(|maker| !is_aligned || is_own(maker)) {
-                    let bytes = tasks[maker.index()].share.map_or(bytes, |share| share.of_bytes(bytes));
+                    let bytes = match tasks[maker.index()].share {
+                        Some(share) => share.of_bytes(bytes),
+                        None => own_split
+                            .map_or(bytes, |own| parts_of_splits[own].read_bytes(graph, processor, value, bytes)),
+                    };
                     inputs.push(TaskInput { value, maker, bytes });
                 }
             }
             tasks[index].inputs = inputs;
         }
         tasks
+    }
+}
+
+/// What each processor does of operators that are divided together.
+enum Parts {
+    Channels,
+    /// Per processor that takes part, and the rows of each operator.
+    Rows {
+        tiles: Vec<Option<Tile>>,
+        rows: Vec<usize>,
+        axis: usize,
+    },
+}
+
+impl Parts {
+    fn of(split: &OperatorSplit, graph: &Graph) -> Self {
+        let region = match split.along {
+            Along::Channels => None,
+            Along::Rows => RowRegion::new(graph, &split.operators).filter(|region| region.rows() == split.total()),
+        };
+        // What can't be divided like that is found when the schedule is checked.
+        region.map_or(Self::Channels, |region| Self::Rows {
+            tiles: (0..split.shares.len())
+                .map(|position| split.range(position).map(|rows| region.tile(rows)))
+                .collect(),
+            rows: region.rows_of_operators().collect(),
+            axis: region.axis(),
+        })
+    }
+
+    fn share(&self, split: &OperatorSplit, operator: OperatorId, processor: ProcessorId) -> Option<Share> {
+        let place = split.operators.iter().position(|&own| own == operator)?;
+        let (part, of) = match self {
+            Self::Channels => (*split.shares.get(processor.index())?, split.total()),
+            Self::Rows { tiles, rows, .. } => {
+                let tile = tiles.get(processor.index())?.as_ref();
+                (tile.map_or(0, |tile| tile.made[place].len()), rows[place])
+            }
+        };
+        Some(Share { along: split.along, part, of, is_head: place == 0, is_last: place + 1 == split.operators.len() })
+    }
+
+    /// The bytes of a whole value that a processor reads.
+    fn read_bytes(&self, graph: &Graph, processor: ProcessorId, value: ValueId, bytes: u64) -> u64 {
+        let Self::Rows { tiles, axis, .. } = self else { return bytes };
+        let tile = tiles.get(processor.index()).and_then(Option::as_ref);
+        let read = tile.and_then(|tile| tile.read.iter().find(|(read, _)| *read == value)?.1.clone());
+        let size = graph.value(value).shape.as_ref().and_then(|shape| shape.dimensions().get(*axis).copied());
+        match (read, size) {
+            (Some(rows), Some(size)) => bytes * rows.len() as u64 / (size as u64).max(1),
+            _ => bytes,
+        }
     }
 }

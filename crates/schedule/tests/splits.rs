@@ -4,8 +4,10 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
-use millstream_graph::{Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, ScheduleDocument, ScheduleError, Stage};
+use millstream_graph::{
+    Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape,
+};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleDocument, ScheduleError, Stage};
 
 /// `x -> a (8 channels) -> relu -> b (2 groups of 4 channels) -> sum(relu, b)`, all of 8 channels of one pixel.
 fn graph() -> Graph {
@@ -70,7 +72,7 @@ fn shared(graph: &Graph, core: &[&str], gpu: &[&str], split: &[&str], channels: 
     let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(graph, names) };
     let replica = Replica {
         assignments: vec![assignment(Processor::new("B", [0]), core), assignment(Processor::accelerator("G"), gpu)],
-        splits: vec![ChannelSplit { operators: ids(graph, split), channels: channels.to_vec() }],
+        splits: vec![OperatorSplit { operators: ids(graph, split), along: Along::Channels, shares: channels.to_vec() }],
     };
     Schedule { stages: vec![Stage { replicas: vec![replica] }] }
 }
@@ -149,7 +151,7 @@ fn splits_that_can_not_be_executed_say_why() {
         assert!(error.contains(expected), "{error}: should say '{expected}'");
     }
     let mut wrong = shared(&graph, &all, &["a"], &["a"], [4, 4]);
-    wrong.stages[0].replicas[0].splits[0].channels.push(0);
+    wrong.stages[0].replicas[0].splits[0].shares.push(0);
     assert!(matches!(wrong.validate(&graph, &board()), Err(ScheduleError::Split { .. })));
 }
 
@@ -229,7 +231,7 @@ fn quantised_operators_are_not_taken_apart() {
         };
         let replica = Replica {
             assignments: vec![assignment(0, &ids), assignment(1, operators)],
-            splits: vec![ChannelSplit { operators: operators.to_vec(), channels: vec![5, 3] }],
+            splits: vec![OperatorSplit { operators: operators.to_vec(), along: Along::Channels, shares: vec![5, 3] }],
         };
         Schedule { stages: vec![Stage { replicas: vec![replica] }] }.validate(&graph, &board())
     };

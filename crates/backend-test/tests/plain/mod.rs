@@ -94,7 +94,7 @@ impl Plain {
         if is_foreign || is_unknown && self.fault != Fault::PreparesWhatItDoesNotSupport {
             return Err(refused("not supported"));
         }
-        let Some(channels) = segment.channels.as_ref().filter(|_| self.fault != Fault::AcceptsAnyRange) else {
+        let Some(channels) = segment.channels().filter(|_| self.fault != Fault::AcceptsAnyRange) else {
             return Ok(());
         };
         let graph = self.model.graph();

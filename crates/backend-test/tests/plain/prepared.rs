@@ -79,7 +79,7 @@ impl Prepared {
         let mut made = kernels::compute(&self.model, &self.segment, &inputs, has_padding)
             .ok_or_else(|| BackendError::failed("that can't be computed"))?;
         *self.scratch.lock().unwrap() = inputs;
-        if let Some(channels) = &self.segment.channels {
+        if let Some(channels) = self.segment.channels() {
             let units = self.model.graph().channel_units(self.segment.operators[0]);
             let axis = units.map_or(1, |units| units.axis);
             let range = match self.fault {
@@ -93,7 +93,7 @@ impl Prepared {
 
     fn spoilt(&mut self, mut made: Vec<Tensor>) -> Vec<Tensor> {
         let is_inner = self.segment.boundary.inputs.iter().any(|id| !self.model.graph().inputs().contains(id));
-        let is_part = self.segment.channels.is_some();
+        let is_part = self.segment.channels().is_some();
         match self.fault {
             Fault::SwapsOutputs => made.reverse(),
             Fault::WrongShape => {

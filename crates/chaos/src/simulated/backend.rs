@@ -149,7 +149,7 @@ impl Prepared {
             made.pop();
             return Ok(made);
         }
-        let channels = self.segment.channels.as_ref().map_or(CHANNELS, ExactSizeIterator::len);
+        let channels = self.segment.channels().map_or(CHANNELS, ExactSizeIterator::len);
         let rows = made[0].shape().dimensions()[0];
         made.push(self.network.tensor(vec![0.0; rows * channels], channels));
         Ok(made)

@@ -49,7 +49,7 @@ impl Network {
         for (&value, tensor) in segment.boundary.inputs.iter().zip(inputs) {
             values.insert(value, tensor.as_f32()?.to_vec());
         }
-        let channels = segment.channels.clone().unwrap_or(0..CHANNELS);
+        let channels = segment.channels().cloned().unwrap_or(0..CHANNELS);
         segment.operators.iter().for_each(|&operator| self.apply(operator, channels.clone(), &mut values));
         let made = |value: &ValueId| Some(self.tensor(values.remove(value)?, channels.len()));
         segment.boundary.outputs.iter().map(made).collect()

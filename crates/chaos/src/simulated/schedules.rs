@@ -1,8 +1,8 @@
 //! Random schedules: stages, replicas, teams, operators divided by channels, an accelerator.
 
 use millstream_board::Processor;
-use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_graph::{Along, Graph, OperatorId};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -63,7 +63,7 @@ fn replica(graph: &Graph, operators: &[OperatorId], random: &mut ChaCha8Rng) -> 
         if graph.channel_units(operator).is_some() && channels.iter().filter(|&&own| own > 0).count() > 1 {
             let parts = lists.iter_mut().zip(&channels).filter(|(_, channels)| **channels > 0);
             parts.for_each(|(list, _)| list.push(operator));
-            splits.push(ChannelSplit { operators: vec![operator], channels });
+            splits.push(OperatorSplit { operators: vec![operator], along: Along::Channels, shares: channels });
         } else {
             lists[random.random_range(0..count)].push(operator);
         }
@@ -71,7 +71,7 @@ fn replica(graph: &Graph, operators: &[OperatorId], random: &mut ChaCha8Rng) -> 
     // A processor without operators is no processor of the stage.
     let used: Vec<usize> = (0..count).filter(|&index| !lists[index].is_empty()).collect();
     for split in &mut splits {
-        split.channels = used.iter().map(|&index| split.channels[index]).collect();
+        split.shares = used.iter().map(|&index| split.shares[index]).collect();
     }
     let assignment = |&index: &usize| Assignment {
         processor: Processor::new("B", [index as u32]),

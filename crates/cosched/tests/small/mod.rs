@@ -6,9 +6,9 @@ use millstream_board::{Board, Processor};
 use millstream_cosched::divide;
 use millstream_cost::{CostTable, Nanoseconds, PartCost, TransferModel};
 use millstream_graph::{
-    Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, Work,
+    Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, Work,
 };
-use millstream_schedule::{Assignment, ChannelSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 
 /// An operator. Every value has the same number of channels, of one element each.
 #[derive(Clone, Copy)]
@@ -108,8 +108,7 @@ impl Network {
         used.assignments.retain(|assignment| !assignment.operators.is_empty());
         for split in &mut used.splits {
             let is_used = |position: &usize| !divided.assignments[*position].operators.is_empty();
-            split.channels =
-                (0..split.channels.len()).filter(is_used).map(|position| split.channels[position]).collect();
+            split.shares = (0..split.shares.len()).filter(is_used).map(|position| split.shares[position]).collect();
         }
         let schedule = Schedule { stages: vec![Stage { replicas: vec![used] }] };
         schedule.validate(&self.graph, &self.board).unwrap();
@@ -144,7 +143,11 @@ impl Network {
                 }
             }
             if channels.iter().filter(|&&own| own > 0).count() > 1 {
-                replica.splits.push(ChannelSplit { operators: operators.to_vec(), channels });
+                replica.splits.push(OperatorSplit {
+                    operators: operators.to_vec(),
+                    along: Along::Channels,
+                    shares: channels,
+                });
             }
             replica
         };

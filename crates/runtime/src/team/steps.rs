@@ -109,7 +109,7 @@ impl Team {
                 processor,
                 first,
                 operators: segment.operators.len(),
-                channels: segment.channels.clone(),
+                portion: segment.portion.clone(),
                 start,
                 end,
             });

@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 
 use millstream_board::Processor;
-use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::{Assignment, ChannelSplit, Replica};
+use millstream_graph::{Along, Graph, OperatorId};
+use millstream_schedule::{Assignment, OperatorSplit, Replica};
 use rand::{Rng, RngExt};
 
 /// Processors of one core each; cores may occur several times, since a test machine may have fewer than processors.
@@ -35,7 +35,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
         match split(graph, id, processors.len(), random) {
             Some(split) if random.random_bool(divided) => {
                 placed.extend(split.operators.iter().copied());
-                let lists = lists.iter_mut().zip(&split.channels).filter(|(_, channels)| **channels > 0);
+                let lists = lists.iter_mut().zip(&split.shares).filter(|(_, channels)| **channels > 0);
                 lists.for_each(|(list, _)| list.extend(&split.operators));
                 splits.push(split);
             }
@@ -49,7 +49,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     // A processor without operators is no processor of the stage.
     let used: Vec<usize> = (0..lists.len()).filter(|&index| !lists[index].is_empty()).collect();
     for split in &mut splits {
-        split.channels = used.iter().map(|&index| split.channels[index]).collect();
+        split.shares = used.iter().map(|&index| split.shares[index]).collect();
     }
     let assignment = |&index: &usize| Assignment {
         processor: processors[index].clone(),
@@ -64,7 +64,7 @@ fn is_quantised(graph: &Graph) -> bool {
 }
 
 /// A random division of an operator and of some of those that follow it among two or more processors.
-fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl Rng) -> Option<ChannelSplit> {
+fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl Rng) -> Option<OperatorSplit> {
     let units = graph.channel_units(head)?;
     let pieces = units.channels / units.unit;
     let mut channels = vec![0; processors];
@@ -84,7 +84,7 @@ fn split(graph: &Graph, head: OperatorId, processors: usize, random: &mut impl R
     let ends: Vec<usize> =
         (0..=followers.len()).filter(|&end| graph.can_divide_together(head, &followers[..end])).collect();
     operators.extend(&followers[..ends[random.random_range(0..ends.len())]]);
-    Some(ChannelSplit { operators, channels })
+    Some(OperatorSplit { operators, along: Along::Channels, shares: channels })
 }
 
 /// Every operator on the processor after that of its latest input's other readers: branches part as far as they can.

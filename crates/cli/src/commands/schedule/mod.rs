@@ -7,7 +7,7 @@ use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{
-    FrontRow, Searched, bound_text, channel_split_table, front_table, milliseconds, rate, stage_rows, stage_table,
+    FrontRow, Searched, bound_text, front_table, milliseconds, rate, split_table, stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
@@ -205,7 +205,7 @@ fn print(
         output::line(format!("Clocks: {}\n", clocks_text(&document.clocks)));
     }
     output::line(stage_table(&stage_rows(schedule, document, network.graph())));
-    if let Some(table) = channel_split_table(schedule, graph, &plans.table) {
+    if let Some(table) = split_table(schedule, graph, &plans.table) {
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
         output::line(table);
     }

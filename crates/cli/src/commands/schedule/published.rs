@@ -7,7 +7,7 @@ use millstream::{
 };
 use millstream_pipeline::Objective;
 use millstream_report::{
-    AlgorithmOutcome, AlgorithmRow, algorithm_tables, bound_text, channel_split_table, stage_rows, stage_table,
+    AlgorithmOutcome, AlgorithmRow, algorithm_tables, bound_text, split_table, stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, ScheduleDocument};
 use serde::Serialize;
@@ -126,7 +126,7 @@ fn show(plan: &PublishedPlan, network: &Network, machine: &Machine) {
     output::line(network_line(network, machine.board()));
     output::line(format!("\n{algorithm} ({}), after {}: {}\n", algorithm.source(), work, document.configuration));
     output::line(stage_table(&stage_rows(schedule, document, network.graph())));
-    if let Some(table) = channel_split_table(schedule, network.graph(), table) {
+    if let Some(table) = split_table(schedule, network.graph(), table) {
         output::line("\nOperators that processors share:\n");
         output::line(table);
     }

@@ -1,0 +1,119 @@
+//! Which places of its inputs a node needs for a place of its output.
+
+use millstream_graph::{Locality, OperatorKind};
+
+use crate::constants::ConstantTable;
+use crate::describe::{Input, Output};
+use crate::proto::NodeProto;
+use crate::windows::sliding;
+
+/// What is known of a node while a model is read.
+pub(crate) struct Described<'a> {
+    pub(crate) node: &'a NodeProto,
+    pub(crate) kind: &'a OperatorKind,
+    pub(crate) inputs: &'a [Input],
+    pub(crate) outputs: &'a [Output],
+}
+
+impl Described<'_> {
+    /// Which places of its inputs it needs; everything where that can't be told.
+    pub(crate) fn locality(&self, constants: ConstantTable<'_>) -> Locality {
+        self.known_locality(constants).unwrap_or_default()
+    }
+
+    fn known_locality(&self, constants: ConstantTable<'_>) -> Option<Locality> {
+        let Self { node, kind, outputs, .. } = self;
+        let [output] = outputs else { return None };
+        let rank = output.shape.as_ref()?.dimensions().len();
+        let same_place = |mixed: Vec<usize>| Some(Locality::SamePlace { mixed });
+        match (kind, node.op()) {
+            (kind, _) if let Some(convolution) = kind.convolution() => self.windows(&convolution.kernel),
+            (OperatorKind::Pool(pool), "MaxPool" | "AveragePool" | "LpPool") => {
+                // Of a rounded-up average, what lies beyond the padding counts for nothing, but a tile's border might.
+                let counts_padding = node.int("count_include_pad").unwrap_or(0) != 0;
+                let is_unclear = node.int("ceil_mode").unwrap_or(0) != 0 && (counts_padding || node.op() == "LpPool");
+                if is_unclear { None } else { self.windows(&pool.kernel) }
+            }
+            (OperatorKind::Activation | OperatorKind::Elementwise, _) | (_, "Cast" | "Identity") => {
+                same_place(Vec::new()).filter(|_| self.has_stored_constants(constants))
+            }
+            (_, "Dropout") if node.input.len() < 3 => same_place(Vec::new()),
+            (_, "BatchNormalization") if node.int("training_mode").unwrap_or(0) == 0 => same_place(Vec::new()),
+            (_, "LRN") => same_place(vec![1]),
+            (OperatorKind::Quantization, _) if node.int("block_size").unwrap_or(0) == 0 => {
+                let scales = self.inputs.get(1)?.shape.as_ref()?.elements();
+                same_place(if scales == 1 { Vec::new() } else { vec![self.dimension("axis", 1, rank)?] })
+            }
+            (_, "LayerNormalization" | "RMSNormalization") => {
+                same_place((self.dimension("axis", -1, rank)?..rank).collect())
+            }
+            (_, "LpNormalization") => same_place(vec![self.dimension("axis", -1, rank)?]),
+            // Before operator set 13 all dimensions from this one on.
+            (OperatorKind::Softmax, _) => same_place((self.dimension("axis", 1, rank)?..rank).collect()),
+            (OperatorKind::Concat, _) => {
+                self.has_no_constant().then(|| same_place(vec![self.dimension("axis", 1, rank)?]))?
+            }
+            (kind, "MatMul") if kind.has_weight_matrix() => {
+                let is_matrix = constants.rank(node.input.get(1)?) == Some(2);
+                same_place(vec![rank.checked_sub(1)?]).filter(|_| is_matrix && self.inputs.len() == 2)
+            }
+            (_, "Resize" | "Upsample") => self.copies(constants),
+            _ => None,
+        }
+    }
+
+    fn windows(&self, kernel: &[usize]) -> Option<Locality> {
+        let before = self.inputs.first()?.shape.as_ref()?.dimensions();
+        let after = self.outputs.first()?.shape.as_ref()?.dimensions();
+        let is_alone = self.inputs.iter().skip(1).all(|input| input.is_constant || input.shape.is_none());
+        let sliding = sliding(self.node, kernel, before, after).filter(|_| is_alone)?;
+        Some(Locality::Windows(sliding.into_iter().map(|own| own.window).collect()))
+    }
+
+    /// Nearest neighbours by whole factors: each place is copied so many times.
+    fn copies(&self, constants: ConstantTable<'_>) -> Option<Locality> {
+        let node = self.node;
+        let text = |name: &str, usual: &'static str| node.text(name).unwrap_or(usual).to_owned();
+        let is_floor = match (text("coordinate_transformation_mode", "half_pixel").as_str(), node.op()) {
+            (_, "Upsample") => true,
+            ("asymmetric", _) => text("nearest_mode", "round_prefer_floor") == "floor",
+            ("half_pixel" | "pytorch_half_pixel", _) => {
+                text("nearest_mode", "round_prefer_floor") == "round_prefer_floor"
+            }
+            _ => false,
+        };
+        // Sizes, rather than scales, are those of the whole.
+        let has_scales = node.input.len() <= 3 && node.attribute("axes").is_none();
+        if !is_floor || !has_scales || text("mode", "nearest") != "nearest" {
+            return None;
+        }
+        let before = self.inputs.first()?.shape.as_ref()?.dimensions();
+        let after = self.outputs.first()?.shape.as_ref()?.dimensions();
+        let factor = |(&before, &after): (&usize, &usize)| (before > 0 && after % before == 0).then(|| after / before);
+        let factors: Vec<usize> = before.iter().zip(after).map(factor).collect::<Option<_>>()?;
+        let scales = constants.weights.get(node.input.last()?)?.floats()?;
+        let is_whole = scales.iter().copied().eq(factors.iter().map(|&factor| factor as f32));
+        match factors.split_at_checked(2)? {
+            ([1, 1], spatial) if is_whole && before.len() == after.len() => Some(Locality::Copies(spatial.to_vec())),
+            _ => None,
+        }
+    }
+
+    /// An attribute that counts dimensions, perhaps from the end.
+    fn dimension(&self, name: &str, usual: i64, rank: usize) -> Option<usize> {
+        let rank = i64::try_from(rank).ok()?;
+        let axis = self.node.int(name).unwrap_or(usual);
+        let axis = if axis < 0 { axis + rank } else { axis };
+        usize::try_from(axis).ok().filter(|_| axis < rank)
+    }
+
+    /// Whether rows can be taken of all its constants.
+    fn has_stored_constants(&self, constants: ConstantTable<'_>) -> bool {
+        let mut own = self.node.input.iter().filter(|name| constants.contains(name));
+        self.node.attribute("broadcast").is_none() && own.all(|name| constants.stored(name).is_some())
+    }
+
+    fn has_no_constant(&self) -> bool {
+        !self.inputs.iter().any(|input| input.is_constant)
+    }
+}
