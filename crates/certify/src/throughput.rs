@@ -2,7 +2,7 @@
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
-use millstream_graph::Graph;
+use millstream_graph::{Graph, Locality, OperatorId};
 
 use crate::check::nanoseconds;
 use crate::{CertifyError, ThroughputProof};
@@ -12,7 +12,7 @@ const BILLION: u128 = 1_000_000_000;
 /// Works out the bound that the shares prove.
 ///
 /// An operator on `n` cores of a cluster takes `n` times its time with the engine that is quickest; by the part of its channels that any part of it makes, at most so much
-/// less as waves of channels allow. Its cheapest cluster counts. Where the board says what its memory moves, no operator is faster than that,
+/// less as waves of channels allow; by its rows, no part takes less than its share. Its cheapest cluster counts. Where the board says what its memory moves, no operator is faster than that,
 /// and no frame than what all its operators move.
 ///
 /// # Errors
@@ -47,7 +47,10 @@ pub fn check_throughput(
     }
     // Parts of an operator are rounded to nanoseconds, half of one at most for all of them, on cores that are worth 1 together.
     // Where memory limits them, each may lose a byte as well.
-    let divided = channels.iter().filter(|own| !own.is_empty()).count();
+    let has_tiles = |id: OperatorId| table.processors().any(|processor| table.rows(processor, id.index()).is_some());
+    let is_tiled = |id: OperatorId| graph.operator(id).locality != Locality::Global && has_tiles(id);
+    let is_divided = |id: &OperatorId| !channels[id.index()].is_empty() || is_tiled(*id);
+    let divided = graph.operator_ids().filter(is_divided).count();
     let byte_nanoseconds = rate.map_or(0.0, |rate| 1e9 / rate);
     let lost_bytes = (divided * table.classes().len()) as f64 * byte_nanoseconds;
     let rounding = divided.div_ceil(2) as u64 + lost_bytes.ceil() as u64;

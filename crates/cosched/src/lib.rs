@@ -25,8 +25,10 @@ mod co_scheduling;
 mod divide;
 mod pair;
 mod shares;
+mod tiles;
 
 pub use co_scheduling::{CoScheduled, co_schedule};
 pub use divide::{divide, divide_where_close};
 pub use pair::{Split, exact_split, published_split};
 pub use shares::{Shares, exact_shares};
+pub use tiles::exact_tiles;

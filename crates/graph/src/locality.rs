@@ -2,10 +2,15 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// What an operator can be divided along, between processors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Along {
     /// Output channels: each part is made from the whole inputs and its part of the weights.
+    #[default]
     Channels,
     /// Rows of a map, or tokens of a sequence: each part is made from some rows of the inputs and all weights.
     Rows,

@@ -58,13 +58,23 @@ enum Need {
 
 impl Need {
     /// The rows of a value of `size` rows that are needed for some rows.
-    fn of(self, rows: &Range<usize>, size: usize) -> Range<usize> {
+    fn strictly(self, rows: &Range<usize>, size: usize) -> Range<usize> {
         match self {
             Self::Same => rows.clone(),
             Self::Whole => 0..size,
             Self::Window(window) => window.covered(rows, size),
             Self::Copied(factor) => rows.start / factor..rows.end.div_ceil(factor),
         }
+    }
+
+    /// The rows that a tile makes for some of `made` rows: those that are needed, and those that nobody needs between them and the next
+    /// tile's, so that all tiles together make every row. What a tile takes is never less than its share then.
+    fn of(self, rows: &Range<usize>, size: usize, made: usize) -> Range<usize> {
+        let needed = self.strictly(rows, size);
+        let Self::Window(window) = self else { return needed };
+        let next = rows.end.saturating_mul(window.stride).saturating_sub(window.padding).min(size);
+        let start = if rows.start == 0 { 0 } else { needed.start };
+        start..if rows.end == made { size } else { needed.end.max(next) }
     }
 }
 
@@ -182,7 +192,7 @@ impl RowRegion {
             made[place] =
                 made[place].start / step.unit * step.unit..made[place].end.next_multiple_of(step.unit).min(step.rows);
             for own in &step.reads {
-                let needed = own.need.of(&made[place], own.rows);
+                let needed = own.need.of(&made[place], own.rows, step.rows);
                 let known = match own.maker {
                     Maker::Step(maker) => &mut made[maker],
                     Maker::Input(input) => &mut read[input],
@@ -200,7 +210,7 @@ impl RowRegion {
         let size = dimensions(graph, value)?;
         match need(graph, id, made, size, self.axis)? {
             Need::Whole => None,
-            need => Some(need.of(rows, *size.get(self.axis)?)),
+            need => Some(need.strictly(rows, *size.get(self.axis)?)),
         }
     }
 }

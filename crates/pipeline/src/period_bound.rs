@@ -7,11 +7,13 @@ use crate::ways::Reading;
 use crate::{PipelineError, Problem};
 
 /// A period that no pipeline of a [`Problem`] goes below: none whose stages are ranges of blocks on processors and teams of the problem, or
-/// replicas of these, however the teams share the operators of each subgraph among them, whole or divided by output channels. Stages on
-/// teams begin and end where all of a frame is in what one merged operator made, and operators of different subgraphs are not divided together.
+/// replicas of these, however the teams share the operators of each subgraph among them, whole, divided by output
+/// channels or by rows. Stages on teams begin and end where all of a frame is in what one merged operator made; operators of different
+/// subgraphs are divided together by rows only.
 ///
 /// It is what the search for the shortest period finds if every team takes no more than its lower bound: of each subgraph, the longest path,
-/// each operator at its fastest or divided as well as can be, or the work of all operators by what it is worth. What trials have shown of teams does
+/// each operator at its fastest or divided as well as can be, or the work of all operators by what it is worth;
+/// of subgraphs that may be divided by rows, the latter. What trials have shown of teams does
 /// not change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeriodBound(pub Nanoseconds);

@@ -6,6 +6,7 @@ use millstream_cost::{CostTable, PartCost, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId, ValueId};
 use millstream_partition::Subgraph;
 
+use crate::regions::Regions;
 use crate::throughput_bound::{divisions, least_per_share};
 
 /// Steps in which processors become dearer, for the bound by load.
@@ -17,7 +18,14 @@ const ROUNDING: f64 = 1.0;
 
 /// Of each subgraph, the operators that run between the end of the sink before it and the end of its own sink, whoever runs them.
 #[derive(Debug, Clone)]
-pub(crate) struct Windows(Vec<Vec<WindowOperator>>);
+pub(crate) struct Windows(Vec<Window>);
+
+#[derive(Debug, Clone)]
+struct Window {
+    operators: Vec<WindowOperator>,
+    /// Whether the subgraph may be divided by rows, alone or together with its neighbours.
+    may_be_tiled: bool,
+}
 
 /// An operator of a window, in an order in which they can run.
 #[derive(Debug, Clone)]
@@ -45,7 +53,7 @@ struct Read {
 }
 
 impl Windows {
-    pub(crate) fn of(graph: &Graph, subgraphs: &[Subgraph]) -> Self {
+    pub(crate) fn of(graph: &Graph, subgraphs: &[Subgraph], regions: &Regions) -> Self {
         let divisions = divisions(graph);
         let mut follows = vec![Vec::new(); graph.operators().len()];
         for head in graph.operator_ids() {
@@ -58,7 +66,7 @@ impl Windows {
         graph.order().iter().enumerate().for_each(|(place, id)| places[id.index()] = place);
         let mut before: Option<OperatorId> = None;
         let mut windows = Vec::with_capacity(subgraphs.len());
-        for subgraph in subgraphs {
+        for (number, subgraph) in subgraphs.iter().enumerate() {
             let last = exit(subgraph);
             let own = between(graph, &places, subgraph, before, last);
             let describe = |(place, &id): (usize, &OperatorId)| {
@@ -81,7 +89,8 @@ impl Windows {
                         && readers().all(|reader| follows[reader.index()].is_empty()),
                 }
             };
-            windows.push(own.iter().enumerate().map(describe).collect());
+            let operators = own.iter().enumerate().map(describe).collect();
+            windows.push(Window { operators, may_be_tiled: regions.cover(number) });
             before = last;
         }
         Self(windows)
@@ -90,9 +99,17 @@ impl Windows {
     /// The least time in nanoseconds that these processors need for each subgraph's window.
     pub(crate) fn least_times(&self, table: &CostTable, processors: &[ProcessorIndex]) -> Vec<u64> {
         let team = TeamCosts { table, processors };
-        let least = |window: &Vec<WindowOperator>| {
-            let least = team.path(window).max(team.load(window)) * (1.0 - 1e-9) - ROUNDING * window.len() as f64;
-            least.max(0.0) as u64
+        let is_tiled = |window: &&Window| window.may_be_tiled && has_tiles(table, processors);
+        // Tiles of several subgraphs run on without waiting for each other, so that all of them count with the same prices.
+        let tiled: Vec<&WindowOperator> = self.0.iter().filter(is_tiled).flat_map(|window| &window.operators).collect();
+        let prices = team.prices(&tiled);
+        let least = |window: &Window| {
+            let operators: Vec<&WindowOperator> = window.operators.iter().collect();
+            let least = match is_tiled(&window) {
+                true => team.load(&operators, &prices),
+                false => team.path(&window.operators).max(team.load(&operators, &team.prices(&operators))),
+            };
+            (least * (1.0 - 1e-9) - ROUNDING * operators.len() as f64).max(0.0) as u64
         };
         self.0.iter().map(least).collect()
     }
@@ -124,6 +141,14 @@ fn between(
     }
     own.retain(|id| is_after.contains(id) && is_wanted.contains(id));
     own
+}
+
+/// Whether several of the processors make tiles of rows.
+pub(crate) fn has_tiles(table: &CostTable, processors: &[ProcessorIndex]) -> bool {
+    let makes_tiles = |processor: &&ProcessorIndex| {
+        (0..table.operators()).any(|operator| table.rows(**processor, operator).is_some())
+    };
+    processors.iter().filter(makes_tiles).count() > 1
 }
 
 struct TeamCosts<'a> {
@@ -276,19 +301,31 @@ impl TeamCosts<'_> {
         }
     }
 
-    /// The work of a window by what it is worth: with prices for the processors' time that are 1 together, each operator where it is cheapest.
-    fn load(&self, window: &[WindowOperator]) -> f64 {
-        let costs = |operator: &WindowOperator| -> Vec<f64> {
-            let cost = |&processor: &ProcessorIndex| {
-                let time = self.time(processor, operator).unwrap_or(f64::INFINITY);
-                let part = self.table.part(processor, operator.index);
-                time * operator.divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min)
-            };
-            self.processors.iter().map(cost).collect()
+    /// The least core-time of an operator's share on each processor, whole or divided.
+    fn costs(&self, operator: &WindowOperator) -> Vec<f64> {
+        let cost = |&processor: &ProcessorIndex| {
+            let time = self.time(processor, operator).unwrap_or(f64::INFINITY);
+            let part = self.table.part(processor, operator.index);
+            time * operator.divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min)
         };
-        let work: Vec<Vec<f64>> = window.iter().map(costs).collect();
+        self.processors.iter().map(cost).collect()
+    }
+
+    /// The work of operators by what it is worth: with prices for the processors' time that are 1 together, each operator where it is
+    /// cheapest.
+    fn load(&self, operators: &[&WindowOperator], prices: &[f64]) -> f64 {
+        let cheapest = |operator: &&WindowOperator| {
+            let priced = self.costs(operator).into_iter().zip(prices).map(|(time, price)| time * price);
+            priced.filter(|cost| cost.is_finite()).fold(f64::INFINITY, f64::min)
+        };
+        operators.iter().map(cheapest).filter(|cost| cost.is_finite()).sum()
+    }
+
+    /// Prices by which operators are worth much: processors that too many choose become dearer, step by step.
+    fn prices(&self, operators: &[&WindowOperator]) -> Vec<f64> {
+        let work: Vec<Vec<f64>> = operators.iter().map(|operator| self.costs(operator)).collect();
         let mut prices = vec![1.0 / self.processors.len().max(1) as f64; self.processors.len()];
-        let mut best = 0.0_f64;
+        let mut best = (0.0_f64, prices.clone());
         for step in 0..PRICE_STEPS {
             let mut loads = vec![0.0; prices.len()];
             let mut worth = 0.0;
@@ -301,14 +338,16 @@ impl TeamCosts<'_> {
                     loads[place] += own[place];
                 }
             }
-            best = best.max(worth);
+            if worth > best.0 {
+                best = (worth, prices.clone());
+            }
             let highest = loads.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
             let rate = 1.0 / (1.0 + step as f64).sqrt();
             prices.iter_mut().zip(&loads).for_each(|(price, load)| *price *= (rate * load / highest).exp());
             let all: f64 = prices.iter().sum();
             prices.iter_mut().for_each(|price| *price /= all);
         }
-        best
+        best.1
     }
 }
 

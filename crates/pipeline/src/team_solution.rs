@@ -99,7 +99,7 @@ impl Solutions {
 }
 
 /// The processors on which a subgraph may end: those that are quickest at its sink. Others would have to pass on what they made.
-fn good_ends(ground: &Ground, processors: &[ProcessorIndex], subgraph: usize) -> Vec<ProcessorId> {
+pub(crate) fn good_ends(ground: &Ground, processors: &[ProcessorIndex], subgraph: usize) -> Vec<ProcessorId> {
     let sink = ground.subgraphs[subgraph].nodes.last().map_or(&[][..], Vec::as_slice);
     let time = |place: ProcessorId| {
         let times = sink.iter().map(|id| ground.table.time(processors[place.index()], id.index()));

@@ -2,7 +2,7 @@
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
-use millstream_graph::Graph;
+use millstream_graph::{Graph, Locality, OperatorId};
 
 /// Steps in which clusters become dearer, and how much in the first.
 const PRICE_STEPS: usize = 2000;
@@ -13,7 +13,7 @@ const ROUNDS: usize = 40;
 const STEPS: usize = 60;
 
 /// A period that no schedule on a board goes below by given costs: whatever the stages, replicas and teams, on any sets of cores, with
-/// operators whole or divided by output channels.
+/// operators whole or divided by output channels or by rows.
 ///
 /// A cluster gives `n` core-seconds a second. An operator takes the least that it takes on any number of the cluster's cores with any
 /// engine, times that number; one that may be divided takes the least that any of its parts takes for its share of the channels, where processors make
@@ -57,7 +57,8 @@ impl ThroughputBound {
         let shares = shares(&demands.best_weights(), &units);
         // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together, and what each moves is rounded
         // down to a byte.
-        let divided = divisions.iter().filter(|division| !division.is_empty()).count();
+        let is_divided = |id: &OperatorId| !divisions[id.index()].is_empty() || may_be_tiled(graph, table, *id);
+        let divided = graph.operator_ids().filter(is_divided).count();
         let parts = divided * table.processors().len();
         let bytes = (parts as f64 * rate.map_or(0.0, |rate| 1e9 / rate)).ceil() as u64;
         let by_work = exact_bound(&work, &units, &shares).saturating_sub(divided.div_ceil(2) as u64 + bytes);
@@ -115,6 +116,12 @@ pub(crate) fn divisions(graph: &Graph) -> Vec<Vec<usize>> {
         }
     }
     divisions
+}
+
+/// Whether processors may make tiles of an operator's rows. A tile never takes less than its share.
+pub(crate) fn may_be_tiled(graph: &Graph, table: &CostTable, id: OperatorId) -> bool {
+    let is_local = graph.operator(id).locality != Locality::Global;
+    is_local && table.processors().any(|processor| table.rows(processor, id.index()).is_some())
 }
 
 /// The least core-nanoseconds of an operator on a cluster, whole or by the share of a part; `None` where it can't run.

@@ -42,6 +42,7 @@ mod power;
 mod profile;
 pub mod published;
 mod regression;
+mod rows;
 pub mod samples;
 mod statistics;
 mod threads;

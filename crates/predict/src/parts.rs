@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use millstream_board::Board;
-use millstream_graph::Family;
+use millstream_graph::{Along, Family};
 use millstream_partition::Chain;
 
 use crate::Statistics;
+use crate::rows::set_row_costs;
 use crate::samples::{OperatorRecord, PartSample};
 use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 
@@ -32,7 +33,8 @@ pub(crate) fn set_part_costs(
     let elements = board.accelerator(&class.cluster).and_then(|accelerator| accelerator.processing_elements);
     let wave = elements.map_or(1, |elements| elements as usize);
     let records: Vec<&OperatorRecord> = blocks.iter().flatten().collect();
-    let own: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();
+    let is_own = |sample: &&PartSample| sample.processor == *class && sample.along == Along::Channels;
+    let own: Vec<&PartSample> = samples.iter().filter(is_own).collect();
     let mut measured: BTreeMap<usize, f64> = BTreeMap::new();
     let mut families: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
     let mut apart: BTreeMap<usize, f64> = BTreeMap::new();
@@ -55,6 +57,7 @@ pub(crate) fn set_part_costs(
     let everything: Vec<f64> = families.values().flatten().copied().collect();
     let per_byte = median(&per_byte).unwrap_or(ASSUMED_SECONDS_PER_BYTE).max(0.0);
     let least = table.hand_over_model(processor).seconds;
+    set_row_costs(table, processor, board, chain, &records, samples, per_byte);
     for (place, (id, record)) in ids.into_iter().zip(records).enumerate() {
         let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
         let fixed_fraction = measured
@@ -71,12 +74,12 @@ pub(crate) fn set_part_costs(
 }
 
 /// With `t(n) = t(N) (f + (1 - f) n / N)`, the `f` that a part and its whole show.
-fn fixed_fraction(part: &PartSample, whole: &PartSample) -> f64 {
+pub(crate) fn fixed_fraction(part: &PartSample, whole: &PartSample) -> f64 {
     let share = part.channels as f64 / part.of as f64;
     let time = part.time.median_seconds / whole.time.median_seconds;
     ((time - share) / (1.0 - share)).clamp(0.0, LARGEST_FIXED_FRACTION)
 }
 
-fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     Statistics::of(values).map(|statistics| statistics.median_seconds)
 }

@@ -1,7 +1,7 @@
 //! What is measured, in the form in which profiles keep it.
 
 use millstream_board::ProcessorClass;
-use millstream_graph::{Family, OperatorKind, Work};
+use millstream_graph::{Along, Family, OperatorKind, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ pub struct OperatorSample {
     pub conditions: Conditions,
 }
 
-/// The time of a part of an operator: some of its output channels, together with the operators that follow it channel by
+/// The time of a part of an operator: some of its output channels or rows, together with the operators that follow it channel by
 /// channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -93,9 +93,12 @@ pub struct PartSample {
     pub processor: ProcessorClass,
     /// The operator and those that follow it, counted through the network's blocks.
     pub operators: Vec<usize>,
-    /// Channels that were made.
+    /// What it was divided along.
+    #[serde(default)]
+    pub along: Along,
+    /// Channels or rows that were made.
     pub channels: usize,
-    /// Channels of the whole.
+    /// Channels or rows of the whole.
     pub of: usize,
     /// How many processors ran at the same time, this one included.
     pub concurrent: usize,

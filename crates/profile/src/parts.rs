@@ -1,10 +1,10 @@
-//! Times of operators in parts, as channel splits run them.
+//! Times of operators in parts, as divisions by channels and by rows run them.
 
 use std::time::Duration;
 
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor};
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId, RowRegion};
 use millstream_predict::samples::PartSample;
 
 use crate::measure::{Effort, together};
@@ -28,7 +28,7 @@ impl Default for PartSettings {
     }
 }
 
-/// Times operators whole and with half of their output channels, each together with what follows it channel by channel, on every
+/// Times operators whole, with half of their output channels and with half of their rows, each together with what follows it channel by channel, on every
 /// number of cores of every cluster, side by side as far as there are cores. `progress` is called after the measurements of each operator
 /// and now and then meanwhile; returning `false` ends measuring, with the samples so far.
 ///
@@ -45,7 +45,7 @@ pub fn measure_parts(
     let rounds = rounds(board);
     let order = workload.chain.operators(workload.chain.whole());
     let place = |id: OperatorId| order.iter().position(|&other| other == id).unwrap_or(0);
-    let total = heads.len() * rounds.len() * 2;
+    let total = heads.len() * rounds.len() * 3;
     let time = settings.budget / u32::try_from(total.max(1)).unwrap_or(u32::MAX);
     let effort = Effort { time, accuracy: settings.accuracy };
     let mut samples = Vec::new();
@@ -57,11 +57,15 @@ pub fn measure_parts(
         let half = (units.channels / units.unit / 2).max(1) * units.unit;
         let Some(inputs) = made_up(graph, &operators) else { continue };
         let block = workload.chain.blocks().iter().position(|block| block.operators.contains(&head)).unwrap_or(0);
-        for channels in [units.channels, half] {
-            let segment = if channels == units.channels {
-                Segment::new(graph, operators.clone())
-            } else {
-                Segment::part(graph, operators.clone(), 0..channels)
+        let mut portions =
+            vec![(Along::Channels, units.channels, units.channels), (Along::Channels, half, units.channels)];
+        let rows = RowRegion::new(graph, &operators).map(|region| region.rows());
+        portions.extend(rows.map(|rows| (Along::Rows, rows / 2, rows)));
+        for (along, channels, of) in portions {
+            let segment = match along {
+                _ if channels == of => Segment::new(graph, operators.clone()),
+                Along::Channels => Segment::part(graph, operators.clone(), 0..channels),
+                Along::Rows => Segment::tile(graph, operators.clone(), 0..channels),
             };
             let accelerators = board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
@@ -79,8 +83,9 @@ pub fn measure_parts(
                     samples.extend(times.statistics().map(|time| PartSample {
                         processor,
                         operators: places.clone(),
+                        along,
                         channels,
-                        of: units.channels,
+                        of,
                         concurrent: processors.len(),
                         time,
                         conditions,

@@ -1,0 +1,80 @@
+//! The best division of rows between any number of processors.
+
+use std::ops::Range;
+
+use crate::Shares;
+
+/// The division of `rows` into tiles whose last one is done first: the first processor makes the first rows, and so on; a processor may
+/// make none. `cost(processor, tile)` says when a processor has made a tile, all processors starting at once; `None` if it can't.
+/// `None` if no division is possible.
+///
+/// Exact, for costs that never fall when a tile gets more rows: for any time, the division in which every processor in turn takes as many
+/// rows as it can within that time gets furthest, so that the least time in which all rows are made is found by narrowing down.
+pub fn exact_tiles(
+    rows: usize,
+    processors: usize,
+    cost: impl Fn(usize, Range<usize>) -> Option<u64>,
+) -> Option<Shares> {
+    let alone = (0..processors).filter_map(|processor| Some((cost(processor, 0..rows)?, processor)));
+    let (latest, home) = alone.min()?;
+    let mut best = Shares { channels: vec![0; processors], latest };
+    best.channels[home] = rows;
+    let mut too_short = 0;
+    while too_short + 1 < best.latest {
+        // Once the best is close, it is most likely the least.
+        let is_close = best.latest - too_short <= (best.latest / 128).max(2);
+        let time = if is_close { best.latest - 1 } else { too_short + (best.latest - too_short) / 2 };
+        match within(rows, processors, time, &cost) {
+            Some(found) => best = found,
+            None => too_short = time,
+        }
+    }
+    Some(best)
+}
+
+/// A division in which no tile takes more than `time`.
+fn within(
+    rows: usize,
+    processors: usize,
+    time: u64,
+    cost: &impl Fn(usize, Range<usize>) -> Option<u64>,
+) -> Option<Shares> {
+    let mut shares = Shares { channels: Vec::with_capacity(processors), latest: 0 };
+    let mut start = 0;
+    for processor in 0..processors {
+        let cost_until = |end: usize| cost(processor, start..end).filter(|&cost| cost <= time);
+        // The furthest end is at `reached` or after it, and before `beyond`.
+        let (mut reached, mut beyond, mut latest) = (start, rows + 1, 0);
+        while reached + 1 < beyond {
+            let end = if beyond > rows && reached == start { rows } else { reached + (beyond - reached) / 2 };
+            match cost_until(end) {
+                Some(cost) => (reached, latest) = (end, cost),
+                None => beyond = end,
+            }
+        }
+        shares.channels.push(reached - start);
+        shares.latest = shares.latest.max(latest);
+        start = reached;
+    }
+    (start == rows).then_some(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row takes 10 on the one and 30 on the other, and so does each of up to two rows around a tile.
+    #[test]
+    fn halos_count() {
+        let cost = |processor: usize, tile: Range<usize>| {
+            let made = (tile.end + 1).min(16) - tile.start.saturating_sub(1);
+            Some(made as u64 * if processor == 0 { 10 } else { 30 })
+        };
+        let found = exact_tiles(16, 2, cost);
+        // 12 + 1 rows of 10, and 4 + 1 of 30; with 13 and 3 rows: 140 and 120.
+        assert_eq!(found, Some(Shares { channels: vec![13, 3], latest: 140 }));
+        assert_eq!(exact_tiles(16, 2, |_, _| None), None);
+        let only = |processor: usize, tile: Range<usize>| (processor == 1).then(|| tile.len() as u64);
+        assert_eq!(exact_tiles(4, 3, only), Some(Shares { channels: vec![0, 4, 0], latest: 4 }));
+    }
+}

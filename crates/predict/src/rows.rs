@@ -1,0 +1,60 @@
+//! What tiles of rows take, from measured ones.
+
+use std::collections::BTreeMap;
+
+use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, RowCost};
+use millstream_graph::{Along, Family};
+use millstream_partition::Chain;
+
+use crate::parts::{fixed_fraction, median};
+use crate::samples::{OperatorRecord, PartSample};
+
+/// The part of an operator's time that stays with fewer rows, where nothing was measured.
+const ASSUMED_FIXED_FRACTION: f64 = 0.03;
+/// What writing a tile to its place takes per byte.
+const JOIN_SECONDS_PER_BYTE: f64 = 1e-10;
+
+/// Sets how every operator's time on a processor depends on its rows: as measured for operators that were, as the median of those of its
+/// family for others. `seconds_per_byte` is what changing the layout of a value takes. Accelerators make no tiles.
+pub(crate) fn set_row_costs(
+    table: &mut CostTable,
+    processor: ProcessorIndex,
+    board: &Board,
+    chain: &Chain,
+    records: &[&OperatorRecord],
+    samples: &[PartSample],
+    seconds_per_byte: f64,
+) {
+    let class = &table.classes()[processor.index()];
+    if board.accelerator(&class.cluster).is_some() {
+        return;
+    }
+    let own: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();
+    let mut measured: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut families: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
+    for tile in own.iter().filter(|sample| sample.along == Along::Rows) {
+        let is_whole = |whole: &&&PartSample| whole.operators == tile.operators && whole.channels == whole.of;
+        let Some(whole) = own.iter().find(is_whole) else { continue };
+        let fraction = fixed_fraction(tile, whole);
+        measured.extend(tile.operators.iter().map(|&operator| (operator, fraction)));
+        if let Some(record) = tile.operators.first().and_then(|&head| records.get(head)) {
+            families.entry(record.family()).or_default().push(fraction);
+        }
+    }
+    let everything: Vec<f64> = families.values().flatten().copied().collect();
+    let start = Nanoseconds::from_seconds(table.hand_over_model(processor).seconds);
+    let ids = chain.blocks().iter().flat_map(|block| &block.operators);
+    for (place, (id, record)) in ids.zip(records).enumerate() {
+        let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
+        let known = measured.get(&place).copied().or_else(of_family).or_else(|| median(&everything));
+        let seconds = |bytes: u64, per_byte: f64| Nanoseconds::from_seconds(bytes as f64 * per_byte);
+        let cost = RowCost {
+            fixed_fraction: known.unwrap_or(ASSUMED_FIXED_FRACTION),
+            start,
+            read: seconds(record.work.input_bytes, seconds_per_byte),
+            write: seconds(record.work.output_bytes, seconds_per_byte + JOIN_SECONDS_PER_BYTE),
+        };
+        table.set_rows(processor, id.index(), cost);
+    }
+}
