@@ -52,6 +52,8 @@ mod refusals;
 mod rig;
 mod subject;
 mod tensors;
+mod tile_models;
+mod tiles;
 mod values;
 
 pub use point::Point;

@@ -1,7 +1,7 @@
 //! The points of the suite.
 
 use crate::{
-    Subject, concurrency, destination, frames, lost_device, misfits, networks, observed, parts, refusals, values,
+    Subject, concurrency, destination, frames, lost_device, misfits, networks, observed, parts, refusals, tiles, values,
 };
 
 /// One point of the suite: something that every backend must do.
@@ -11,6 +11,8 @@ pub enum Point {
     Values,
     /// Parts by channels join to the whole, and misplaced parts are refused.
     Parts,
+    /// Tiles of rows join to the whole, if it makes any.
+    Tiles,
     /// Results are written where the caller wants them.
     RunInto,
     /// Frames do not depend on those before them, and results stay as they were made.
@@ -33,9 +35,10 @@ pub enum Point {
 
 impl Point {
     /// All points.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Values,
         Self::Parts,
+        Self::Tiles,
         Self::RunInto,
         Self::Frames,
         Self::Concurrency,
@@ -55,6 +58,7 @@ impl Point {
         match self {
             Self::Values => values::check(subject),
             Self::Parts => parts::check(subject),
+            Self::Tiles => tiles::check(subject),
             Self::RunInto => destination::check(subject),
             Self::Frames => frames::check(subject),
             Self::Concurrency => concurrency::check(subject),
@@ -73,7 +77,7 @@ impl Point {
 macro_rules! conformance {
     ($subject:expr) => {
         $crate::conformance! { $subject,
-            values: Values, parts: Parts, run_into: RunInto, frames: Frames, concurrency: Concurrency, misfits: Misfits,
+            values: Values, parts: Parts, tiles: Tiles, run_into: RunInto, frames: Frames, concurrency: Concurrency, misfits: Misfits,
             refusals: Refusals, lost_device: LostDevice, networks: Networks, traces: Traces, transfers: Transfers,
         }
     };

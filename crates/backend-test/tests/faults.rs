@@ -37,6 +37,7 @@ const CAUGHT: &[(Fault, Point, &str)] = &[
     (Fault::SupportsNothing, Point::Values, "the operator Conv is not supported"),
     (Fault::SpoilsTheEndOfParts, Point::Parts, "in parts"),
     (Fault::IgnoresTheRange, Point::Parts, "in parts"),
+    (Fault::IgnoresRows, Point::Tiles, "in tiles"),
     (Fault::AcceptsAnyRange, Point::Parts, "can't be divided there"),
     (Fault::WritesTooLittle, Point::RunInto, "the result that was written"),
     (Fault::WritesOldResults, Point::RunInto, "the result that was written"),

@@ -238,8 +238,12 @@ fn need(graph: &Graph, id: OperatorId, made: &[usize], read: &[usize], axis: usi
         }
         Locality::Windows(windows) => {
             let window = *windows.get(axis.checked_sub(2)?)?;
-            (operator.inputs.len() == 1 && made.len() == read.len() && window.stride > 0)
-                .then_some(Need::Window(window))
+            let &size = read.get(axis)?;
+            // A place that sees nothing but padding needs no row at all.
+            let last = made[axis].checked_sub(1)?.checked_mul(window.stride)?;
+            let sees = window.padding < window.span && last < size.saturating_add(window.padding);
+            let fits = operator.inputs.len() == 1 && made.len() == read.len() && window.stride > 0;
+            (fits && sees).then_some(Need::Window(window))
         }
         Locality::Copies(factors) => {
             let factor = *factors.get(axis.checked_sub(2)?)?;

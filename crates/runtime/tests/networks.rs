@@ -62,7 +62,7 @@ fn check(name: &str) {
         ("pipeline", pipeline(&Chain::of(graph))),
         ("branches", single(teams::branches(graph, &three))),
         ("random mapping", single(teams::random(graph, &three, 0.0, &mut random))),
-        ("random channels", single(teams::random(graph, &three, 1.0, &mut random))),
+        ("random divisions", single(teams::random(graph, &three, 1.0, &mut random))),
     ];
     for (kind, schedule) in schedules {
         let engine = Engine::new(graph, &schedule, std::slice::from_ref(&backend), &EngineOptions::default()).unwrap();

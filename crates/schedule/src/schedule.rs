@@ -75,8 +75,8 @@ impl OperatorSplit {
     /// The channels or rows that a processor makes, by the position of its assignment; `None` if it takes no part.
     pub fn range(&self, position: usize) -> Option<Range<usize>> {
         let own = *self.shares.get(position).filter(|&&own| own > 0)?;
-        let start: usize = self.shares[..position].iter().sum();
-        Some(start..start + own)
+        let start = self.shares[..position].iter().copied().fold(0, usize::saturating_add);
+        Some(start..start.saturating_add(own))
     }
 
     /// What a processor makes, by the position of its assignment; `None` if it takes no part.
@@ -86,7 +86,7 @@ impl OperatorSplit {
 
     /// How many channels or rows there are.
     pub fn total(&self) -> usize {
-        self.shares.iter().sum()
+        self.shares.iter().copied().fold(0, usize::saturating_add)
     }
 }
 

@@ -6,7 +6,7 @@
 mod teams;
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
+use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, RowCost, TransferModel};
 use millstream_schedule::{Schedule, Stage};
 use millstream_sim::{Settings, simulate};
 use proptest::prelude::*;
@@ -35,6 +35,9 @@ proptest! {
                     apart: Nanoseconds(random.random_range(0..500)),
                 };
                 table.set_part(from, id.index(), part);
+                let [start, read, write] = [500, 900, 700].map(|most| Nanoseconds(random.random_range(0..most)));
+                let rows = RowCost { fixed_fraction: random.random_range(0.0..0.3), start, read, write };
+                table.set_rows(from, id.index(), rows);
             }
             for to in table.processors() {
                 let blocks = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)];

@@ -16,7 +16,7 @@ use millstream_backend::{
     Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
 };
 use millstream_board::Processor;
-use millstream_graph::OperatorId;
+use millstream_graph::{Along, OperatorId};
 use millstream_onnx::Model;
 
 /// What the backend does wrong.
@@ -30,6 +30,7 @@ pub(crate) enum Fault {
     SupportsNothing,
     SpoilsTheEndOfParts,
     IgnoresTheRange,
+    IgnoresRows,
     AcceptsAnyRange,
     WritesTooLittle,
     WritesOldResults,
@@ -93,6 +94,10 @@ impl Plain {
         let is_unknown = segment.operators.iter().any(|&id| !self.can_compute(id));
         if is_foreign || is_unknown && self.fault != Fault::PreparesWhatItDoesNotSupport {
             return Err(refused("not supported"));
+        }
+        let has_rows = segment.portion.as_ref().is_some_and(|portion| portion.along == Along::Rows);
+        if has_rows && self.fault != Fault::IgnoresRows {
+            return Err(refused("no tiles"));
         }
         let Some(channels) = segment.channels().filter(|_| self.fault != Fault::AcceptsAnyRange) else {
             return Ok(());

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use millstream_board::Processor;
-use millstream_graph::{Along, Graph, OperatorId};
+use millstream_graph::{Along, Graph, OperatorId, RowRegion};
 use millstream_schedule::{Assignment, OperatorSplit, Replica};
 use rand::{Rng, RngExt};
 
@@ -28,8 +28,18 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     for (index, block) in chain.blocks().iter().enumerate() {
         block.operators.iter().for_each(|id| block_of[id.index()] = index);
     }
-    for id in operators {
+    for (place, &id) in operators.iter().enumerate() {
         if placed.contains(&id) {
+            continue;
+        }
+        let may_be_tiled = divided > 0.0 && random.random_bool(0.4 * divided);
+        let next = &operators[place..];
+        let tiles = if may_be_tiled { tiles(graph, next, processors.len(), random) } else { None };
+        if let Some(split) = tiles.filter(|split| split.operators.iter().all(|id| !placed.contains(id))) {
+            placed.extend(split.operators.iter().copied());
+            let lists = lists.iter_mut().zip(&split.shares).filter(|(_, rows)| **rows > 0);
+            lists.for_each(|(list, _)| list.extend(&split.operators));
+            splits.push(split);
             continue;
         }
         match split(graph, id, processors.len(), random) {
@@ -112,4 +122,16 @@ pub(crate) fn branches(graph: &Graph, processors: &[Processor]) -> Replica {
     }
     let assignments = processors.iter().cloned().zip(lists).filter(|(_, operators)| !operators.is_empty());
     Replica::new(assignments.map(|(processor, operators)| Assignment { processor, operators }).collect())
+}
+
+/// A few of the next operators in tiles, if they can be divided by rows together.
+fn tiles(graph: &Graph, next: &[OperatorId], processors: usize, random: &mut impl Rng) -> Option<OperatorSplit> {
+    let count = random.random_range(1..=next.len().min(12));
+    let region = RowRegion::new(graph, &next[..count])?;
+    let mut cuts: Vec<usize> = (1..processors).map(|_| random.random_range(0..=region.rows())).collect();
+    cuts.extend([0, region.rows()]);
+    cuts.sort_unstable();
+    let shares: Vec<usize> = cuts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let is_shared = shares.iter().filter(|&&rows| rows > 0).count() > 1;
+    is_shared.then(|| OperatorSplit { operators: next[..count].to_vec(), along: Along::Rows, shares })
 }

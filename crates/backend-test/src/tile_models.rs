@@ -1,0 +1,78 @@
+//! Models whose operators are divided by rows in all the ways there are.
+
+use std::sync::Arc;
+
+use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
+
+use crate::models::weight;
+use crate::rig::own;
+
+/// Windows with uneven padding, gaps, strides and rounded-up ends; a constant of its own for every row; joining, adding up and enlarging.
+pub(crate) fn maps() -> Result<Arc<Model>, String> {
+    let mut builder = ModelBuilder::new("maps in rows");
+    let image = builder.input("image", [1, 3, 23, 11]);
+    let attributes = Attributes::new().ints("pads", &[2, 1, 0, 1]);
+    let filter = weight(&mut builder, &[6, 3, 5, 3], 1);
+    let map = builder.node_with("Conv", &[&image, &filter], attributes);
+    let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("strides", &[2; 2]).int("ceil_mode", 1);
+    let map = builder.node_with("MaxPool", &[&map], attributes);
+    let (filter, bias) = (weight(&mut builder, &[6, 6, 3, 3], 2), weight(&mut builder, &[6], 3));
+    let attributes = Attributes::new().ints("dilations", &[2, 1]).ints("pads", &[2, 1, 2, 1]);
+    let map = builder.node_with("Conv", &[&map, &filter, &bias], attributes);
+    let attributes = Attributes::new().ints("kernel_shape", &[2; 2]).text("auto_pad", "SAME_LOWER");
+    let map = builder.node_with("AveragePool", &[&map], attributes);
+    let attributes = Attributes::new().int("size", 3).float("alpha", 0.5).float("beta", 0.75).float("bias", 2.0);
+    let map = builder.node_with("LRN", &[&map], attributes);
+    let filter = weight(&mut builder, &[6, 1, 4, 4], 4);
+    let attributes = Attributes::new().int("group", 6).text("auto_pad", "SAME_UPPER");
+    let trunk = builder.node_with("Conv", &[&map, &filter], attributes);
+    let rows = weight(&mut builder, &[11, 1], 5);
+    let scaled = builder.node("Mul", &[&trunk, &rows]);
+    let map = builder.node("Relu", &[&scaled]);
+    let map = builder.node("Add", &[&map, &trunk]);
+    let map = builder.node_with("Concat", &[&map, &scaled], Attributes::new().int("axis", 1));
+    let scales = builder.weight("scales", &Weight::from_f32([4], vec![1.0, 1.0, 2.0, 2.0]));
+    let attributes = Attributes::new()
+        .text("mode", "nearest")
+        .text("coordinate_transformation_mode", "asymmetric")
+        .text("nearest_mode", "floor");
+    let map = builder.node_with("Resize", &[&map, "", &scales], attributes);
+    let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("strides", &[4; 2]).int("ceil_mode", 1);
+    let map = builder.node_with("AveragePool", &[&map], attributes);
+    builder.output(&map);
+    own(builder.build())
+}
+
+/// What a transformer does to every token by itself.
+pub(crate) fn sequences() -> Result<Arc<Model>, String> {
+    let mut builder = ModelBuilder::new("sequences in rows");
+    let tokens = builder.input("tokens", [1, 9, 8]);
+    let places = weight(&mut builder, &[1, 9, 8], 1);
+    let sum = builder.node("Add", &[&tokens, &places]);
+    let [scale, shift] = [2, 3].map(|seed| weight(&mut builder, &[8], seed));
+    let own_tokens =
+        builder.node_with("LayerNormalization", &[&sum, &scale, &shift], Attributes::new().int("axis", -1));
+    // As many rows as there are tokens, which must not be taken for them.
+    let (matrix, bias) = (weight(&mut builder, &[8, 9], 4), weight(&mut builder, &[9], 5));
+    let hidden = builder.node("MatMul", &[&own_tokens, &matrix]);
+    let hidden = builder.node("Add", &[&hidden, &bias]);
+    let hidden = builder.node("Tanh", &[&hidden]);
+    let matrix = weight(&mut builder, &[9, 8], 6);
+    let back = builder.node("MatMul", &[&hidden, &matrix]);
+    let sum = builder.node("Add", &[&back, &sum]);
+    let result = builder.node_with("Softmax", &[&sum], Attributes::new().int("axis", -1));
+    builder.output(&result);
+    own(builder.build())
+}
+
+/// A window along one dimension only.
+pub(crate) fn lines() -> Result<Arc<Model>, String> {
+    let mut builder = ModelBuilder::new("lines in rows");
+    let line = builder.input("line", [1, 4, 14]);
+    let filter = weight(&mut builder, &[5, 4, 3], 1);
+    let attributes = Attributes::new().ints("pads", &[1, 1]).ints("strides", &[2]);
+    let line = builder.node_with("Conv", &[&line, &filter], attributes);
+    let line = builder.node("Sigmoid", &[&line]);
+    builder.output(&line);
+    own(builder.build())
+}

@@ -1,0 +1,114 @@
+//! Tiles of rows join to the whole, of a backend that makes any.
+
+use std::ops::Range;
+
+use millstream_backend::{BackendError, Segment, Tensor};
+use millstream_graph::{OperatorId, RowRegion};
+
+use crate::rig::{Rig, description, failed, zoo};
+use crate::tensors::{agree, inputs_of, joined};
+use crate::{Subject, tile_models};
+
+/// A network whose longest regions are divided as well.
+const NETWORK: &str = "squeezenet";
+/// The least number of regions that are divided.
+const FEWEST: usize = 40;
+
+pub(crate) fn check(subject: &Subject) -> Result<(), String> {
+    let mut count = 0;
+    for model in [tile_models::maps, tile_models::sequences, tile_models::lines] {
+        let rig = Rig::of(subject, &model()?)?;
+        if !makes_tiles(&rig)? {
+            return Ok(());
+        }
+        let order = rig.graph().order();
+        let ranges = (0..order.len()).flat_map(|start| (start + 1..=order.len()).map(move |end| start..end));
+        for operators in ranges.map(|range| &order[range]) {
+            if let Some(region) = region(&rig, operators) {
+                let rows = region.rows();
+                let mut cuts = vec![uneven(rows)];
+                if operators.len() == 1 || operators.len() == order.len() {
+                    cuts.extend([(0..=rows).collect(), vec![0, rows - 1, rows]]);
+                }
+                for cuts in cuts {
+                    divide(&rig, operators, &region, &cuts, subject.tolerance)?;
+                }
+                count += 1;
+            }
+        }
+        misplaced(&rig)?;
+    }
+    if count < FEWEST {
+        return Err(format!("only {count} regions could be divided by rows"));
+    }
+    if subject.networks.contains(&NETWORK) && subject.slow.is_none() {
+        let rig = Rig::of(subject, &zoo(NETWORK)?)?;
+        let order = rig.graph().order();
+        let mut longest = (1..=order.len()).rev().filter_map(|end| Some((end, region(&rig, &order[..end])?)));
+        let (end, region) = longest.next().ok_or("no region at the start of the network")?;
+        divide(&rig, &order[..end], &region, &uneven(region.rows()), subject.tolerance)?;
+    }
+    Ok(())
+}
+
+/// Whether the backend makes tiles at all: of everything that can be divided, or of nothing.
+fn makes_tiles(rig: &Rig) -> Result<bool, String> {
+    let graph = rig.graph();
+    let found = graph.order().iter().find_map(|&id| Some((id, region(rig, &[id])?)));
+    let Some((id, region)) = found else { return Ok(false) };
+    let segment = Segment::tile(graph, vec![id], 0..region.rows() - 1);
+    match rig.backend.prepare(&segment, &rig.processor) {
+        Ok(_) => Ok(true),
+        Err(BackendError::Prepare { .. }) => Ok(false),
+        Err(error) => Err(format!("{}: neither a tile nor a refusal, but: {error}", description(graph, &segment))),
+    }
+}
+
+fn region(rig: &Rig, operators: &[OperatorId]) -> Option<RowRegion> {
+    let are_supported = operators.iter().all(|&id| rig.supports(id));
+    RowRegion::new(rig.graph(), operators).filter(|_| are_supported)
+}
+
+fn divide(
+    rig: &Rig,
+    operators: &[OperatorId],
+    region: &RowRegion,
+    cuts: &[usize],
+    tolerance: f32,
+) -> Result<(), String> {
+    let graph = rig.graph();
+    let whole = Segment::new(graph, operators.to_vec());
+    let inputs = inputs_of(graph, &whole, 3)?;
+    let expected = rig.run(&whole, &inputs)?;
+    let tile = |rows: Range<usize>| {
+        let made = rig.run(&Segment::tile(graph, operators.to_vec(), rows), &inputs)?;
+        made.into_iter().next().ok_or_else(|| "a tile made nothing".to_owned())
+    };
+    let tiles: Result<Vec<Tensor>, String> = cuts.windows(2).map(|pair| tile(pair[0]..pair[1])).collect();
+    let together = joined(&tiles?, region.axis()).map(|together| [together]);
+    let compared = together.and_then(|together| agree(&together, &expected, tolerance));
+    compared.map_err(failed(&format!("{} in tiles {cuts:?}", description(graph, &whole))))
+}
+
+/// A third, most of the rest, and the rest.
+fn uneven(rows: usize) -> Vec<usize> {
+    let mut cuts = vec![0, rows / 3, rows - rows / 4, rows];
+    cuts.dedup();
+    cuts
+}
+
+/// No rows, and more than there are.
+fn misplaced(rig: &Rig) -> Result<(), String> {
+    let graph = rig.graph();
+    let Some((id, region)) = graph.order().iter().find_map(|&id| Some((id, region(rig, &[id])?))) else {
+        return Ok(());
+    };
+    for rows in [2..2, 0..region.rows() + 1] {
+        let segment = Segment::tile(graph, vec![id], rows.clone());
+        match rig.backend.prepare(&segment, &rig.processor) {
+            Err(BackendError::Prepare { .. }) => {}
+            _ => return Err(format!("{}: the rows {rows:?} are not refused", description(graph, &segment))),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Divisions by rows against all divisions there are.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::ops::Range;
+
+use millstream_cosched::exact_tiles;
+use proptest::prelude::*;
+
+/// Every way to divide rows between processors in their order.
+fn divisions(rows: usize, processors: usize) -> Vec<Vec<usize>> {
+    if processors == 1 {
+        return vec![vec![rows]];
+    }
+    let rest =
+        |own: usize| divisions(rows - own, processors - 1).into_iter().map(move |rest| [vec![own], rest].concat());
+    (0..=rows).flat_map(rest).collect()
+}
+
+fn latest(shares: &[usize], cost: &impl Fn(usize, Range<usize>) -> Option<u64>) -> Option<u64> {
+    let mut start = 0;
+    let mut latest = 0;
+    for (processor, &share) in shares.iter().enumerate() {
+        if share > 0 {
+            latest = latest.max(cost(processor, start..start + share)?);
+        }
+        start += share;
+    }
+    Some(latest)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Every row has a cost of its own on every processor, rows around a tile are made as well, and some processors can't make any.
+    #[test]
+    fn exact_tiles_are_the_least_of_all_divisions(
+        costs in prop::collection::vec((prop::option::weighted(0.9, prop::collection::vec(0_u64..30, 9)), 0_u64..20), 1..=4),
+        rows in 1_usize..10, halo in 0_usize..3,
+    ) {
+        let cost = |processor: usize, tile: Range<usize>| {
+            let (own, start) = &costs[processor];
+            let made = tile.start.saturating_sub(halo)..(tile.end + halo).min(rows);
+            own.as_ref().map(|own| start + own[made].iter().sum::<u64>())
+        };
+        let least = divisions(rows, costs.len()).iter().filter_map(|shares| latest(shares, &cost)).min();
+        let found = exact_tiles(rows, costs.len(), cost);
+        prop_assert_eq!(found.as_ref().map(|found| found.latest), least);
+        if let Some(found) = found {
+            prop_assert_eq!(found.channels.iter().sum::<usize>(), rows);
+            prop_assert_eq!(latest(&found.channels, &cost), least);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Operators that several processors divide by rows: what is valid, and what it takes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, Processor};
+use millstream_cost::{CostTable, Nanoseconds, RowCost, TransferModel};
+use millstream_graph::{
+    Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
+};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleDocument, Stage};
+
+/// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("rows");
+    let names = ["x", "p", "a", "b", "c"];
+    let values = names.map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, 8, 1]))).unwrap());
+    builder.input(values[0]);
+    let around = || Locality::Windows(vec![Window { span: 3, stride: 1, padding: 1 }; 2]);
+    let localities = [Locality::SamePlace { mixed: Vec::new() }, around(), around(), Locality::Global];
+    for (index, locality) in localities.into_iter().enumerate() {
+        let operator = NewOperator::new(names[index + 1], "Any", OperatorKind::Opaque).locality(locality);
+        builder.operator(operator.reads([values[index]]).makes([values[index + 1]])).unwrap();
+    }
+    builder.output(values[4]);
+    builder.build().unwrap()
+}
+
+fn board() -> Board {
+    let text = r#"{"format": "millstream-board", "version": 1, "name": "two", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]},
+        {"label": "s", "capacity": 512, "cores": [{"id": 1}]}]}"#;
+    Board::from_json(text).unwrap()
+}
+
+/// Every operator takes 1000 ns on B and 2000 on s; a byte takes 10 ns between them. A tile takes 10 ns to start, 80 ns for reading all rows
+/// and 40 for writing them.
+fn table(graph: &Graph) -> CostTable {
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    let processors: Vec<_> = table.processors().collect();
+    for (&processor, time) in processors.iter().zip([1000, 2000]) {
+        for id in graph.operator_ids() {
+            table.set_time(processor, id.index(), Nanoseconds(time));
+            let [start, read, write] = [10, 80, 40].map(Nanoseconds);
+            table.set_rows(processor, id.index(), RowCost { fixed_fraction: 0.0, start, read, write });
+        }
+    }
+    let model = TransferModel { seconds_per_byte: 1e-8, ..TransferModel::default() };
+    table.set_transfer(processors[0], processors[1], model);
+    table.set_transfer(processors[1], processors[0], model);
+    table
+}
+
+fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
+    names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
+}
+
+/// B does everything, and s its rows of `split`.
+fn tiled(graph: &Graph, split: &[&str], rows: [usize; 2]) -> Schedule {
+    let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(graph, names) };
+    let big = assignment(Processor::new("B", [0]), &["p", "a", "b", "c"]);
+    let small = assignment(Processor::new("s", [1]), split);
+    let splits = vec![OperatorSplit { operators: ids(graph, split), along: Along::Rows, shares: rows.to_vec() }];
+    Schedule { stages: vec![Stage { replicas: vec![Replica { assignments: vec![big, small], splits }] }] }
+}
+
+#[test]
+fn tiles_take_their_rows_and_halos() {
+    let graph = graph();
+    let table = table(&graph);
+    let schedule = tiled(&graph, &["a", "b"], [6, 2]);
+    schedule.validate(&graph, &board()).unwrap();
+    // B makes 7 rows of a (875 + 10 + 70) and 6 of b (750 + 30) after p. s waits for 4 of the 8 rows of p (160), makes 3 of a (750 + 10 + 30)
+    // and 2 of b (500 + 10), and has these at B 80 later: after 2540. B is done with its own after 2735.
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(2735 + 1000));
+    // The other way round: s waits 320 for all 8 rows, makes 7 of a (1750 + 10 + 70) and 6 of b (1500 + 30), and these are at B after 240 more.
+    let schedule = tiled(&graph, &["a", "b"], [2, 6]);
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 320 + 1830 + 1530 + 240 + 1000));
+    // A single operator: 4 rows each. s waits for 5 rows (200), 1000 + 10 + 40 + 20, and 160 back.
+    let schedule = tiled(&graph, &["a"], [4, 4]);
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 200 + 1070 + 160 + 2000));
+}
+
+#[test]
+fn tiles_survive_their_document() {
+    let graph = graph();
+    let schedule = tiled(&graph, &["a", "b"], [6, 2]);
+    let document = |stages: serde_json::Value| {
+        let text = serde_json::json!({
+            "format": "millstream-schedule", "version": 1,
+            "provenance": {"tool_version": "0", "created": "now"},
+            "model": {"name": "rows", "source": "none", "digest": "d", "batch": 1},
+            "board": {"name": "two", "fingerprint": board().fingerprint()},
+            "algorithm": "none", "objective": "latency", "configuration": "B1+s1",
+            "predicted": {"period_seconds": 1.0, "latency_seconds": 1.0, "lower_bound_period_seconds": 1.0, "replica_seconds": [[1.0]]},
+            "stages": stages,
+        });
+        ScheduleDocument::from_json(&text.to_string()).unwrap().resolve(&graph, "d", &board())
+    };
+    let mut stages = serde_json::to_value(schedule.to_stages(&graph)).unwrap();
+    let split = &stages[0]["replicas"][0]["splits"][0];
+    assert_eq!(*split, serde_json::json!({"operators": ["a", "b"], "rows": [6, 2]}));
+    assert_eq!(document(stages.clone()).unwrap(), schedule);
+    stages[0]["replicas"][0]["splits"][0]["channels"] = serde_json::json!([1, 0]);
+    let error = document(stages).unwrap_err().to_string();
+    assert!(error.contains("shares of channels and of rows"), "{error}");
+}
+
+#[test]
+fn tiles_that_can_not_be_made_say_why() {
+    let graph = graph();
+    let cases = [
+        (tiled(&graph, &["a", "b"], [8, 1]), "must add up to its 8 rows"),
+        (tiled(&graph, &["a", "b"], [8, 0]), "fewer than two processors make rows"),
+        (tiled(&graph, &["b", "c"], [4, 4]), "need more than a few rows around each of their own"),
+        (tiled(&graph, &["a", "c"], [4, 4]), "need more than a few rows around each of their own"),
+        (tiled(&graph, &["a", "b"], [usize::MAX, 9]), "must add up"),
+    ];
+    for (schedule, expected) in cases {
+        let error = schedule.validate(&graph, &board()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}: should say '{expected}'");
+        // What is wrong is found, not run into.
+        let _ = schedule.evaluate(&graph, &table(&graph));
+    }
+}
+
+/// A processor that makes no tiles can't be part of any.
+#[test]
+fn processors_without_tiles_do_not_support_them() {
+    let graph = graph();
+    let known = table(&graph);
+    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    for processor in known.processors() {
+        for id in graph.operator_ids() {
+            table.set_time(processor, id.index(), Nanoseconds(1000));
+        }
+    }
+    assert!(tiled(&graph, &["a", "b"], [6, 2]).evaluate(&graph, &table).is_err());
+}
