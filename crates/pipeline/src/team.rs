@@ -272,6 +272,13 @@ impl Team {
         *own.way_through.get_or_init(shortest)
     }
 
+    /// What a range of blocks takes whose subgraphs are all known, one passage after the other.
+    #[cfg(test)]
+    pub(crate) fn composed(&self, blocks: BlockRange) -> Option<u64> {
+        let steps = self.steps(self.ground.subgraphs_of(blocks)?);
+        steps.last()?.iter().flatten().map(|reached| reached.time).min()
+    }
+
     /// How each of these subgraphs is done soonest, per processor where it ends; `None` if it can't end there.
     fn steps(&self, subgraphs: Range<usize>) -> Vec<Vec<Option<Reached>>> {
         let mut steps: Vec<Vec<Option<Reached>>> = Vec::new();

@@ -135,3 +135,157 @@ impl<'a> Tiling<'a> {
         Some((time + transfer(processor, end, self.made_bytes * own / all)).0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::sync::Arc;
+
+    use millstream_board::{Board, ProcessorClass};
+    use millstream_cost::{CostTable, TransferModel};
+    use millstream_graph::{
+        DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, RowRegion, Shape, Window,
+    };
+    use millstream_partition::{BlockId, BlockRange, Chain};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Problem;
+    use crate::team::{Team, TeamTime};
+
+    const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "two", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 512, "cores": [{"id": 1}]}]}"#;
+    const ROWS: usize = 6;
+
+    /// A chain of windows of these spans, each a subgraph of its own; where there is none, an operator that needs everything.
+    fn chain(spans: &[usize]) -> Graph {
+        let mut builder = GraphBuilder::new("chain");
+        let value = |builder: &mut GraphBuilder, name: String| {
+            builder.value(name, Some(DataType::F32), Some(Shape::from([1, 1, ROWS, 100]))).unwrap()
+        };
+        let mut last = value(&mut builder, "x".to_owned());
+        builder.input(last);
+        for (index, &span) in spans.iter().enumerate() {
+            let locality = match span {
+                0 => Locality::Global,
+                span => Locality::Windows(vec![Window { span, stride: 1, padding: span / 2 }; 2]),
+            };
+            let made = value(&mut builder, format!("v{index}"));
+            let operator = NewOperator::new(format!("o{index}"), "Any", OperatorKind::Opaque).locality(locality);
+            builder.operator(operator.reads([last]).makes([made])).unwrap();
+            last = made;
+        }
+        builder.output(last);
+        builder.build().unwrap()
+    }
+
+    #[derive(Debug, Clone)]
+    struct Costs {
+        /// Per operator and processor.
+        times: Vec<[u64; 2]>,
+        rows: [RowCost; 2],
+        /// From the first processor to the second, and back.
+        latencies: [u64; 2],
+    }
+
+    fn table(board: &Board, costs: &Costs) -> CostTable {
+        let mut table = CostTable::new(costs.times.len(), board.processor_classes());
+        let processors: Vec<ProcessorIndex> = table.processors().collect();
+        for (place, &processor) in processors.iter().enumerate() {
+            for (operator, times) in costs.times.iter().enumerate() {
+                table.set_time(processor, operator, Nanoseconds(times[place]));
+                table.set_rows(processor, operator, costs.rows[place]);
+            }
+            let latency_seconds = costs.latencies[place] as f64 * 1e-9;
+            let model = TransferModel { latency_seconds, seconds_per_byte: 1e-10, ..TransferModel::default() };
+            table.set_transfer(processor, processors[1 - place], model);
+        }
+        table
+    }
+
+    /// When a chain is done at the earliest: every operator whole on either processor, or any run of them in any two tiles, and every
+    /// place where one of these may end.
+    fn least(graph: &Graph, costs: &Costs, table: &CostTable) -> u64 {
+        let order = graph.order();
+        let processors: Vec<ProcessorIndex> = table.processors().collect();
+        let bytes = (ROWS * 100 * 4) as u64;
+        let moved = |from: usize, to: usize, bytes: u64| {
+            if from == to { 0 } else { table.transfer(processors[from], processors[to], bytes).0 }
+        };
+        let mut done = vec![[Some(0), Some(0)]];
+        for behind in 1..=order.len() {
+            let mut best = [None, None];
+            for start in 0..behind {
+                let region = RowRegion::new(graph, &order[start..behind]);
+                for (source, end) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    let Some(before) = done[start][source] else { continue };
+                    let arrival = |to: usize, bytes: u64| if start == 0 { 0 } else { moved(source, to, bytes) };
+                    let mut ways: Vec<u64> = Vec::new();
+                    if behind == start + 1 {
+                        let whole = |on: usize| arrival(on, bytes) + costs.times[start][on] + moved(on, end, bytes);
+                        ways.extend([whole(0), whole(1)]);
+                    }
+                    for cut in 1..ROWS {
+                        let Some(region) = &region else { continue };
+                        let part = |on: usize, rows: Range<usize>| {
+                            let tile = region.tile(rows.clone());
+                            let read = tile.read[0].1.clone().unwrap().len() as u64;
+                            let operators = tile.made.iter().enumerate().map(|(place, made)| {
+                                let at = TilePlace { is_head: place == 0, is_last: place + 1 == tile.made.len() };
+                                let whole = Nanoseconds(costs.times[start + place][on]);
+                                costs.rows[on].time(whole, made.len(), ROWS, at).0
+                            });
+                            let back = moved(on, end, rows.len() as u64 * 400);
+                            arrival(on, read * 400) + operators.sum::<u64>() + back
+                        };
+                        ways.push(part(0, 0..cut).max(part(1, cut..ROWS)));
+                    }
+                    let soonest = ways.into_iter().min().map(|way| before + way);
+                    best[end] = best[end].into_iter().chain(soonest).min();
+                }
+            }
+            done.push(best);
+        }
+        done[order.len()].into_iter().flatten().min().unwrap()
+    }
+
+    fn costs(operators: usize) -> impl Strategy<Value = Costs> {
+        let rows =
+            (0.0..0.3_f64, 0_u64..600, 0_u64..600, 0_u64..600).prop_map(|(fixed_fraction, start, read, write)| {
+                let [start, read, write] = [start, read, write].map(Nanoseconds);
+                RowCost { fixed_fraction, start, read, write }
+            });
+        let times = prop::collection::vec([500_u64..9000, 500_u64..9000], operators);
+        (times, [rows.clone(), rows], [0_u64..400, 0_u64..400]).prop_map(|(times, rows, latencies)| Costs {
+            times,
+            rows,
+            latencies,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(80))]
+
+        /// Any division is found, whichever subgraphs go together and wherever they end; running it as soon as can be takes no longer.
+        #[test]
+        fn chains_are_cut_where_they_are_done_first(
+            (spans, costs) in prop::collection::vec(prop::sample::select(vec![0, 1, 3, 3, 5]), 1..6)
+                .prop_flat_map(|spans| { let operators = spans.len(); (Just(spans), costs(operators)) })
+        ) {
+            let graph = chain(&spans);
+            let board = Board::from_json(BOARD).unwrap();
+            let table = table(&board, &costs);
+            let chain = Chain::of(&graph);
+            let classes = ["B", "s"].map(|cluster| ProcessorClass::new(cluster, 1)).to_vec();
+            let problem = Problem::with_teams(&graph, &chain, &board, &table, std::slice::from_ref(&classes)).unwrap();
+            let team: &Arc<Team> = &problem.teams[0].team;
+            let all = BlockRange::new(BlockId::new(0), BlockId::new(chain.blocks().len()));
+            while !team.look_at(all).unwrap() {}
+            let found = team.composed(all).unwrap();
+            prop_assert_eq!(found, least(&graph, &costs, &table), "{:?}", spans);
+            let senders = problem.all_senders().next().unwrap();
+            let TeamTime::Found(time) = team.time(senders, all) else { return Err(TestCaseError::fail("nothing found")) };
+            prop_assert!(time.0 <= found);
+        }
+    }
+}

@@ -36,7 +36,7 @@ pub struct Share {
 impl Share {
     /// The part's share of a size.
     pub fn of_bytes(self, bytes: u64) -> u64 {
-        bytes * self.part as u64 / (self.of as u64).max(1)
+        (u128::from(bytes) * self.part as u128 / (self.of as u128).max(1)) as u64
     }
 }
 
