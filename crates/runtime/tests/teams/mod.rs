@@ -35,7 +35,15 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
         let may_be_tiled = divided > 0.0 && random.random_bool(0.4 * divided);
         let next = &operators[place..];
         let tiles = if may_be_tiled { tiles(graph, next, processors.len(), random) } else { None };
-        if let Some(split) = tiles.filter(|split| split.operators.iter().all(|id| !placed.contains(id))) {
+        let cuts_block = |at: usize| {
+            let both = at.checked_sub(1).and_then(|before| Some((operators.get(before)?, operators.get(at)?)));
+            is_quantised && both.is_some_and(|(one, other)| block_of[one.index()] == block_of[other.index()])
+        };
+        let is_free = |split: &OperatorSplit| {
+            let ends = [place, place + split.operators.len()];
+            split.operators.iter().all(|id| !placed.contains(id)) && !ends.into_iter().any(cuts_block)
+        };
+        if let Some(split) = tiles.filter(is_free) {
             placed.extend(split.operators.iter().copied());
             let lists = lists.iter_mut().zip(&split.shares).filter(|(_, rows)| **rows > 0);
             lists.for_each(|(list, _)| list.extend(&split.operators));
