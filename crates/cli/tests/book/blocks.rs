@@ -31,6 +31,8 @@ pub(crate) fn blocks(page: &str) -> Vec<Block> {
             continue;
         };
         let indentation = &line[..line.len() - bare.len()];
+        // What follows a comma is for rustdoc.
+        let language = language.split(',').next().unwrap_or(language);
         let inside = lines.by_ref().take_while(|line| line.trim() != "```");
         let text: Vec<&str> = inside.map(|line| line.strip_prefix(indentation).unwrap_or(line)).collect();
         found.push(Block { language: language.to_owned(), left_out: left_out.take(), text: text.join("\n") });
