@@ -75,8 +75,11 @@ impl Board {
     fn with(machine: Machine, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
         let machine = match engine {
             Some(names) => {
-                let engines: EngineSet = names.parse().map_err(|error| errors::of(&Error::Board(error)))?;
-                machine.with_engines(engines)
+                let refused = |error| errors::of(&Error::Board(error));
+                let engines: EngineSet = names.parse().map_err(refused)?;
+                let machine = machine.with_engines(engines.clone());
+                machine.board().check_engines(&engines).map_err(refused)?;
+                machine
             }
             None => machine,
         };
