@@ -16,12 +16,10 @@ const MOST_WEIGHT_BYTES: u64 = 1 << 20;
 /// Sizes for the dimensions that made-up models leave open.
 pub(crate) fn options() -> ReadOptions {
     let dimensions = [("n", 2), ("height", 8)].map(|(name, size)| (name.to_owned(), size));
-    ReadOptions {
-        dimensions: dimensions.into(),
-        most_folded_bytes: MOST_FOLDED_BYTES,
-        most_weight_bytes: MOST_WEIGHT_BYTES,
-        ..ReadOptions::default()
-    }
+    ReadOptions::default()
+        .with_dimensions(dimensions)
+        .with_most_folded_bytes(MOST_FOLDED_BYTES)
+        .with_most_weight_bytes(MOST_WEIGHT_BYTES)
 }
 
 /// Cuts a model into blocks, segments and parts. Errors are answers; panics are not.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, cargo, crates, package, root, run};
-use crate::{chaos, conformance, dependencies, light, native, outside, plugin, readmes, soak, tools};
+use crate::{book, chaos, conformance, dependencies, exhaustive, light, native, outside, plugin, readmes, soak, tools};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -38,6 +38,8 @@ pub(crate) fn lint() -> Result<(), Failure> {
     tools::deny()?;
     dependencies::check()?;
     readmes::check()?;
+    exhaustive::check()?;
+    book::check()?;
     crate_map()
 }
 

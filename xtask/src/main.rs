@@ -1,18 +1,20 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
 //! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `deploy`, `tune`, `simulate`, `compare`, `reproduce`) are
-//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`, `snapshots`,
-//! `fuzz`, `mutants`, `outside`, `package`, `readmes`, `sanitize`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here. This crate has no dependencies, so that it
-//! compiles in a second.
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `book`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`,
+//! `snapshots`, `fuzz`, `mutants`, `outside`, `package`, `readmes`, `release`, `sanitize`, `semver`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here.
+//! This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
 mod benchmarks;
+mod book;
 mod chaos;
 mod ci;
 mod command;
 mod conformance;
 mod dependencies;
+mod exhaustive;
 mod fuzz;
 mod light;
 mod mutants;
@@ -23,7 +25,9 @@ mod package;
 mod pinned;
 mod plugin;
 mod readmes;
+mod release;
 mod sanitize;
+mod semver;
 mod signals;
 mod soak;
 mod solver;
@@ -81,6 +85,7 @@ Work on Millstream:
               [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]
   outside     build and run projects outside the workspace that depend on its crates
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
+  book        build the book from docs into target/book, and see that no link leads nowhere
   ci          lint and test, as continuous integration does
   bench       run the benchmarks [name of a crate]
   bench-mapper
@@ -94,11 +99,13 @@ Work on Millstream:
   mutants     put faults into crates and see that nine in ten are noticed by the crate's own tests [names of crates]
               [--shard 0/20, the first twentieth]; all of them take a day
   readmes     make the READMEs of the crates from their front pages
+  release     see that a tag, the version, the changelog and CITATION.cff belong together: release v0.1.0
   soak        replace schedules and put faults in for hours while frames flow, and see that none is lost and nothing grows
               [--hours 0.5] [--minutes 0.5] [--seed 1]
   signals     send signals to commands at random moments and print a table of how they ended [--times 200]
   sanitize    run tests under AddressSanitizer (address), ThreadSanitizer (thread) or Miri (miri), on a nightly toolchain
               [arguments of cargo test]
+  semver      see that what the crates offer changed no more than their version says, since the last release
   snapshots   accept changed snapshots and schemas
   wheel       build the Python package into target/wheels; [--check] installs it into an environment of its own and runs its tests there
               [arguments of pytest]
@@ -127,6 +134,9 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "test" => ci::test(rest).map(|()| ExitCode::SUCCESS),
         "lint" => ci::lint().map(|()| ExitCode::SUCCESS),
         "ci" => ci::lint().and_then(|()| ci::test(rest)).map(|()| ExitCode::SUCCESS),
+        "book" => book::book(rest).map(|()| ExitCode::SUCCESS),
+        "release" => release::release(rest).map(|()| ExitCode::SUCCESS),
+        "semver" => semver::semver().map(|()| ExitCode::SUCCESS),
         "bench" => ci::bench(rest).map(|()| ExitCode::SUCCESS),
         "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
         "fuzz" => fuzz::fuzz(rest).map(|()| ExitCode::SUCCESS),

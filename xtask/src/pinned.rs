@@ -49,7 +49,8 @@ mod tests {
     #[test]
     fn every_package_that_is_fetched_has_hashes() {
         let fetched = crate::native::fetched().chain(crate::solver::fetched()).chain(crate::conformance::fetched());
-        let fetched = fetched.chain(crate::wheel::fetched()).chain(crate::plugin::fetched());
+        let fetched =
+            fetched.chain(crate::wheel::fetched()).chain(crate::plugin::fetched()).chain(crate::book::fetched());
         let missing: Vec<String> = fetched.filter(|package| of_package(HASHES, package).is_err()).collect();
         assert_eq!(missing, Vec::<String>::new());
     }

@@ -14,6 +14,9 @@ const CARGO_MUTANTS: &str = "27.1.0";
 /// The cargo-about that is built where the machine has none; takes about five minutes, once.
 const CARGO_ABOUT: &str = "0.9.3";
 
+/// The cargo-semver-checks that is built where the machine has none; takes about ten minutes, once.
+const CARGO_SEMVER_CHECKS: &str = "0.51.0";
+
 /// Checks licences, duplicates and sources of all dependencies. Known vulnerabilities are checked where the advisory
 /// database can be reached, which a workflow of its own does.
 pub(crate) fn deny() -> Result<(), Failure> {
@@ -24,6 +27,11 @@ pub(crate) fn deny() -> Result<(), Failure> {
 /// Puts faults into the code and runs tests, with the arguments that the caller adds.
 pub(crate) fn mutants() -> Result<Command, Failure> {
     tool("mutants", CARGO_MUTANTS, &[])
+}
+
+/// Compares what crates offer with what they offered, with the arguments that the caller adds.
+pub(crate) fn semver_checks() -> Result<Command, Failure> {
+    tool("semver-checks", CARGO_SEMVER_CHECKS, &[])
 }
 
 /// Gathers licences, with the arguments that the caller adds.

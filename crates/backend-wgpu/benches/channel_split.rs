@@ -189,7 +189,7 @@ impl Layer {
             },
         };
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
-        let options = EngineOptions { keeps_steps: true, frames_in_flight: Some(1), ..EngineOptions::default() };
+        let options = EngineOptions::default().with_steps_kept(true).with_frames_in_flight(1);
         let engine = Engine::new(graph, &schedule, std::slice::from_ref(&self.backend), &options)?;
         let (mut frames, mut sides) = (Vec::new(), [Vec::new(), Vec::new()]);
         for result in engine.run(std::iter::repeat_n(self.frame.clone(), FRAMES)) {

@@ -13,6 +13,7 @@ pub(crate) const NAME: &str = "wgpu";
 
 /// How a graphics device is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GpuOptions {
     /// How long the device may take for a frame, or for a transfer. A device that takes longer counts as lost: it may be stuck, and what
     /// is submitted later waits behind what it is stuck in. A minute, unless told otherwise: drivers of real devices give up after

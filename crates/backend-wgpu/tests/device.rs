@@ -140,7 +140,9 @@ fn a_device_that_takes_too_long_is_lost_and_nobody_waits_for_it() {
     if gpu().is_none() {
         return;
     }
-    let gpu = Gpu::open_with(None, GpuOptions { longest_wait: Duration::from_micros(1) }).unwrap();
+    let mut options = GpuOptions::default();
+    options.longest_wait = Duration::from_micros(1);
+    let gpu = Gpu::open_with(None, options).unwrap();
     let model = heavy(128);
     let backend = WgpuBackend::new(&gpu, "G", Arc::clone(&model));
     let mut prepared = backend.prepare(&Segment::whole(model.graph()), &accelerator()).unwrap();

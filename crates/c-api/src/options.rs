@@ -56,17 +56,15 @@ impl Options {
 
     pub(crate) fn engine_options(&self) -> Result<EngineOptions, Error> {
         let frame_timeout = self.frame_timeout.map(|seconds| positive_seconds("frame_timeout", seconds)).transpose()?;
-        Ok(EngineOptions {
-            frames_in_flight: self.frames_in_flight,
-            frames_outstanding: self.frames_outstanding,
-            frame_timeout,
-            ..EngineOptions::default()
-        })
+        Ok(EngineOptions::default()
+            .with_frames_in_flight(self.frames_in_flight)
+            .with_frames_outstanding(self.frames_outstanding)
+            .with_frame_timeout(frame_timeout))
     }
 
     pub(crate) fn read_options(&self) -> ReadOptions {
-        let usual = ReadOptions::default();
-        ReadOptions { dimensions: self.dimensions.clone(), batch: self.batch.unwrap_or(usual.batch), ..usual }
+        let usual = ReadOptions::default().with_dimensions(self.dimensions.clone());
+        self.batch.map_or(usual.clone(), |batch| usual.with_batch(batch))
     }
 
     pub(crate) fn machine(&self) -> Result<Machine, Error> {

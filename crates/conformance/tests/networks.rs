@@ -18,8 +18,8 @@ fn path(file: &str) -> PathBuf {
 
 /// Runs a network and says whether it was cut into two stages and divided by channels.
 fn ways(file: &str, sizes: &[(&str, usize)]) -> (bool, bool) {
-    let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
-    let options = ReadOptions { dimensions, ..ReadOptions::default() };
+    let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size));
+    let options = ReadOptions::default().with_dimensions(dimensions);
     match check_network(&path(file), &options, &Engine::onnx_runtime().unwrap()) {
         Outcome::Agrees { has_two_stages, has_splits, .. } => (has_two_stages, has_splits),
         other => panic!("{file}: {other:?}"),

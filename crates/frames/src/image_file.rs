@@ -14,6 +14,7 @@ use crate::made_up::check_memory;
 
 /// How images become tensors: each pixel is multiplied by the scale, less the mean, divided by the standard deviation.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ImageOptions {
     /// Factor of the pixels, which are 0 to 255; `None` is 1/255 for floats and 1 for integers.
     pub scale: Option<f64>,

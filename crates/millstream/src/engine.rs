@@ -15,7 +15,7 @@ pub(crate) fn new(
     backend: &Arc<dyn Backend>,
     options: EngineOptions,
 ) -> Result<Engine, Error> {
-    let options = EngineOptions { takes_over: true, ..options };
+    let options = options.with_taking_over(true);
     Ok(Engine::new(network.graph(), schedule, std::slice::from_ref(backend), &options)?)
 }
 
@@ -37,6 +37,6 @@ pub(crate) fn with_fallback(
     let processor = with_able_engine(cluster, processor, &**backend, graph)?;
     let fallback =
         Schedule { stages: vec![Stage { replicas: vec![Replica::single(processor, graph.order().to_vec())] }] };
-    let options = EngineOptions { takes_over: true, ..options };
+    let options = options.with_taking_over(true);
     Ok(Engine::with_fallback(graph, schedule, &fallback, std::slice::from_ref(backend), &options)?)
 }

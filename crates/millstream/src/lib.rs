@@ -27,7 +27,12 @@
 //! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
 //! is a set of one in all of them.
 //!
+//! The [`tutorial`] goes through it step by step.
+//!
 //! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each with frames of its own.
+//!
+//! The command `millstream` is in the package `millstream-cli`: `cargo install millstream-cli`. This package has no command, so that programs which use
+//! the library need not compile what only the command needs.
 //!
 //! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on graphics devices, `highs` brings the
 //! integer programs of operator mapping, which give stronger bounds. Without engines, networks can be planned for on costs that are
@@ -73,6 +78,12 @@ mod sweeping;
 mod thread;
 mod trial;
 mod tuning;
+
+/// First steps, from a network to frames through it.
+// Its examples run networks.
+#[cfg(any(not(doctest), feature = "ort"))]
+#[doc = include_str!("../docs/rust-program.md")]
+pub mod tutorial {}
 
 // Whatever a signature here mentions can be named without another dependency.
 pub use millstream_machine::CpuQuota;

@@ -60,8 +60,8 @@ impl Network {
     /// # Errors
     /// As [`Network::open`].
     pub fn of_schedule(reference: &ModelReference) -> Result<Self, Error> {
-        let dimensions = reference.dimensions.iter().cloned().collect();
-        let options = ReadOptions { batch: reference.batch, dimensions, ..ReadOptions::default() };
+        let dimensions = reference.dimensions.iter().cloned();
+        let options = ReadOptions::default().with_batch(reference.batch).with_dimensions(dimensions);
         Self::open(&reference.source, options)
     }
 

@@ -17,6 +17,7 @@ const MOST_FRAMES: f64 = 1e7;
 
 /// How schedules are simulated.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SimulateOptions<'a> {
     /// Where costs come from.
     pub costs: CostSource<'a>,
@@ -40,6 +41,25 @@ pub struct SimulateOptions<'a> {
     pub fallback: Option<&'a Path>,
     /// Whether the simulation says what each processor did when.
     pub keeps_spans: bool,
+}
+
+impl<'a> SimulateOptions<'a> {
+    /// So many frames, always another one at once, undisturbed. The fields say what else there is.
+    pub fn new(costs: CostSource<'a>, frames: u32) -> Self {
+        Self {
+            costs,
+            frames,
+            queue: 1,
+            frame_rate_hertz: None,
+            noise: 0.0,
+            seed: 0,
+            memory: MemoryCompetition::IfStated,
+            has_heat: false,
+            disturbances: Vec::new(),
+            fallback: None,
+            keeps_spans: false,
+        }
+    }
 }
 
 /// Whether processors compete for the memory's bandwidth in a simulation.

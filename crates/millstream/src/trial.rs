@@ -58,7 +58,7 @@ pub(crate) fn run(
     control: &Control,
 ) -> Result<PlanTrial, Error> {
     let begin = Instant::now();
-    let options = EngineOptions { keeps_steps: tracing::enabled!(tracing::Level::DEBUG), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_steps_kept(tracing::enabled!(tracing::Level::DEBUG));
     let engine = engine::new(network, schedule, backend, options)?;
     let warnings = engine.warnings();
     if !warnings.is_empty() {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use fixtures::{fixture, network};
 use millstream::{
-    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, MemoryCompetition, Objective, PlanOn,
-    ReadOptions, Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Objective, PlanOn, ReadOptions,
+    Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
 use millstream_cost::Nanoseconds;
 
@@ -100,19 +100,7 @@ fn a_single_network_is_a_set_of_one() {
 }
 
 fn undisturbed(costs: &Path, frames: u32) -> SimulateOptions<'_> {
-    SimulateOptions {
-        costs: CostSource::Models(costs),
-        frames,
-        queue: 1,
-        frame_rate_hertz: None,
-        noise: 0.0,
-        seed: 0,
-        memory: MemoryCompetition::IfStated,
-        has_heat: false,
-        disturbances: Vec::new(),
-        fallback: None,
-        keeps_spans: false,
-    }
+    SimulateOptions::new(CostSource::Models(costs), frames)
 }
 
 /// What is promised of networks that share a board is what its simulation shows while all of them are busy.
@@ -158,7 +146,7 @@ fn what_does_not_fit_is_said() {
     assert!(read(&source(&folder)).contains("cannot read"));
     let document = planned(&Aim::default()).unwrap().document;
     files::write(&source(&folder).schedule, &files::to_json(&document).unwrap()).unwrap();
-    let sizes = ReadOptions { dimensions: [("height".to_owned(), 7)].into(), ..ReadOptions::default() };
+    let sizes = ReadOptions::default().with_dimensions([("height".to_owned(), 7)]);
     let message = read(&RunSource { options: sizes, ..source(&folder) });
     assert!(message.contains("schedule.json: the schedule is for fixed sizes, not for other sizes"), "{message}");
     let message = read(&RunSource { model: Some("zoo:alexnet".to_owned()), ..source(&folder) });

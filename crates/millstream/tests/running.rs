@@ -215,12 +215,10 @@ fn networks_run_at_once_and_are_checked() {
         .into_iter()
         .map(|(own, weight)| Scheduled { takes_turns: true, weight, ..own })
         .collect();
-    let options = RunOptions {
-        length: RunLength::Frames(20),
-        deadline: Some(Duration::from_secs(60)),
-        measures_operators: true,
-        ..RunOptions::default()
-    };
+    let mut options = RunOptions::default();
+    options.length = RunLength::Frames(20);
+    options.deadline = Some(Duration::from_secs(60));
+    options.measures_operators = true;
     let outcomes = run(&machine, &set, &options, &control).unwrap();
     assert_eq!(outcomes.len(), 2);
     for outcome in &outcomes {
@@ -231,11 +229,12 @@ fn networks_run_at_once_and_are_checked() {
     }
     let frames: Vec<usize> = outcomes.iter().map(|outcome| outcome.report.frames).collect();
     assert!(frames[0] >= 2 * frames[1], "who is ahead waits: {frames:?}");
-    let adaptive = RunOptions { is_adaptive: true, ..RunOptions::default() };
+    let mut adaptive = RunOptions::default();
+    adaptive.is_adaptive = true;
     let refused = run(&machine, &set, &adaptive, &control).map(|outcomes| outcomes.len());
     assert!(matches!(refused, Err(Error::Unfit(_))), "{refused:?}");
-    let frozen = Camera { hertz: 0.0, when_late: WhenLate::Wait };
-    let frozen = RunOptions { camera: Some(frozen), ..RunOptions::default() };
+    let mut frozen = RunOptions::default();
+    frozen.camera = Some(Camera { hertz: 0.0, when_late: WhenLate::Wait });
     let refused = run(&machine, &set, &frozen, &control).map(|outcomes| outcomes.len());
     assert!(matches!(refused, Err(Error::Unfit(_))), "{refused:?}");
 }
@@ -288,12 +287,12 @@ fn a_profile_that_a_trial_contradicts_is_measured_anew() {
 #[test]
 fn trials_end_with_the_fastest_schedule() {
     let machine = machine();
-    let options = TuneOptions { algorithm: TuneAlgorithm::ModelGuided, trials: 3, seed: 1, places: None };
+    let options = TuneOptions::new(TuneAlgorithm::ModelGuided, 3).with_seed(1);
     let tuned = tune(&machine, &small(6), None, TuneOn::ThisMachine, &options, &Control::new()).unwrap();
     assert!((1..=3).contains(&tuned.trials.len()));
     assert!(tuned.trials.iter().all(|(_, trial)| trial.period >= tuned.best.1.period));
     assert_eq!(tuned.document.objective, Objective::Throughput);
-    let options = TuneOptions { places: Some("Z9".to_owned()), algorithm: TuneAlgorithm::PipeSearch, ..options };
+    let options = TuneOptions::new(TuneAlgorithm::PipeSearch, 3).with_places("Z9".to_owned());
     let refused = tune(&machine, &small(6), None, TuneOn::ThisMachine, &options, &Control::new());
     assert!(matches!(refused, Err(Error::Unfit(detail)) if detail.contains("'Z'")));
 }

@@ -24,7 +24,7 @@ fn doubling() -> Session {
     let machine = Machine::detect().unwrap().with_cache_folder(FOLDER.path());
     let request = SessionRequest { budget: Some(Duration::from_millis(100)), ..SessionRequest::default() };
     let (machine, scheduled) = request.scheduled(&machine, Some(network), None, &Control::new()).unwrap();
-    let options = EngineOptions { frames_outstanding: Some(3), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_frames_outstanding(3);
     Session::start(&machine, scheduled, &options).unwrap()
 }
 

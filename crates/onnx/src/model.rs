@@ -13,7 +13,15 @@ use crate::proto::{ModelProto, NodeProto, OperatorSetIdProto};
 use crate::{OnnxError, Weight, read};
 
 /// How to read a model.
+///
+/// ```
+/// use millstream_onnx::ReadOptions;
+///
+/// let options = ReadOptions::default().with_batch(4).with_dimensions([("height".to_owned(), 224)]);
+/// assert_eq!(options.dimensions["height"], 224);
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Size of an open first dimension of an input.
     pub batch: usize,
@@ -46,6 +54,38 @@ impl Default for ReadOptions {
             most_weight_bytes: MOST_WEIGHT_BYTES,
             linked_weights: false,
         }
+    }
+}
+
+impl ReadOptions {
+    /// The same with another [`ReadOptions::batch`].
+    #[must_use]
+    pub fn with_batch(self, batch: usize) -> Self {
+        Self { batch, ..self }
+    }
+
+    /// The same with these [`ReadOptions::dimensions`] and no others.
+    #[must_use]
+    pub fn with_dimensions(self, dimensions: impl IntoIterator<Item = (String, usize)>) -> Self {
+        Self { dimensions: dimensions.into_iter().collect(), ..self }
+    }
+
+    /// The same with another [`ReadOptions::most_folded_bytes`].
+    #[must_use]
+    pub fn with_most_folded_bytes(self, most_folded_bytes: u64) -> Self {
+        Self { most_folded_bytes, ..self }
+    }
+
+    /// The same with another [`ReadOptions::most_weight_bytes`].
+    #[must_use]
+    pub fn with_most_weight_bytes(self, most_weight_bytes: u64) -> Self {
+        Self { most_weight_bytes, ..self }
+    }
+
+    /// The same with another [`ReadOptions::linked_weights`].
+    #[must_use]
+    pub fn with_linked_weights(self, linked_weights: bool) -> Self {
+        Self { linked_weights, ..self }
     }
 }
 

@@ -152,7 +152,7 @@ fn links_and_pipes_do_not_lead_out_of_the_models_folder() {
     symlink("model", path("link")).unwrap();
     let read = |location: &str, linked_weights: bool| {
         fs::write(path("model/model.onnx"), with_weights(&[(location, 0)])).unwrap();
-        let options = ReadOptions { linked_weights, ..ReadOptions::default() };
+        let options = ReadOptions::default().with_linked_weights(linked_weights);
         Model::read(&path("link/model.onnx"), &options).map_err(|error| error.to_string())
     };
     for location in ["inside/weights", "file_inside", "./inside/./weights"] {
@@ -226,7 +226,7 @@ fn bytes_that_weights_share_are_read_once() {
     fs::write(folder.path().join("weights"), bytes).unwrap();
     let read = |places: &[(&str, u64)], most_weight_bytes: u64| {
         fs::write(&path, with_weights(places)).unwrap();
-        Model::read(&path, &ReadOptions { most_weight_bytes, ..ReadOptions::default() })
+        Model::read(&path, &ReadOptions::default().with_most_weight_bytes(most_weight_bytes))
     };
     // The same bytes a hundred times are 24 bytes.
     let model = read(&[("weights", 16); 100], 24).unwrap();
@@ -271,7 +271,7 @@ fn open_dimensions_are_fixed_or_asked_for() {
     assert!(message.contains("height (dimension 2 of input 'image'), width"), "{message}");
     assert!(message.contains("--dim NAME=SIZE"), "{message}");
     let sizes = BTreeMap::from([("height".to_owned(), 8), ("width".to_owned(), 6)]);
-    let fixed = model(&ReadOptions { batch: 2, dimensions: sizes, ..ReadOptions::default() }).unwrap();
+    let fixed = model(&ReadOptions::default().with_batch(2).with_dimensions(sizes)).unwrap();
     assert_eq!(shape_of(&fixed, "Relu_0"), [2, 3, 8, 6]);
 }
 
@@ -459,7 +459,7 @@ fn constants_are_computed_when_a_model_is_read() {
         let bias = builder.node("Mul", &[&bias, &half]);
         let made = builder.node("Conv", &[&image, &filter, &bias]);
         builder.output(&made);
-        builder.build_with(&ReadOptions { most_folded_bytes, ..ReadOptions::default() }).unwrap()
+        builder.build_with(&ReadOptions::default().with_most_folded_bytes(most_folded_bytes)).unwrap()
     };
     let model = build(1 << 20);
     assert_eq!(model.graph().operators().len(), 1);
@@ -555,8 +555,8 @@ fn dimensions_without_a_name_of_their_own_are_set_by_place() {
         let (made, kept) = (builder.node("Relu", &[&image]), builder.node("Relu", &[&state]));
         builder.output(&made);
         builder.output(&kept);
-        let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
-        builder.build_with(&ReadOptions { dimensions, ..ReadOptions::default() })
+        let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size));
+        builder.build_with(&ReadOptions::default().with_dimensions(dimensions))
     };
     let message = model(&[("?", 7)]).unwrap_err().to_string();
     assert!(message.contains("x.2 (") && message.contains("x.3 (") && !message.contains("batch"), "{message}");

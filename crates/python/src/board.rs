@@ -7,7 +7,7 @@ use millstream::board::{Accelerator, Board as Described, Cluster, EngineSet};
 use millstream::{Error, Machine, files};
 use pyo3::prelude::*;
 
-use crate::documents::{Document, to_python};
+use crate::documents::{Document, file, to_python};
 use crate::errors;
 
 /// What networks run on: clusters of cores, and accelerators.
@@ -31,12 +31,15 @@ impl Board {
         Self::with(machine, engine, cache_folder)
     }
 
-    /// The board of a file, of JSON, or of a dictionary.
+    /// The board of a file, of JSON, or of a dictionary, or a built-in one by its name, such as khadas-vim3.
     #[staticmethod]
     #[pyo3(signature = (document, *, engine=None, cache_folder=None))]
     fn load(document: &Bound<'_, PyAny>, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
-        let board = Document::read(document)?.parse(Described::from_json).map_err(|error| errors::of(&error))?;
-        Self::with(Machine::of_board(board), engine, cache_folder)
+        let machine = match file(document)? {
+            Some(path) => Machine::read(&path),
+            None => Document::read(document)?.parse(Described::from_json).map(Machine::of_board),
+        };
+        Self::with(machine.map_err(|error| errors::of(&error))?, engine, cache_folder)
     }
 
     /// Its name.
@@ -72,8 +75,11 @@ impl Board {
     fn with(machine: Machine, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
         let machine = match engine {
             Some(names) => {
-                let engines: EngineSet = names.parse().map_err(|error| errors::of(&Error::Board(error)))?;
-                machine.with_engines(engines)
+                let refused = |error| errors::of(&Error::Board(error));
+                let engines: EngineSet = names.parse().map_err(refused)?;
+                let machine = machine.with_engines(engines.clone());
+                machine.board().check_engines(&engines).map_err(refused)?;
+                machine
             }
             None => machine,
         };

@@ -23,10 +23,9 @@ impl Document {
             let text = object.py().import("json")?.call_method1("dumps", (object,))?.extract()?;
             return Ok(Self { text, path: None });
         }
-        let path = path(object)?;
-        match path.to_str().filter(|text| text.trim_start().starts_with('{')) {
-            Some(text) => Ok(Self { text: text.to_owned(), path: None }),
-            None => Ok(Self { text: files::read(&path).map_err(|error| errors::of(&error))?, path: Some(path) }),
+        match file(object)? {
+            Some(path) => Ok(Self { text: files::read(&path).map_err(|error| errors::of(&error))?, path: Some(path) }),
+            None => Ok(Self { text: path(object)?.to_string_lossy().into_owned(), path: None }),
         }
     }
 
@@ -40,6 +39,16 @@ impl Document {
             None => error.into(),
         })
     }
+}
+
+/// The file that a document is given by, if it is neither a dictionary nor JSON.
+pub(crate) fn file(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    if object.is_instance_of::<PyDict>() {
+        return Ok(None);
+    }
+    let path = path(object)?;
+    let is_json = path.to_str().is_some_and(|text| text.trim_start().starts_with('{'));
+    Ok(Some(path).filter(|_| !is_json))
 }
 
 /// A path, as a text or an object of `pathlib`.

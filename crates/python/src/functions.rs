@@ -141,19 +141,14 @@ pub(crate) fn simulate<'py>(
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
     let work = move || {
-        let options = SimulateOptions {
-            costs: CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached),
-            frames,
-            queue,
-            frame_rate_hertz: frame_rate,
-            noise,
-            seed,
-            memory: if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never },
-            has_heat: heat,
-            disturbances: Vec::new(),
-            fallback: None,
-            keeps_spans: false,
-        };
+        let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
+        let mut options = SimulateOptions::new(costs, frames);
+        options.queue = queue;
+        options.frame_rate_hertz = frame_rate;
+        options.noise = noise;
+        options.seed = seed;
+        options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
+        options.has_heat = heat;
         simulated(&machine, wanted, &document, &options)
     };
     let report = do_long(py, &AtomicBool::new(false), work)?.map_err(|error| errors::of(&error))?;

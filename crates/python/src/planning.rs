@@ -28,7 +28,10 @@ impl Wanted {
     ) -> PyResult<Self> {
         let usual = ReadOptions::default();
         let (dimensions, batch) = (dimensions.unwrap_or_default(), batch.unwrap_or(usual.batch));
-        Ok(Self { model: model.map(Model::read).transpose()?, options: ReadOptions { dimensions, batch, ..usual } })
+        Ok(Self {
+            model: model.map(Model::read).transpose()?,
+            options: usual.with_dimensions(dimensions).with_batch(batch),
+        })
     }
 
     /// The network, or that of a schedule if none is named.

@@ -83,7 +83,10 @@ impl Session {
         let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
         let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
         let frame_timeout = frame_timeout.map(|seconds| duration("frame_timeout", seconds)).transpose()?;
-        let options = EngineOptions { frames_in_flight, frames_outstanding, frame_timeout, ..EngineOptions::default() };
+        let options = EngineOptions::default()
+            .with_frames_in_flight(frames_in_flight)
+            .with_frames_outstanding(frames_outstanding)
+            .with_frame_timeout(frame_timeout);
         let document = schedule.map(Document::read).transpose()?;
         let machine = Board::machine_or_this(py, board)?;
         let (machine, scheduled) = scheduled(py, &machine, wanted, document.as_ref(), &request, on_event)?;

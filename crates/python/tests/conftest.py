@@ -40,6 +40,15 @@ def convolutions(channels: int = 8, layers: int = 6, size: int = SIZE) -> bytes:
     )
 
 
+def scoring() -> bytes:
+    """As classifiers are: an image in, scores out."""
+    nodes = [
+        helper.make_node("Relu", ["image"], ["active"]),
+        helper.make_node("ReduceMean", ["active"], ["scores"], axes=[2, 3], keepdims=0),
+    ]
+    return model(nodes, {"image": (TensorProto.FLOAT, [1, 8, SIZE, SIZE])}, {"scores": (TensorProto.FLOAT, [1, 8])}, [])
+
+
 def mixed() -> bytes:
     """Two inputs of different types, and outputs of different types."""
     nodes = [

@@ -35,7 +35,7 @@ fn main() {
     let pipeline = support::pipeline(&graph, &[2, 1, 1, 2]);
     for (name, schedule) in [("pipeline of six workers", &pipeline), ("team of two", &team)] {
         for frame_timeout in [None, Some(Duration::from_millis(10)), Some(Duration::from_secs(1))] {
-            let options = EngineOptions { frame_timeout, takes_over: true, ..EngineOptions::default() };
+            let options = EngineOptions::default().with_frame_timeout(frame_timeout).with_taking_over(true);
             let backend = Arc::new(support::Adding::default());
             let Ok(engine) = Engine::new(&graph, schedule, &[backend], &options) else { return };
             // Awake once, so that what is measured is falling asleep and staying so.

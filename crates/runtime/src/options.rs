@@ -3,7 +3,15 @@ use std::time::Duration;
 use millstream_schedule::Schedule;
 
 /// How an engine is set up.
+///
+/// ```
+/// use millstream_runtime::EngineOptions;
+///
+/// let options = EngineOptions::default().with_frames_in_flight(4).with_frame_timeout(std::time::Duration::from_secs(1));
+/// assert_eq!(options.frames_in_flight, Some(4));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct EngineOptions {
     /// How many frames may be between the start of the first stage and the end of the last one. More frames smooth out
     /// uneven stage times, fewer keep each frame's way through the stages short. `None` is one per worker and one more
@@ -39,6 +47,42 @@ impl EngineOptions {
     pub const MOST_IN_FLIGHT: usize = 1 << 16;
     /// The default of [`EngineOptions::frames_outstanding`] for each replica.
     pub const OUTSTANDING_PER_WORKER: usize = 16;
+
+    /// The same with another [`EngineOptions::frames_in_flight`].
+    #[must_use]
+    pub fn with_frames_in_flight(self, frames: impl Into<Option<usize>>) -> Self {
+        Self { frames_in_flight: frames.into(), ..self }
+    }
+
+    /// The same with another [`EngineOptions::frames_outstanding`].
+    #[must_use]
+    pub fn with_frames_outstanding(self, frames: impl Into<Option<usize>>) -> Self {
+        Self { frames_outstanding: frames.into(), ..self }
+    }
+
+    /// The same with another [`EngineOptions::keeps_steps`].
+    #[must_use]
+    pub fn with_steps_kept(self, keeps_steps: bool) -> Self {
+        Self { keeps_steps, ..self }
+    }
+
+    /// The same with another [`EngineOptions::takes_over`].
+    #[must_use]
+    pub fn with_taking_over(self, takes_over: bool) -> Self {
+        Self { takes_over, ..self }
+    }
+
+    /// The same with another [`EngineOptions::frame_timeout`].
+    #[must_use]
+    pub fn with_frame_timeout(self, limit: impl Into<Option<Duration>>) -> Self {
+        Self { frame_timeout: limit.into(), ..self }
+    }
+
+    /// The same with another number of [`EngineOptions::restarts`].
+    #[must_use]
+    pub fn with_restarts(self, restarts: impl Into<Option<usize>>) -> Self {
+        Self { restarts: restarts.into(), ..self }
+    }
 
     /// No clock reaches further.
     pub(crate) fn time_limit(&self) -> Option<Duration> {

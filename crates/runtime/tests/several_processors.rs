@@ -262,7 +262,7 @@ fn a_lost_device_costs_one_frame_if_there_is_a_fallback() {
         assert_eq!(result.outcome.is_ok(), index != 10, "frame {index}");
     }
     // Unless that is not allowed.
-    let options = EngineOptions { restarts: Some(0), ..options };
+    let options = options.with_restarts(0);
     let engine = Engine::new(&graph, &with_accelerator(&graph), &backends, &options).unwrap();
     for (index, result) in run(&engine).iter().enumerate() {
         match &result.outcome {

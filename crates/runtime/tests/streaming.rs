@@ -41,7 +41,7 @@ proptest! {
     ) {
         let graph = chain(replicas.len());
         let backend: Arc<dyn Backend> = Arc::new(Adding { delays, ..Adding::default() });
-        let options = EngineOptions { frames_in_flight: in_flight, frames_outstanding: in_flight.map(|count| 2 * count), ..Default::default() };
+        let options = EngineOptions::default().with_frames_in_flight(in_flight).with_frames_outstanding(in_flight.map(|count| 2 * count));
         let engine = Engine::new(&graph, &pipeline(&graph, &replicas), &[backend], &options).unwrap();
         let results: Vec<FrameResult> = engine.run((0..frames).map(|index| frame(index as f32))).collect();
         prop_assert_eq!(results.len(), frames);
@@ -137,7 +137,7 @@ fn a_panic_is_an_error_and_the_engine_still_shuts_down() {
 fn a_full_engine_gives_the_frame_back() {
     let graph = chain(1);
     let backend: Arc<dyn Backend> = Arc::new(Adding { delays: vec![20_000], ..Adding::default() });
-    let options = EngineOptions { frames_in_flight: Some(1), frames_outstanding: Some(2), ..Default::default() };
+    let options = EngineOptions::default().with_frames_in_flight(1).with_frames_outstanding(2);
     let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
     assert_eq!(engine.submit(frame(0.0)).unwrap(), 0);
     assert_eq!(engine.submit(frame(1.0)).unwrap(), 1);

@@ -153,14 +153,10 @@ fn start(replicas: &[usize], control: &Arc<Control>, options: &EngineOptions) ->
     (graph, engine)
 }
 
-const SHORT: EngineOptions = EngineOptions {
-    frames_in_flight: None,
-    frames_outstanding: None,
-    keeps_steps: false,
-    takes_over: false,
-    frame_timeout: Some(Duration::from_secs(1)),
-    restarts: None,
-};
+/// A frame may take a second.
+fn short() -> EngineOptions {
+    EngineOptions::default().with_frame_timeout(Duration::from_secs(1))
+}
 
 /// All frames are answered in order; those at `faults` fail, the others succeed.
 fn check(results: &[FrameResult], stages: usize, faults: &[usize]) {
@@ -211,7 +207,7 @@ fn preparing_again_is_tried_until_it_succeeds() {
 
 #[test]
 fn frames_do_not_wait_for_a_stage_that_was_lost_too_often() {
-    let options = EngineOptions { restarts: Some(2), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_restarts(2);
     let losses: Vec<usize> = vec![5, 6, 7];
     let faults: Vec<(usize, f32)> = losses.iter().map(|&index| (index, PANICS)).collect();
     let control = Arc::default();
@@ -232,7 +228,7 @@ fn frames_do_not_wait_for_a_stage_that_was_lost_too_often() {
 #[test]
 fn a_stage_whose_device_was_away_for_long_works_again() {
     for replicas in [1, 2] {
-        let options = EngineOptions { restarts: Some(2), ..EngineOptions::default() };
+        let options = EngineOptions::default().with_restarts(2);
         let control = Arc::new(Control { fails_after: Some((replicas + 1, 8)), ..Control::default() });
         let (_, engine) = start(&[replicas, 1], &control, &options);
         // All replicas of the first stage are lost before the device is there again.
@@ -257,7 +253,7 @@ fn a_stage_whose_device_was_away_for_long_works_again() {
 
 #[test]
 fn a_replica_without_restarts_is_lost_for_good() {
-    let options = EngineOptions { restarts: Some(0), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_restarts(0);
     let control = Arc::default();
     let (_, engine) = start(&[1], &control, &options);
     let results: Vec<FrameResult> = engine.run(frames(20, &[(3, PANICS)])).collect();
@@ -272,7 +268,7 @@ fn a_replica_of_a_replaced_schedule_is_not_started_again() {
     let graph = chain(1);
     let control = Arc::new(Control { fails_after: Some((2, 6)), ..Control::default() });
     let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
-    let options = EngineOptions { restarts: Some(1), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_restarts(1);
     let engine = Engine::new(&graph, &pipeline(&graph, &[2]), &[backend], &options).unwrap();
     engine.submit(frame(WAITS)).unwrap();
     wait_for(|| control.waiting.load(Ordering::SeqCst) == 1);
@@ -306,7 +302,7 @@ fn an_engine_that_is_dropped_prepares_nothing() {
 fn a_frame_that_takes_too_long_is_cancelled_and_its_replica_goes_on() {
     for replicas in [vec![1], vec![1, 2], vec![3]] {
         let control = Arc::default();
-        let (_, engine) = start(&replicas, &control, &SHORT);
+        let (_, engine) = start(&replicas, &control, &short());
         let results: Vec<FrameResult> = engine.run(frames(30, &[(4, HANGS), (20, HANGS)])).collect();
         check(&results, replicas.len(), &[4, 20]);
         let error = results[4].outcome.as_ref().unwrap_err();
@@ -320,7 +316,7 @@ fn a_frame_that_takes_too_long_is_cancelled_and_its_replica_goes_on() {
 fn a_replica_that_is_stuck_is_replaced_and_what_it_ends_with_is_ignored() {
     for replicas in [vec![1], vec![1, 2], vec![2]] {
         let control = Arc::default();
-        let (_, engine) = start(&replicas, &control, &SHORT);
+        let (_, engine) = start(&replicas, &control, &short());
         let results: Vec<FrameResult> = engine.run(frames(30, &[(4, STICKS)])).collect();
         check(&results, replicas.len(), &[4]);
         assert!(matches!(results[4].outcome, Err(FrameError::TimedOut { stage: 1, .. })));
@@ -344,7 +340,7 @@ fn a_replica_that_is_stuck_is_replaced_and_what_it_ends_with_is_ignored() {
 /// The one that is stuck comes back while another frame is at work in its place.
 #[test]
 fn a_replica_that_was_given_up_does_not_take_the_frame_of_those_who_came_after_it() {
-    let options = EngineOptions { frame_timeout: Some(Duration::from_secs(2)), ..SHORT };
+    let options = short().with_frame_timeout(Duration::from_secs(2));
     let control = Arc::default();
     let (_, engine) = start(&[1], &control, &options);
     engine.submit(frame(STICKS)).unwrap();
@@ -384,7 +380,7 @@ fn a_team_with_a_stuck_member_is_replaced() {
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
         let control: Arc<Control> = Arc::default();
         let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
-        let engine = Engine::new(&graph, &schedule, &[backend], &SHORT).unwrap();
+        let engine = Engine::new(&graph, &schedule, &[backend], &short()).unwrap();
         // What the second processor makes of the first one's two operators.
         let results: Vec<FrameResult> = engine.run(frames(10, &[(3, fault - 2.0)])).collect();
         check(&results, 4, &[3]);
@@ -417,7 +413,7 @@ fn frames_of_a_lost_schedule_go_to_the_current_one() {
     let control: Arc<Control> = Arc::default();
     let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
     let [first, fallback, own] = [1, 2, 3].map(|replicas| pipeline(&graph, &[replicas]));
-    let options = EngineOptions { frames_in_flight: Some(8), ..SHORT };
+    let options = short().with_frames_in_flight(8);
     let engine = Engine::with_fallback(&graph, &first, &fallback, &[backend], &options).unwrap();
     for input in [STICKS, 1.0, 2.0, 3.0] {
         engine.submit(frame(input)).unwrap();
@@ -439,7 +435,7 @@ fn frames_of_an_old_schedule_are_not_lost_while_it_can_be_started_again() {
     let graph = chain(1);
     let control: Arc<Control> = Arc::default();
     let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
-    let options = EngineOptions { frames_in_flight: Some(8), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_frames_in_flight(8);
     let engine = Engine::new(&graph, &pipeline(&graph, &[1]), &[backend], &options).unwrap();
     for input in [WAITS, PANICS, 1.0, 2.0] {
         engine.submit(frame(input)).unwrap();
@@ -454,7 +450,7 @@ fn frames_of_an_old_schedule_are_not_lost_while_it_can_be_started_again() {
 /// Frames that wait to be let in are let go of as well, and no thread is left behind.
 #[test]
 fn an_engine_can_be_dropped_while_its_first_stage_waits_for_room() {
-    let options = EngineOptions { frames_in_flight: Some(1), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_frames_in_flight(1);
     let control = Arc::default();
     let (_, engine) = start(&[3, 1], &control, &options);
     engine.submit(frame(HANGS - 1.0)).unwrap();
@@ -471,7 +467,7 @@ fn an_engine_can_be_dropped_while_its_first_stage_waits_for_room() {
 #[test]
 fn an_engine_can_be_dropped_whatever_its_backend_does() {
     for input in [STICKS, HANGS] {
-        for options in [EngineOptions::default(), SHORT] {
+        for options in [EngineOptions::default(), short()] {
             let control = Arc::default();
             let (_, engine) = start(&[1, 1], &control, &options);
             for index in 0..4 {
@@ -491,7 +487,7 @@ fn an_engine_can_be_dropped_whatever_its_backend_does() {
 
 #[test]
 fn a_time_limit_may_be_as_long_as_one_likes() {
-    let options = EngineOptions { frame_timeout: Some(Duration::MAX), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_frame_timeout(Duration::MAX);
     let (_, engine) = start(&[1, 2], &Arc::default(), &options);
     check(&engine.run(frames(20, &[])).collect::<Vec<_>>(), 2, &[]);
 }
@@ -505,7 +501,7 @@ fn a_panic_after_another_failure_of_the_frame_costs_the_team() {
     let backend: Arc<dyn Backend> = Arc::new(Scripted(Arc::clone(&control)));
     let replica = Replica::single(Processor::new("B", [0]), order.to_vec());
     let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
-    let engine = Engine::new(&graph, &schedule, &[backend], &SHORT).unwrap();
+    let engine = Engine::new(&graph, &schedule, &[backend], &short()).unwrap();
     // It is cancelled first, and panics when it is let go.
     engine.submit(frame(PANICS_LATE)).unwrap();
     engine.submit(frame(1.0)).unwrap();
@@ -519,7 +515,7 @@ fn a_panic_after_another_failure_of_the_frame_costs_the_team() {
 #[test]
 fn an_engine_can_be_dropped_while_a_replica_is_prepared_again() {
     let control = Arc::new(Control { fails_after: Some((1, 100)), ..Control::default() });
-    let options = EngineOptions { restarts: Some(100), ..EngineOptions::default() };
+    let options = EngineOptions::default().with_restarts(100);
     let (_, engine) = start(&[1], &control, &options);
     engine.submit(frame(PANICS)).unwrap();
     engine.submit(frame(1.0)).unwrap();

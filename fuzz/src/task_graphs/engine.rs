@@ -63,7 +63,7 @@ fn add(graph: &Graph, operators: &[OperatorId], values: &mut HashMap<ValueId, f3
 pub(super) fn check(case: &Case, schedule: &Schedule) {
     let graph = &case.graph;
     let backends: [Arc<dyn Backend>; 1] = [Arc::new(Adding(Arc::clone(graph)))];
-    let options = EngineOptions { takes_over: case.takes_over, ..EngineOptions::default() };
+    let options = EngineOptions::default().with_taking_over(case.takes_over);
     let engine = match Engine::new(graph, schedule, &backends, &options) {
         Ok(engine) => engine,
         Err(error) => unreachable!("{schedule}: {error}"),

@@ -63,11 +63,9 @@ fn start(seed: u64) -> Result<Shared, RuntimeError> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let network = Arc::new(Network::random(&mut random));
     let schedule = schedule(&network.graph, &mut random);
-    let options = EngineOptions {
-        frames_in_flight: Some(random.random_range(1..=3)),
-        frames_outstanding: Some(random.random_range(1..=6)),
-        ..EngineOptions::default()
-    };
+    let options = EngineOptions::default()
+        .with_frames_in_flight(random.random_range(1..=3_usize))
+        .with_frames_outstanding(random.random_range(1..=6_usize));
     let plan = Arc::new(Plan::new(Default::default(), Default::default(), &mut random));
     let backend = Arc::new(Faulty { network: Arc::clone(&network), plan });
     Ok(Shared {

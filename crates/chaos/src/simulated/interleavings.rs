@@ -113,7 +113,7 @@ fn circumstances(model: Model, batch: u64) -> Scenario {
     let graph = Arc::clone(&network.graph);
     let frames = random.random_range(4..=8);
     let mut scenario = Scenario {
-        options: EngineOptions { restarts: Some(RESTARTS), ..EngineOptions::default() },
+        options: EngineOptions::default().with_restarts(RESTARTS),
         first: schedule(&graph, &mut random),
         fallback: None,
         later: Vec::new(),

@@ -48,14 +48,12 @@ impl Scenario {
         let graph = Arc::clone(&network.graph);
         let first = schedule(&graph, &mut random);
         let fallback = random.random_bool(0.4).then(|| schedule(&graph, &mut random));
-        let options = EngineOptions {
-            frames_in_flight: random.random_bool(0.5).then(|| random.random_range(1..=6)),
-            keeps_steps: random.random_bool(0.1),
-            takes_over: random.random_bool(0.5),
-            frame_timeout: random.random_bool(0.7).then_some(FRAME_TIMEOUT),
-            restarts: Some(RESTARTS),
-            ..EngineOptions::default()
-        };
+        let options = EngineOptions::default()
+            .with_frames_in_flight(random.random_bool(0.5).then(|| random.random_range(1..=6_usize)))
+            .with_steps_kept(random.random_bool(0.1))
+            .with_taking_over(random.random_bool(0.5))
+            .with_frame_timeout(random.random_bool(0.7).then_some(FRAME_TIMEOUT))
+            .with_restarts(RESTARTS);
         let dropped_after = random.random_bool(0.2).then(|| random.random_range(0..frames));
         let pause = |random: &mut ChaCha8Rng| Duration::from_micros(random.random_range(0..200 * frames / 4));
         let later = (0..random.random_range(0..=6)).map(|_| (pause(&mut random), schedule(&graph, &mut random)));

@@ -66,16 +66,12 @@ impl InputArguments {
 
     /// The files, and how images become tensors.
     pub(crate) fn inputs(&self) -> Inputs {
-        Inputs {
-            files: self.inputs.clone(),
-            images: ImageOptions {
-                scale: self.scale,
-                mean: self.mean.clone(),
-                std: self.std.clone(),
-                resizing: self.resize,
-                order: self.channel_order,
-            },
-            must_be_complete: false,
-        }
+        let mut images = ImageOptions::default();
+        images.scale = self.scale;
+        images.mean = self.mean.clone();
+        images.std = self.std.clone();
+        images.resizing = self.resize;
+        images.order = self.channel_order;
+        Inputs { files: self.inputs.clone(), images, must_be_complete: false }
     }
 }

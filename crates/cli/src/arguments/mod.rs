@@ -223,14 +223,9 @@ impl DimensionArguments {
 
     fn options_for(&self, sizes: Vec<(String, usize)>) -> ReadOptions {
         let batch = self.batch.unwrap_or(1) as usize;
-        let usual = ReadOptions::default();
-        ReadOptions {
-            batch,
-            dimensions: sizes.into_iter().collect(),
-            most_weight_bytes: self.max_weights.map_or(usual.most_weight_bytes, |gib| gib << 30),
-            linked_weights: self.linked_weights,
-            ..usual
-        }
+        let options = ReadOptions::default().with_batch(batch).with_dimensions(sizes);
+        let most_weight_bytes = self.max_weights.map_or(options.most_weight_bytes, |gib| gib << 30);
+        options.with_most_weight_bytes(most_weight_bytes).with_linked_weights(self.linked_weights)
     }
 
     /// Every combination of sizes.

@@ -106,20 +106,20 @@ impl RunCommand {
             WhenLate::DropOldest => millstream::WhenLate::DropOldest,
             WhenLate::DropNewest => millstream::WhenLate::DropNewest,
         };
-        RunOptions {
-            length,
-            warm_up: self.warm_up,
-            camera: self.frame_rate.map(|hertz| Camera { hertz, when_late }),
-            deadline: self.deadline.map(|deadline| deadline.0),
-            is_adaptive: self.adaptive,
-            frames_in_flight: self.in_flight.map(|count| count as usize),
-            frame_timeout: self.frame_timeout.map(|limit| limit.0),
-            output: self.output.clone(),
-            expected: self.expect.clone(),
-            tolerance: self.tolerance,
-            keeps_steps: self.trace.is_some(),
-            measures_operators: self.operators,
-        }
+        let mut options = RunOptions::default();
+        options.length = length;
+        options.warm_up = self.warm_up;
+        options.camera = self.frame_rate.map(|hertz| Camera { hertz, when_late });
+        options.deadline = self.deadline.map(|deadline| deadline.0);
+        options.is_adaptive = self.adaptive;
+        options.frames_in_flight = self.in_flight.map(|count| count as usize);
+        options.frame_timeout = self.frame_timeout.map(|limit| limit.0);
+        options.output = self.output.clone();
+        options.expected = self.expect.clone();
+        options.tolerance = self.tolerance;
+        options.keeps_steps = self.trace.is_some();
+        options.measures_operators = self.operators;
+        options
     }
 
     /// The frames that are named. Where results are to be right, every input needs a file.

@@ -65,22 +65,21 @@ impl SimulateCommand {
     /// How schedules are simulated.
     pub(crate) fn options(&self) -> SimulateOptions<'_> {
         let disturbances = self.speeds.iter().chain(&self.losses).chain(&self.restorations);
-        SimulateOptions {
-            costs: cost_source(self.cost.as_deref(), self.profile.as_deref()).unwrap_or(CostSource::Cached),
-            frames: self.frames,
-            queue: self.queue as usize,
-            frame_rate_hertz: self.frame_rate,
-            noise: self.noise / 100.0,
-            seed: self.seed,
-            memory: match (self.memory, self.no_memory) {
-                (true, _) => MemoryCompetition::Always,
-                (_, true) => MemoryCompetition::Never,
-                _ => MemoryCompetition::IfStated,
-            },
-            has_heat: self.heat,
-            disturbances: disturbances.cloned().collect(),
-            fallback: self.fallback.as_deref(),
-            keeps_spans: self.trace.is_some(),
-        }
+        let costs = cost_source(self.cost.as_deref(), self.profile.as_deref()).unwrap_or(CostSource::Cached);
+        let mut options = SimulateOptions::new(costs, self.frames);
+        options.queue = self.queue as usize;
+        options.frame_rate_hertz = self.frame_rate;
+        options.noise = self.noise / 100.0;
+        options.seed = self.seed;
+        options.memory = match (self.memory, self.no_memory) {
+            (true, _) => MemoryCompetition::Always,
+            (_, true) => MemoryCompetition::Never,
+            _ => MemoryCompetition::IfStated,
+        };
+        options.has_heat = self.heat;
+        options.disturbances = disturbances.cloned().collect();
+        options.fallback = self.fallback.as_deref();
+        options.keeps_spans = self.trace.is_some();
+        options
     }
 }

@@ -90,7 +90,7 @@ impl TuneCommand {
             Algorithm::RandomWalk => TuneAlgorithm::RandomWalk,
             Algorithm::Exhaustive => TuneAlgorithm::Exhaustive,
         };
-        TuneOptions { algorithm, trials: self.trials as usize, seed: self.seed, places: self.places.clone() }
+        TuneOptions::new(algorithm, self.trials as usize).with_seed(self.seed).with_places(self.places.clone())
     }
 
     /// Where schedules are tried.

@@ -41,6 +41,7 @@ impl Waiting {
 
 /// One way to set up a session, in the words of ONNX Runtime's own `SessionOptions`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// Threads that work on an operator, the calling one among them.
     pub intra_op_num_threads: usize,

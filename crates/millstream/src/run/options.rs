@@ -6,6 +6,7 @@ use crate::run::camera::Camera;
 
 /// How frames are streamed through schedules, and what is done with their results.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct RunOptions {
     /// When it is enough.
     pub length: RunLength,

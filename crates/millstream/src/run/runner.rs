@@ -65,12 +65,10 @@ impl<'a> Runner<'a> {
             return Err(Error::no_profile(network, board));
         }
         let backend = Arc::clone(&backends.all);
-        let engine_options = EngineOptions {
-            frames_in_flight: options.frames_in_flight,
-            keeps_steps: options.keeps_steps,
-            frame_timeout: options.frame_timeout,
-            ..EngineOptions::default()
-        };
+        let engine_options = EngineOptions::default()
+            .with_frames_in_flight(options.frames_in_flight)
+            .with_steps_kept(options.keeps_steps)
+            .with_frame_timeout(options.frame_timeout);
         let engine = engine::with_fallback(network, board, schedule, &backends.backend(), engine_options)?;
         let started_in = begin.elapsed();
         for advice in clocks::unset_clocks(&document.clocks, board) {

@@ -41,6 +41,7 @@ const POLICY: TuningPolicy = TuningPolicy {
 
 /// Which search, and how far it goes.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TuneOptions {
     /// The search.
     pub algorithm: TuneAlgorithm,
@@ -50,6 +51,25 @@ pub struct TuneOptions {
     pub seed: u64,
     /// Places of stages for the published searches, such as `B4-s2-s2`; every core on its own if `None`.
     pub places: Option<String>,
+}
+
+impl TuneOptions {
+    /// So many trials of a search at the most.
+    pub fn new(algorithm: TuneAlgorithm, trials: usize) -> Self {
+        Self { algorithm, trials, seed: 0, places: None }
+    }
+
+    /// The same with another seed.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same with these [`TuneOptions::places`].
+    #[must_use]
+    pub fn with_places(self, places: impl Into<Option<String>>) -> Self {
+        Self { places: places.into(), ..self }
+    }
 }
 
 /// The searches.

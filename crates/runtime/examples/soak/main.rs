@@ -79,7 +79,7 @@ fn soak(length: Duration, seed: u64, table: &Path) -> Result<ExitCode, Box<dyn E
     let expected: Vec<Vec<Tensor>> = frames.iter().map(|frame| sequential.run(frame)).collect::<Result<_, _>>()?;
     drop(sequential);
 
-    let options = EngineOptions { frame_timeout: Some(FRAME_TIMEOUT), takes_over: true, ..EngineOptions::default() };
+    let options = EngineOptions::default().with_frame_timeout(FRAME_TIMEOUT).with_taking_over(true);
     let engine = Engine::new(graph, &whole(graph), &[backend], &options)?;
     let (is_over, is_resting) = (AtomicBool::new(false), AtomicBool::new(false));
     let (answers, director, growth) = std::thread::scope(|scope| {

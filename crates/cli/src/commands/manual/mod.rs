@@ -1,8 +1,12 @@
-//! Manual pages and completions of shells, made from the definition of the command for packages.
+//! Manual pages, completions of shells, and the book's pages about commands and files, made from their definitions.
+
+mod command_page;
+mod file_page;
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_complete::Shell;
+use millstream::files;
 
 use crate::arguments::{Arguments, ManualCommand};
 use crate::program;
@@ -26,5 +30,7 @@ pub(crate) fn run(command: &ManualCommand) -> Result<()> {
         let written = clap_complete::generate_to(shell, &mut definition(), "millstream", folder(below)?);
         written.with_context(|| format!("cannot write completions of {shell}"))?;
     }
-    Ok(())
+    let reference = folder("doc/millstream/reference")?;
+    let pages = [("commands.md", command_page::page(&definition())), ("files.md", file_page::page()?)];
+    pages.iter().try_for_each(|(name, page)| Ok(files::write(&reference.join(name), page)?))
 }
