@@ -15,27 +15,42 @@ mod bars;
 mod board;
 mod bound;
 mod channel_splits;
+mod decision;
+mod drawing;
 mod duration;
+mod facts;
 mod page;
 mod plan;
 mod plot;
+mod report_page;
 mod set_table;
+mod simulated_bars;
 mod simulation_trace;
 mod stages;
+mod style;
 mod table;
 mod trace;
+mod wrapped;
 
-pub use algorithms::{AlgorithmOutcome, AlgorithmRow, algorithm_tables};
+pub use algorithms::{AlgorithmOutcome, AlgorithmRow, algorithm_table, algorithm_tables};
 pub use bars::BarChart;
 pub use board::board_table;
 pub use bound::{Searched, bound_text};
 pub use channel_splits::channel_split_table;
-pub use duration::{milliseconds, percent, rate};
+pub use decision::decision_facts;
+pub use drawing::{
+    ContestBar, Course, Drawing, GanttBar, contest_drawing, course_drawing, front_drawing, gantt_drawing,
+    network_drawing,
+};
+pub use duration::{beside, in_words, milliseconds, percent, rate, rate_beside, than_predicted};
+pub use facts::{Fact, Tone};
 pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, front_table};
 pub use plot::{Axis, Marks, Plot, PlotError, Series};
+pub use report_page::{Number, Part, ReportChapter, ReportPage, ReportSection};
 pub use set_table::set_table;
+pub use simulated_bars::{processor_lane, processor_lanes, simulated_bars};
 pub use simulation_trace::simulation_trace;
-pub use stages::{MeasuredStage, StageRow, stage_rows, stage_table};
+pub use stages::{MeasuredStage, StageRow, measured_table, stage_rows, stage_table};
 pub use table::{Align, Table};
 pub use trace::{TraceEvent, TraceWriter, chrome_trace};

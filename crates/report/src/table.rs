@@ -1,7 +1,7 @@
 use std::fmt;
 
 use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::{Cell, CellAlignment, ContentArrangement};
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Align {
 }
 
 /// A terminal table that is a Markdown table as well, so that it can be pasted anywhere.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Table {
     inner: comfy_table::Table,
     columns: Vec<(String, Align)>,
@@ -41,6 +41,18 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The table as text of which no line has more than so many characters, if its columns allow it: what is too long for that goes on in
+    /// the next lines of its row.
+    pub fn within(&self, width: usize) -> String {
+        if self.to_string().lines().all(|line| line.chars().count() <= width) {
+            return self.to_string();
+        }
+        let mut fitted = self.inner.clone();
+        fitted.set_content_arrangement(ContentArrangement::Dynamic);
+        fitted.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        trimmed(&fitted)
+    }
+
     /// Titles of the columns, and how each is aligned.
     pub fn columns(&self) -> &[(String, Align)] {
         &self.columns
@@ -61,9 +73,32 @@ fn alignment(align: Align) -> CellAlignment {
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Blanks that only fill the last column are noise in logs.
-        let text = self.inner.to_string();
-        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        formatter.write_str(&lines.join("\n"))
+        formatter.write_str(&trimmed(&self.inner))
+    }
+}
+
+/// Blanks that only fill the last column are noise in logs.
+fn trimmed(table: &comfy_table::Table) -> String {
+    let text = table.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_for_a_line_goes_on_in_the_next() {
+        let mut table =
+            Table::new([("contender", Align::Left), ("processors", Align::Left), ("frames/s", Align::Right)]);
+        table.row(["an instance of the engine per core".into(), "B1@openvino s1@openvino G1".into(), "25.6".into()]);
+        let text = table.within(60);
+        assert!(text.lines().all(|line| line.chars().count() <= 60) && text.lines().count() > 3, "{text}");
+        for word in ["instance", "s1@openvino", "25.6", "processors", "frames/s"] {
+            assert!(text.contains(word), "{text}");
+        }
+        assert_eq!(table.within(200), table.to_string());
+        assert_eq!(table.to_string().lines().count(), 3);
     }
 }

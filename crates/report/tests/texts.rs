@@ -4,7 +4,8 @@
 
 use millstream_board::Board;
 use millstream_report::{
-    FrontRow, MeasuredStage, StageRow, TraceEvent, TraceWriter, board_table, chrome_trace, front_table, stage_table,
+    FrontRow, MeasuredStage, StageRow, TraceEvent, TraceWriter, board_table, chrome_trace, front_table, measured_table,
+    stage_table,
 };
 
 fn stage(stage: usize, measured: Option<MeasuredStage>) -> StageRow {
@@ -22,8 +23,11 @@ fn stage(stage: usize, measured: Option<MeasuredStage>) -> StageRow {
 fn stages_before_and_after_a_run() {
     let measured = MeasuredStage { seconds: 0.005, frames: 50, queue_wait_seconds: 0.0001, utilisation: 0.98 };
     let before = stage_table(&[stage(1, None), stage(2, None)]);
-    let after = stage_table(&[stage(1, Some(measured)), stage(2, None)]);
-    insta::assert_snapshot!(format!("{before}\n\n{after}"));
+    let rows = [stage(1, Some(measured)), stage(2, None)];
+    let after = measured_table(&rows);
+    let text = format!("{before}\n\n{}\n\n{after}", stage_table(&rows));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
 }
 
 #[test]

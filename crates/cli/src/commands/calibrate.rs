@@ -64,7 +64,7 @@ fn print(rows: &[CalibrationRow], measurements: &Measurements) {
                 row.unseen_seconds.map_or("-".to_owned(), error),
             ]);
         }
-        output::line(table);
+        output::table(&table);
         let errors = |of: fn(&CalibrationRow) -> Option<f64>| {
             let mut errors: Vec<f64> =
                 rows.iter().filter_map(|row| Some((of(row)? / row.measured_seconds - 1.0).abs())).collect();

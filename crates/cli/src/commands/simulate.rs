@@ -161,7 +161,7 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
             }
         }
     }
-    output::line(table);
+    output::table(&table);
     let period = simulation.period_seconds();
     output::line(format!(
         "\nThroughput: {} frames/s simulated, {} predicted{} ({} period)",

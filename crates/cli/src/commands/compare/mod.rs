@@ -86,7 +86,7 @@ fn print(report: &NetworkContest, slow_cores: &[String]) {
             latency_error(contender).map_or("-".to_owned(), percent),
         ]);
     }
-    output::line(table);
+    output::table(&table);
     if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
         output::line(match ours.rounds.len() {
             0..6 => "=: fewer than six rounds tell no difference from noise with 95 %",

@@ -12,10 +12,10 @@ pub(super) fn print(networks: &[NetworkContest]) {
     let throughputs: Vec<Throughput<'_>> = networks.iter().filter_map(Throughput::of).collect();
     let latencies: Vec<Latency<'_>> = networks.iter().filter_map(Latency::of).collect();
     output::line("Our schedule for throughput, network by network:\n");
-    output::line(throughput_table(&throughputs));
+    output::table(&throughput_table(&throughputs));
     output::line(together(throughputs.iter().map(|own| (own.network, own.ratio()))));
     output::line("\nOur schedule for latency:\n");
-    output::line(latency_table(&latencies));
+    output::table(&latency_table(&latencies));
     output::line(together(latencies.iter().map(|own| (own.network, own.ratio()))));
 
     let median = |errors: Vec<f64>| Summary::of(&errors).map_or(0.0, |summary| summary.median * 100.0);

@@ -45,23 +45,32 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     if command.json {
         output::json(&models)?;
     } else {
-        output::line(coefficient_table(&models));
-        output::line(format!("\n{}", family_table(&models)));
+        output::table(&coefficient_table(&models));
+        output::line(format!("\n{}", output::fitted(&family_table(&models))));
         if !models.convolutions.is_empty() {
-            output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{}", pipe_it_table(&models)));
+            output::line(format!(
+                "\nConvolutions by Pipe-it's equations 5 and 8:\n\n{}",
+                output::fitted(&pipe_it_table(&models))
+            ));
         }
-        output::line(format!("\n{}", transfer_table(&models)));
+        output::line(format!("\n{}", output::fitted(&transfer_table(&models))));
         output::line(format!("\n{}", power_lines(&models)));
         if let Some(added) = &added {
             output::line(format!("\n{added}"));
         }
     }
     if command.compare {
-        output::line(format!("\nModels on networks that were left out of the fit:\n\n{}", comparison_table(&profile)?));
+        output::line(format!(
+            "\nModels on networks that were left out of the fit:\n\n{}",
+            output::fitted(&comparison_table(&profile)?)
+        ));
     }
     if let Some(test) = &test {
         let rows = evaluate(&models, &profile, test)?;
-        output::line(format!("\nNetworks that the models know nothing of:\n\n{}", evaluation_table(&rows)));
+        output::line(format!(
+            "\nNetworks that the models know nothing of:\n\n{}",
+            output::fitted(&evaluation_table(&rows))
+        ));
     }
     output::remark(format!("wrote {} and {}", command.output.display(), plot.display()));
     Ok(())

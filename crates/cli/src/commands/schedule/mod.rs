@@ -1,3 +1,4 @@
+mod page;
 mod published;
 mod shared;
 
@@ -7,7 +8,8 @@ use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{
-    FrontRow, Searched, bound_text, channel_split_table, front_table, milliseconds, rate, stage_rows, stage_table,
+    Fact, FrontRow, ReportChapter, Searched, bound_text, channel_split_table, front_table, milliseconds, rate,
+    stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
 use serde::Serialize;
@@ -15,7 +17,8 @@ use serde::Serialize;
 use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
 use crate::control::control;
 use crate::distinct::NamedFiles;
-use crate::output;
+use crate::{html, output};
+use page::Told;
 use published::AlgorithmPoint;
 
 #[derive(Serialize)]
@@ -33,6 +36,8 @@ struct OnePlan {
     front: Vec<Point>,
     /// What other algorithms made, if they were asked.
     algorithms: Vec<AlgorithmPoint>,
+    /// Its part of the page, if one is wanted.
+    chapter: Option<ReportChapter>,
 }
 
 #[derive(Serialize)]
@@ -61,12 +66,16 @@ fn named_files(command: &ScheduleCommand) -> NamedFiles {
     let files = NamedFiles::default().reads_models(command.models.iter().map(String::as_str));
     let files = command.board.named(files).reads_inputs(&command.inputs.inputs);
     let files = files.reads("--profile", command.profile.as_deref()).reads("--cost", command.cost.as_deref());
-    files.writes("--output", [command.output.as_path()]).writes("--certificate", command.certificate.as_deref())
+    files
+        .writes("--output", [command.output.as_path()])
+        .writes("--certificate", command.certificate.as_deref())
+        .writes("--html", command.html.as_deref())
 }
 
 pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     named_files(command).check()?;
     files::check_writable(&command.output)?;
+    command.html.iter().try_for_each(|path| files::check_writable(path))?;
     published::check(command)?;
     let aim = command.aim();
     if aim.margin > 0.0 && aim.constraints == Constraints::default() {
@@ -98,17 +107,23 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     }
     let mut documents = Vec::new();
     let mut shown = Vec::new();
+    let mut chapters = Vec::new();
     for network in networks {
         let network = network.with_inputs(&command.inputs.inputs())?;
         if has_sizes && !command.json {
             output::line(format!("{}--- {} ---", if documents.is_empty() { "" } else { "\n" }, network.sizes()));
         }
-        let OnePlan { document, front, algorithms } = match (command.algorithm, command.algorithm.published()) {
+        let OnePlan { document, front, algorithms, chapter } = match (command.algorithm, command.algorithm.published())
+        {
             (_, Some(algorithm)) => published::plan_one(command, algorithm, &network, &machine)?,
             (Algorithm::All, _) => published::plan_all(command, &network, &machine)?,
             _ => plan_one(command, &network, &machine)?,
         };
         documents.push(document);
+        chapters.extend(chapter.map(|chapter| ReportChapter {
+            title: if has_sizes { format!("{} ({})", chapter.title, network.sizes()) } else { chapter.title },
+            ..chapter
+        }));
         shown.push((front, algorithms));
     }
     let text = match documents.as_slice() {
@@ -125,6 +140,9 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         }
     }
     output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    if let Some(path) = &command.html {
+        html::write(path, "What was planned", chapters)?;
+    }
     Ok(())
 }
 
@@ -148,14 +166,25 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
     }
     let front = front_rows(&plans, &chosen, command.objective);
+    let schedule = plans.problem.schedule(&chosen);
     if !command.json {
         if let Some(front) = &clocked_front {
             print_clocks(network, machine.board(), front);
         }
-        let schedule = plans.problem.schedule(&chosen);
         print(network, machine.board(), &front, &schedule, &document, &plans);
     }
-    Ok(OnePlan { document, front: front.into_iter().map(Point::of).collect(), algorithms: Vec::new() })
+    let bound = bound(&document, &plans);
+    let told = Told {
+        network,
+        board: machine.board(),
+        schedule: &schedule,
+        document: &document,
+        front: &front,
+        costs: Some(&plans.table),
+        bound: &bound,
+    };
+    let chapter = command.html.is_some().then(|| told.chapter(Vec::new()));
+    Ok(OnePlan { document, front: front.into_iter().map(Point::of).collect(), algorithms: Vec::new(), chapter })
 }
 
 /// Says which operators the models can't predict.
@@ -195,7 +224,7 @@ fn print(
     output::line(network_line(network, board));
     let (table, left_out) = front_table(front);
     output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
-    output::line(table);
+    output::table(&table);
     if left_out > 0 {
         output::line(format!("and {left_out} points between them (all with --json)"));
     }
@@ -204,26 +233,28 @@ fn print(
     if !document.clocks.is_empty() {
         output::line(format!("Clocks: {}\n", clocks_text(&document.clocks)));
     }
-    output::line(stage_table(&stage_rows(schedule, document, network.graph())));
+    output::table(&stage_table(&stage_rows(schedule, document, network.graph())));
     if let Some(table) = channel_split_table(schedule, graph, &plans.table) {
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
-        output::line(table);
+        output::table(&table);
     }
-    let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    let searched = Searched {
-        period_seconds: plans.searched.0.0.seconds(),
-        // On lines of their own: all of it is wider than a terminal.
-        teams: plans.searched_teams().unwrap_or_default().replace(" (", "\n           ("),
-    };
-    let bound = bound_text(document, single, Some(&searched), plans.competes_for_memory);
-    output::line(prediction_lines(predicted, &bound));
+    output::line("");
+    prediction_facts(predicted, &bound(document, plans)).iter().for_each(output::line);
     if predicted.joules_per_frame.and(predicted.watts).is_some() {
         let unknown = plans.without_idle_power(schedule);
         if !unknown.is_empty() {
             let labels = unknown.join(", ");
-            output::line(format!("           The idle power of {labels} is not known: it counts as nothing."));
+            output::line(Fact::new("", format!("The idle power of {labels} is not known: it counts as nothing.")));
         }
     }
+}
+
+/// What is proven of a schedule that a search found.
+fn bound(document: &ScheduleDocument, plans: &Plans) -> String {
+    let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
+    let searched =
+        Searched { period_seconds: plans.searched.0.0.seconds(), teams: plans.searched_teams().unwrap_or_default() };
+    bound_text(document, single, Some(&searched), plans.competes_for_memory)
 }
 
 /// What a network is, and where.
@@ -240,20 +271,22 @@ fn network_line(network: &Network, board: &Board) -> String {
 }
 
 /// What a schedule should achieve, what is proven of it, and what it costs in energy.
-fn prediction_lines(predicted: &Prediction, bound: &str) -> String {
-    let mut lines = format!(
-        "\nPredicted: {} frames/s (period {} ms), latency {} ms.\nBound:     {bound}",
+fn prediction_facts(predicted: &Prediction, bound: &str) -> Vec<Fact> {
+    let rates = format!(
+        "{} frames/s (period {} ms), latency {} ms.",
         rate(predicted.period_seconds),
         milliseconds(predicted.period_seconds),
         milliseconds(predicted.latency_seconds),
     );
+    let mut facts = vec![Fact::new("Predicted", rates), Fact::new("Bound", bound)];
     if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
-        lines += &format!(
-            "\nEnergy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
+        let text = format!(
+            "{joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
             1.0 / joules
         );
+        facts.push(Fact::new("Energy", text));
     }
-    lines
+    facts
 }
 
 /// The front over all clocks.
@@ -267,6 +300,6 @@ fn print_clocks(network: &Network, board: &Board, front: &[ClockedPlan]) {
         chosen_for: Vec::new(),
     };
     let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());
-    output::line(table);
+    output::table(&table);
     output::line(format!("and {left_out} points between them\n"));
 }
