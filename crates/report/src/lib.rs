@@ -15,10 +15,13 @@ mod bars;
 mod board;
 mod bound;
 mod channel_splits;
+mod core_tracks;
+mod counts;
 mod decision;
 mod drawing;
 mod duration;
 mod facts;
+mod fitting;
 mod page;
 mod plan;
 mod plot;
@@ -37,6 +40,8 @@ pub use bars::BarChart;
 pub use board::board_table;
 pub use bound::{Searched, bound_text};
 pub use channel_splits::channel_split_table;
+pub use core_tracks::CoreTracks;
+pub use counts::QueueCounts;
 pub use decision::decision_facts;
 pub use drawing::{
     ContestBar, Course, Drawing, GanttBar, contest_drawing, course_drawing, front_drawing, gantt_drawing,
@@ -53,4 +58,4 @@ pub use simulated_bars::{processor_lane, processor_lanes, simulated_bars};
 pub use simulation_trace::simulation_trace;
 pub use stages::{MeasuredStage, StageRow, measured_table, stage_rows, stage_table};
 pub use table::{Align, Table};
-pub use trace::{TraceEvent, TraceWriter, chrome_trace};
+pub use trace::{FlowStep, TraceEvent, TraceTrack, TraceWriter, chrome_trace};

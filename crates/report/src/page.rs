@@ -100,6 +100,9 @@ impl Article<'_> {
     }
 }
 
+/// Characters of a cell that takes several lines.
+const LONG: usize = 48;
+
 pub(crate) fn table(table: &Table) -> Markup {
     let class = |place: usize| match table.columns().get(place) {
         Some((_, Align::Right)) => Some("number"),
@@ -112,7 +115,12 @@ pub(crate) fn table(table: &Table) -> Markup {
             } }
             tbody {
                 @for row in table.rows() {
-                    tr { @for (place, cell) in row.iter().enumerate() { td class=[class(place)] { (cell) } } }
+                    tr {
+                        @for (place, cell) in row.iter().enumerate() {
+                            @let long = (cell.chars().count() > LONG).then_some("long");
+                            td class=[class(place).or(long)] { (cell) }
+                        }
+                    }
                 }
             }
         }

@@ -20,10 +20,11 @@ h3 { margin-top: 2rem; }
 a { color: var(--k0); }
 nav ul { columns: 16rem 2; padding-left: 1.2rem; }
 table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; white-space: nowrap; }
+.long { white-space: normal; min-width: 18rem; }
 th { border-bottom: 2px solid var(--text); }
-.number { text-align: right; white-space: nowrap; }
-.scroll { overflow-x: auto; }
+.number { text-align: right; }
+.scroll { overflow-x: auto; margin: 0.8rem 0; }
 .kind, figcaption, footer { color: var(--quiet); font-size: 0.9rem; }
 .holds { color: var(--good); }
 .misses { color: var(--bad); }
@@ -36,17 +37,18 @@ svg { max-width: 100%; height: auto; }
 .tiles dd { margin: 0; font-size: 1.25rem; font-variant-numeric: tabular-nums; line-height: 1.3; }
 .tiles dd.remark { font-size: 0.85rem; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 1rem; }
-dl.facts dt { color: var(--quiet); } dl.facts dd { margin: 0; min-width: 0; }
+dl.facts dt { color: var(--quiet); } dl.facts dd { margin: 0; min-width: 0; white-space: pre-line; }
 .good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); }
 .legend { list-style: none; padding: 0; margin: 0.5rem 0; font-size: 0.9rem; }
 .legend li { padding-left: 1.3rem; position: relative; }
 .legend li::before { content: ''; position: absolute; left: 0; top: 0.35em; width: 0.8rem; height: 0.8rem; border-radius: 2px; background: var(--own); }
 svg.network, svg.chart, svg.gantt { width: 100%; font: 14px system-ui, sans-serif; fill: var(--text); font-variant-numeric: tabular-nums; }
-svg.network { font-size: 12px; } svg.chart { max-width: 600px; } svg.gantt { min-width: 640px; }
+svg.network { font-size: 12px; } svg.chart { max-width: 600px; } svg.gantt { min-width: 640px; max-width: 900px; }
 svg .box { fill: var(--own); fill-opacity: 0.16; stroke: var(--own); stroke-width: 1.5; }
 svg .what, svg .where { text-anchor: middle; } svg .where { fill: var(--quiet); font-size: 11px; }
 svg .edge { fill: none; stroke: var(--quiet); stroke-width: 1.2; }
-svg .grid { stroke: var(--line); } svg .limit { stroke: var(--quiet); stroke-dasharray: 5 4; }
+svg .grid { stroke: var(--line); } svg .level { paint-order: stroke; stroke: var(--page); stroke-width: 4px; }
+svg .limit { stroke: var(--quiet); stroke-dasharray: 5 4; }
 svg .front { fill: none; stroke: var(--own); stroke-width: 2; } svg .band { fill: var(--own); fill-opacity: 0.25; }
 svg .point { fill: var(--own); } svg .ring { fill: none; stroke: var(--own); stroke-width: 2; } svg .mark { font-weight: 600; }
 svg .bar { fill: var(--own); fill-opacity: 0.45; stroke: var(--own); } svg .dot { fill: var(--own); stroke: var(--page); stroke-width: 0.5; }

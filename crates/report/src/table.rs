@@ -1,7 +1,9 @@
 use std::fmt;
 
 use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{Cell, CellAlignment, ContentArrangement};
+use comfy_table::{Cell, CellAlignment};
+
+use crate::fitting::{in_lines, widths};
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +49,13 @@ impl Table {
         if self.to_string().lines().all(|line| line.chars().count() <= width) {
             return self.to_string();
         }
-        let mut fitted = self.inner.clone();
-        fitted.set_content_arrangement(ContentArrangement::Dynamic);
-        fitted.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        trimmed(&fitted)
+        let widths = widths(&self.columns, &self.rows, width);
+        let cell = |(text, width): (&String, &usize)| in_lines(text, *width);
+        let titles: Vec<String> = self.columns.iter().map(|own| &own.0).zip(&widths).map(cell).collect();
+        let aligns = self.columns.iter().map(|own| own.1);
+        let mut fitted = Self::new(titles.iter().map(String::as_str).zip(aligns));
+        self.rows.iter().for_each(|row| fitted.row(row.iter().zip(&widths).map(cell)));
+        fitted.to_string()
     }
 
     /// Titles of the columns, and how each is aligned.

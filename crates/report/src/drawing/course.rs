@@ -8,7 +8,7 @@ use super::{Drawing, place};
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 230.0;
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 10.0;
+const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
 /// The most parts that a course is kept in.
@@ -107,7 +107,7 @@ pub fn course_drawing(course: &Course, levels: &[(&str, f64)], caption: &str) ->
             }
             @for (name, level) in &levels {
                 line class="limit" x1=(LEFT) x2=(RIGHT) y1=(place(y.at(*level))) y2=(place(y.at(*level))) {}
-                text x=(RIGHT) y=(place(y.at(*level) - 4.0)) text-anchor="end" { (name) }
+                text class="level" x=(RIGHT) y=(place(y.at(*level) - 4.0)) text-anchor="end" { (name) }
             }
         }
     };

@@ -9,7 +9,7 @@ use crate::{FrontRow, milliseconds, rate};
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 58.0;
-const RIGHT: f64 = WIDTH - 12.0;
+const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 42.0;
 
@@ -33,7 +33,7 @@ pub fn front_drawing(rows: &[FrontRow], chosen: &str, least_period_seconds: f64)
             (axes(x, y))
             @if let Some(limit) = limit {
                 line class="limit" x1=(LEFT) x2=(RIGHT) y1=(place(y.at(limit))) y2=(place(y.at(limit))) {}
-                text x=(RIGHT) y=(place(y.at(limit) - 5.0)) text-anchor="end" { "no schedule is above, by these costs" }
+                text class="level" x=(RIGHT) y=(place(y.at(limit) - 5.0)) text-anchor="end" { "no schedule is above, by these costs" }
             }
             polyline class="front c0" points=(steps(&points, x, y)) {}
             @for (index, (own_x, own_y)) in points.iter().enumerate() {
@@ -90,9 +90,7 @@ fn point((x, y): (f64, f64), number: Option<usize>, row: &FrontRow, chosen: &str
             circle class="point" cx=(place(x)) cy=(place(y)) r=(if number.is_some() { "6" } else { "3.5" }) {}
             @if is_chosen { circle class="ring" cx=(place(x)) cy=(place(y)) r="10" {} }
             @if let Some(number) = number {
-                // Beside the point, on the side with more room.
-                @let (offset, anchor) = if x > RIGHT - 40.0 { (-13.0, "end") } else { (13.0, "start") };
-                text class="mark" x=(place(x + offset)) y=(place(y + 5.0)) text-anchor=(anchor) { (number) }
+                text class="mark" x=(place(x)) y=(place(y - 13.0)) text-anchor="middle" { (number) }
             }
         }
     }

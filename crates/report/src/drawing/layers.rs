@@ -55,13 +55,20 @@ pub(super) fn lay_out(readers: &[Vec<usize>], width: f64) -> Layout {
     }
 }
 
-/// The boxes, each one layer below the lowest one that it depends on.
+/// The boxes, each one layer below the lowest one that it depends on. What depends on at most one stands as low as its readers allow: long
+/// edges to there from above would be no fewer, and what only reads the network's inputs would all stand at the top.
 fn boxes(readers: &[Vec<usize>], width: f64) -> Vec<Item> {
     let mut layer_of = vec![0; readers.len()];
     for (index, readers) in readers.iter().enumerate() {
         for &reader in readers {
             layer_of[reader] = layer_of[reader].max(layer_of[index] + 1);
         }
+    }
+    let mut producers = vec![0_usize; readers.len()];
+    readers.iter().flatten().for_each(|&reader| producers[reader] += 1);
+    for (index, readers) in readers.iter().enumerate().rev().filter(|(index, _)| producers[*index] <= 1) {
+        let lowest = readers.iter().map(|&reader| layer_of[reader] - 1).min();
+        layer_of[index] = lowest.unwrap_or(layer_of[index]);
     }
     let item = |layer| Item { layer, width, middle: 0.0, above: Vec::new(), below: Vec::new() };
     layer_of.into_iter().map(item).collect()
@@ -191,6 +198,14 @@ mod tests {
         assert!((lane - layout.boxes[1].1).abs() >= 50.0 + LANE / 2.0, "{layout:?}");
         assert_eq!(check(&[]).layers, 0);
         assert_eq!(check(&[vec![]]).width, 100.0);
+    }
+
+    #[test]
+    fn what_is_needed_late_stands_low() {
+        // 0 -> 1 -> 2 -> 5, and 3 -> 4 -> 5 from another input.
+        let layout = check(&[vec![1], vec![2], vec![5], vec![4], vec![5], vec![]]);
+        let layers: Vec<usize> = layout.boxes.iter().map(|own| own.0).collect();
+        assert_eq!(layers, [0, 1, 2, 1, 2, 3]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Watched {
     pub(super) fn gantt(&self, schedule: &Schedule) -> Option<Drawing> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let caption = format!(
-            "The first {} frames as they were worked on, each in a colour of its own with its number. Where several processors work on one \
+            "The first {} frames that were measured, as they were worked on, each in a colour of its own with its number. Where several processors work on one \
              frame, gaps are where they waited for each other.",
             seen.frames
         );

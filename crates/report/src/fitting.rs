@@ -1,0 +1,83 @@
+//! Columns that are made narrower until a table fits.
+
+use crate::Align;
+
+/// Text columns are not made narrower than this.
+const LEAST_TEXT: usize = 10;
+/// Where a word goes on in the next line if it must.
+const JOINTS: [char; 7] = ['-', '|', '+', '/', '_', ',', ')'];
+
+/// How wide columns are at most, in characters, so that a table with borders of `| a | b |` fits; wider than asked for if nothing more can be
+/// taken away. First the titles of numbers take several lines, then texts.
+pub(crate) fn widths(columns: &[(String, Align)], rows: &[Vec<String>], most: usize) -> Vec<usize> {
+    let cells = |place: usize| rows.iter().filter_map(move |row| row.get(place));
+    let content = |place: usize| cells(place).map(|cell| cell.chars().count()).max().unwrap_or_default();
+    let longest_word = |title: &str| title.split(' ').map(|word| word.chars().count()).max().unwrap_or_default();
+    let natural = |(place, (title, _)): (usize, &(String, Align))| title.chars().count().max(content(place));
+    let mut widths: Vec<usize> = columns.iter().enumerate().map(natural).collect();
+    let least = |place: usize, (title, align): &(String, Align)| match align {
+        Align::Right => longest_word(title).max(content(place)),
+        Align::Left => longest_word(title).max(LEAST_TEXT).min(title.chars().count().max(content(place))),
+    };
+    for align in [Align::Right, Align::Left] {
+        while widths.iter().map(|width| width + 3).sum::<usize>() + 1 > most {
+            let can_shrink = |&place: &usize| {
+                columns.get(place).is_some_and(|own| own.1 == align && widths[place] > least(place, own))
+            };
+            let Some(widest) = (0..columns.len()).filter(can_shrink).max_by_key(|&place| widths[place]) else { break };
+            widths[widest] -= 1;
+        }
+    }
+    widths
+}
+
+/// A text in lines of at most so many characters, broken between words or else behind what joins their parts.
+pub(crate) fn in_lines(text: &str, width: usize) -> String {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for piece in pieces(text) {
+        if line.chars().count() + piece.trim_end().chars().count() > width && !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut rest = piece;
+        // What has no joint is broken anywhere.
+        while rest.trim_end().chars().count() > width.max(1) {
+            let at = rest.char_indices().nth(width.max(1)).map_or(rest.len(), |(at, _)| at);
+            lines.push(rest[..at].to_owned());
+            rest = &rest[at..];
+        }
+        line.push_str(rest);
+    }
+    lines.push(line);
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    lines.join("\n")
+}
+
+/// A text in parts, each with the blank or the joint behind it.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(|own: char| own == ' ' || JOINTS.contains(&own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_or_behind_joints() {
+        assert_eq!(in_lines("(B1|s1|s1)-(B1|B1|B1)-G1", 12), "(B1|s1|s1)-\n(B1|B1|B1)-\nG1");
+        assert_eq!(in_lines("energy, throughput", 10), "energy,\nthroughput");
+        assert_eq!(in_lines("abcdefgh", 3), "abc\ndef\ngh");
+        assert_eq!(in_lines("short", 10), "short");
+        assert_eq!(in_lines("", 10), "");
+    }
+
+    #[test]
+    fn titles_of_numbers_give_way_before_texts_do() {
+        let columns = [("stages".to_owned(), Align::Left), ("latency ms".to_owned(), Align::Right)];
+        let rows = [vec!["B1-s2-B3-G1-B1".to_owned(), "12.5".to_owned()]];
+        assert_eq!(widths(&columns, &rows, 40), [14, 10]);
+        assert_eq!(widths(&columns, &rows, 30), [14, 9]);
+        assert_eq!(widths(&columns, &rows, 26), [12, 7]);
+        assert_eq!(widths(&columns, &rows, 10), [LEAST_TEXT, 7]);
+    }
+}
