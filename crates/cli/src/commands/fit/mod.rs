@@ -7,7 +7,7 @@ use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
 use millstream_predict::published::GemmModel;
 use millstream_predict::{Accuracy, CostModels, Evaluation, Profile, compare, evaluate, predict_unseen};
-use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
+use millstream_report::{Align, Axis, Marks, Plot, Series, Table, in_words, milliseconds};
 
 use crate::arguments::{ConvolutionModel, FitCommand};
 use crate::output;
@@ -213,7 +213,7 @@ fn evaluation_table(rows: &[Evaluation]) -> Table {
         ("processor", Align::Left),
         ("measured ms", Align::Right),
         ("predicted ms", Align::Right),
-        ("error", Align::Right),
+        ("that is", Align::Right),
         ("per operator", Align::Right),
         ("convolutions", Align::Right),
         ("by Pipe-it's eq. 5", Align::Right),
@@ -226,7 +226,7 @@ fn evaluation_table(rows: &[Evaluation]) -> Table {
             row.processor.to_string(),
             milliseconds(row.measured_seconds),
             milliseconds(row.predicted_seconds),
-            percent(row.predicted_seconds / row.measured_seconds - 1.0),
+            in_words(row.predicted_seconds / row.measured_seconds - 1.0, ["too long", "too short"]),
             weighted(Some(&row.operators)),
             weighted(row.convolutions.as_ref()),
             weighted(row.convolutions_by_gemm.as_ref()),
