@@ -1,10 +1,18 @@
 //! Which operators of a network are drawn as one box.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::{Replica, Schedule};
 
+use super::layers::layers_of;
+
 /// The most boxes that a drawing has; a schedule of more stages has one for each.
 const MOST_BOXES: usize = 120;
+
+/// The most boxes of a stage that stand side by side.
+const MOST_ABREAST: usize = 6;
 
 /// Operators that are drawn as one box.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +33,19 @@ pub(super) struct Place {
 
 /// Operators in groups, in an order in which none depends on a later one, and the groups that read what each makes.
 pub(super) fn groups(graph: &Graph, schedule: &Schedule) -> (Vec<Group>, Vec<Vec<usize>>) {
-    let groups = folded(runs(graph, &places(graph, schedule)));
+    let mut groups = runs(graph, &places(graph, schedule));
+    while let Some(crowd) = crowd(&groups, &readers(graph, &groups)) {
+        let after = groups.split_off(crowd.end);
+        let inside = groups.split_off(crowd.start);
+        groups.extend(one_of(inside));
+        groups.extend(after);
+    }
+    let groups = folded(groups);
+    let readers = readers(graph, &groups);
+    (groups, readers)
+}
+
+fn readers(graph: &Graph, groups: &[Group]) -> Vec<Vec<usize>> {
     let mut group_of = vec![0; graph.operators().len()];
     for (index, group) in groups.iter().enumerate() {
         group.operators.iter().for_each(|operator| group_of[operator.index()] = index);
@@ -40,7 +60,17 @@ pub(super) fn groups(graph: &Graph, schedule: &Schedule) -> (Vec<Group>, Vec<Vec
             }
         }
     }
-    (groups, readers)
+    readers
+}
+
+/// Where more boxes of a stage would stand side by side than a page has room for: from the first to the last of them.
+fn crowd(groups: &[Group], readers: &[Vec<usize>]) -> Option<Range<usize>> {
+    let mut crowds: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for (index, (group, layer)) in groups.iter().zip(layers_of(readers)).enumerate() {
+        crowds.entry((layer, group.place.stage)).or_default().push(index);
+    }
+    let widest = crowds.into_values().max_by_key(Vec::len).filter(|crowd| crowd.len() > MOST_ABREAST)?;
+    Some(*widest.first()?..widest.last()? + 1)
 }
 
 /// Where each operator runs, by the first replica of its stage.
@@ -95,8 +125,7 @@ fn runs(graph: &Graph, places: &[Place]) -> Vec<Group> {
     groups
 }
 
-/// The same, where there are too many with all but the first and the last ones of each stage as one. What is drawn as one stands side by
-/// side in an order in which nothing depends on what is later, so nothing can come to depend on itself.
+/// The same, where there are too many with all but the first and the last ones of each stage as one.
 fn folded(groups: Vec<Group>) -> Vec<Group> {
     let mut by_stage: Vec<Vec<Group>> = Vec::new();
     for group in groups {
@@ -118,15 +147,19 @@ fn folded_stage(mut stage: Vec<Group>, kept: usize) -> Vec<Group> {
     }
     let last = stage.split_off(stage.len() - kept);
     let middle = stage.split_off(kept);
-    let first_place = middle.first().map(|group| group.place.clone());
-    let is_one_place = middle.iter().all(|group| Some(&group.place) == first_place.as_ref());
-    if let Some(place) = first_place {
-        let processor = if is_one_place { place.processor } else { Some("several".to_owned()) };
-        let operators = middle.into_iter().flat_map(|group| group.operators).collect();
-        stage.push(Group { operators, place: Place { stage: place.stage, processor } });
-    }
+    stage.extend(one_of(middle));
     stage.extend(last);
     stage
+}
+
+/// Groups of one stage as one. They stand side by side in an order in which nothing depends on what is later, so nothing can come to depend
+/// on itself.
+fn one_of(groups: Vec<Group>) -> Option<Group> {
+    let first = groups.first()?.place.clone();
+    let is_one_place = groups.iter().all(|group| group.place == first);
+    let processor = if is_one_place { first.processor } else { Some("several".to_owned()) };
+    let operators = groups.into_iter().flat_map(|group| group.operators).collect();
+    Some(Group { operators, place: Place { stage: first.stage, processor } })
 }
 
 #[cfg(test)]
@@ -172,11 +205,12 @@ mod tests {
 
     #[test]
     fn large_networks_are_folded_in_the_middle_of_their_stages() {
-        for name in ["inception-resnet-v2", "bevformer-like", "inception-v4"] {
+        for name in ["inception-resnet-v2", "bevformer-like", "inception-v4", "petr-like"] {
             let model = millstream_zoo::build(name).unwrap();
             let graph = model.graph();
             for cut in [1, graph.operators().len() / 3, graph.operators().len() - 1] {
-                let (groups, _) = check(graph, &halves(graph, cut));
+                let (groups, readers) = check(graph, &halves(graph, cut));
+                assert_eq!(crowd(&groups, &readers), None, "{name}");
                 assert!((3..=MOST_BOXES).contains(&groups.len()), "{name}: {}", groups.len());
             }
         }

@@ -55,9 +55,14 @@ pub(super) fn lay_out(readers: &[Vec<usize>], width: f64) -> Layout {
     }
 }
 
-/// The boxes, each one layer below the lowest one that it depends on. What depends on at most one stands as low as its readers allow: long
-/// edges to there from above would be no fewer, and what only reads the network's inputs would all stand at the top.
 fn boxes(readers: &[Vec<usize>], width: f64) -> Vec<Item> {
+    let item = |layer| Item { layer, width, middle: 0.0, above: Vec::new(), below: Vec::new() };
+    layers_of(readers).into_iter().map(item).collect()
+}
+
+/// The layer of each box: one below the lowest one that it depends on. What depends on at most one stands as low as its readers allow: long
+/// edges to there from above would be no fewer, and what only reads the network's inputs would all stand at the top.
+pub(super) fn layers_of(readers: &[Vec<usize>]) -> Vec<usize> {
     let mut layer_of = vec![0; readers.len()];
     for (index, readers) in readers.iter().enumerate() {
         for &reader in readers {
@@ -70,8 +75,7 @@ fn boxes(readers: &[Vec<usize>], width: f64) -> Vec<Item> {
         let lowest = readers.iter().map(|&reader| layer_of[reader] - 1).min();
         layer_of[index] = lowest.unwrap_or(layer_of[index]);
     }
-    let item = |layer| Item { layer, width, middle: 0.0, above: Vec::new(), below: Vec::new() };
-    layer_of.into_iter().map(item).collect()
+    layer_of
 }
 
 /// Adds lanes for edges that pass layers, of which those from one box share one, and returns what each edge goes through.

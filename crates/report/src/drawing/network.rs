@@ -21,7 +21,8 @@ const MOST_TYPES: usize = 3;
 const MOST_NAMES: usize = 12;
 
 /// Draws a network from its inputs at the top to its outputs at the bottom, each stage in a colour of its own. Operators that follow each
-/// other without a branch are one box, and of a large network all but the first and the last of each stage. Replicas run the same
+/// other without a branch are one box, and so are many that would stand side by side, and of a large network all but the first and the last of each
+/// stage. Replicas run the same
 /// operators; where they place them differently, the first one's places are shown.
 pub fn network_drawing(graph: &Graph, schedule: &Schedule) -> Drawing {
     let (groups, readers) = groups(graph, schedule);
