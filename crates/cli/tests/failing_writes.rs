@@ -252,8 +252,10 @@ fn a_schedule_and_its_certificate_are_whole_or_not_there() {
             "cost.json",
             "--certificate",
             "proof.json",
+            "--html",
+            "page.html",
         ],
-        whole: &["schedule.json", "proof.json"],
+        whole: &["schedule.json", "proof.json", "page.html"],
         growing: &[],
         folder: None,
     };

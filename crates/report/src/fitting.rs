@@ -8,27 +8,50 @@ const LEAST_TEXT: usize = 10;
 const JOINTS: [char; 7] = ['-', '|', '+', '/', '_', ',', ')'];
 
 /// How wide columns are at most, in characters, so that a table with borders of `| a | b |` fits; wider than asked for if nothing more can be
-/// taken away. First the titles of numbers take several lines, then texts.
+/// taken away. First the titles of numbers take several lines, then texts, then whatever has joints.
 pub(crate) fn widths(columns: &[(String, Align)], rows: &[Vec<String>], most: usize) -> Vec<usize> {
-    let cells = |place: usize| rows.iter().filter_map(move |row| row.get(place));
-    let content = |place: usize| cells(place).map(|cell| cell.chars().count()).max().unwrap_or_default();
-    let longest_word = |title: &str| title.split(' ').map(|word| word.chars().count()).max().unwrap_or_default();
-    let natural = |(place, (title, _)): (usize, &(String, Align))| title.chars().count().max(content(place));
-    let mut widths: Vec<usize> = columns.iter().enumerate().map(natural).collect();
-    let least = |place: usize, (title, align): &(String, Align)| match align {
-        Align::Right => longest_word(title).max(content(place)),
-        Align::Left => longest_word(title).max(LEAST_TEXT).min(title.chars().count().max(content(place))),
-    };
-    for align in [Align::Right, Align::Left] {
+    let texts = |place: usize| cells(columns, rows, place);
+    let mut widths: Vec<usize> = (0..columns.len()).map(|place| most_of(texts(place), length)).collect();
+    let unbroken: Vec<usize> = (0..columns.len()).map(|place| most_of(texts(place), longest_piece)).collect();
+    // A number and its unit stay together as long as they can.
+    let content = |place: usize| most_of(texts(place).skip(1), length).max(most_of(texts(place).take(1), longest_word));
+    let steps: [(Align, &dyn Fn(usize) -> usize); 4] = [
+        (Align::Right, &content),
+        (Align::Left, &|place| unbroken[place].max(LEAST_TEXT)),
+        (Align::Left, &|place| unbroken[place].min(LEAST_TEXT)),
+        (Align::Right, &|place| unbroken[place]),
+    ];
+    for (align, least) in steps {
         while widths.iter().map(|width| width + 3).sum::<usize>() + 1 > most {
-            let can_shrink = |&place: &usize| {
-                columns.get(place).is_some_and(|own| own.1 == align && widths[place] > least(place, own))
-            };
+            let can_shrink = |&place: &usize| columns[place].1 == align && widths[place] > least(place);
             let Some(widest) = (0..columns.len()).filter(can_shrink).max_by_key(|&place| widths[place]) else { break };
             widths[widest] -= 1;
         }
     }
     widths
+}
+
+/// The title of a column and what is below it.
+fn cells<'a>(columns: &'a [(String, Align)], rows: &'a [Vec<String>], place: usize) -> impl Iterator<Item = &'a str> {
+    let below = rows.iter().filter_map(move |row| row.get(place));
+    columns.get(place).map(|(title, _)| title).into_iter().chain(below).map(String::as_str)
+}
+
+fn most_of<'a>(texts: impl Iterator<Item = &'a str>, size: impl Fn(&str) -> usize) -> usize {
+    texts.map(size).max().unwrap_or_default()
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(length).max().unwrap_or_default()
+}
+
+/// What can't be taken apart.
+fn longest_piece(text: &str) -> usize {
+    pieces(text).map(|piece| length(piece.trim_end())).max().unwrap_or_default()
 }
 
 /// A text in lines of at most so many characters, broken between words or else behind what joins their parts.
@@ -78,6 +101,8 @@ mod tests {
         assert_eq!(widths(&columns, &rows, 40), [14, 10]);
         assert_eq!(widths(&columns, &rows, 30), [14, 9]);
         assert_eq!(widths(&columns, &rows, 26), [12, 7]);
-        assert_eq!(widths(&columns, &rows, 10), [LEAST_TEXT, 7]);
+        assert_eq!(widths(&columns, &rows, 24), [LEAST_TEXT, 7]);
+        // Nothing is left that could be taken apart.
+        assert_eq!(widths(&columns, &rows, 10), [6, 7]);
     }
 }
