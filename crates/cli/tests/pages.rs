@@ -1,6 +1,7 @@
 //! Pages that commands write about what they did: whole, by themselves, and readable where they are read.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod support;
 

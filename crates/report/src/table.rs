@@ -15,9 +15,8 @@ pub enum Align {
 }
 
 /// A terminal table that is a Markdown table as well, so that it can be pasted anywhere.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    inner: comfy_table::Table,
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
@@ -25,22 +24,13 @@ pub struct Table {
 impl Table {
     /// An empty table with these columns.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
-        let columns: Vec<_> = columns.into_iter().collect();
-        let mut inner = comfy_table::Table::new();
-        inner.load_style(ASCII_MARKDOWN);
-        inner.set_header(columns.iter().map(|(title, align)| Cell::new(title).set_alignment(alignment(*align))));
-        for (column, (_, align)) in inner.column_iter_mut().zip(&columns) {
-            column.set_cell_alignment(alignment(*align));
-        }
         let columns = columns.into_iter().map(|(title, align)| (title.to_owned(), align)).collect();
-        Self { inner, columns, rows: Vec::new() }
+        Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let cells: Vec<String> = cells.into_iter().collect();
-        self.inner.add_row(&cells);
-        self.rows.push(cells);
+        self.rows.push(cells.into_iter().collect());
     }
 
     /// The table as text of which no line has more than so many characters, if its columns allow it: what is too long for that goes on in
@@ -78,15 +68,18 @@ fn alignment(align: Align) -> CellAlignment {
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&trimmed(&self.inner))
+        let mut table = comfy_table::Table::new();
+        table.load_style(ASCII_MARKDOWN);
+        table.set_header(self.columns.iter().map(|(title, align)| Cell::new(title).set_alignment(alignment(*align))));
+        for (column, (_, align)) in table.column_iter_mut().zip(&self.columns) {
+            column.set_cell_alignment(alignment(*align));
+        }
+        table.add_rows(&self.rows);
+        // Blanks that only fill the last column are noise in logs.
+        let text = table.to_string();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        formatter.write_str(&lines.join("\n"))
     }
-}
-
-/// Blanks that only fill the last column are noise in logs.
-fn trimmed(table: &comfy_table::Table) -> String {
-    let text = table.to_string();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -42,22 +42,9 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
-    if command.json {
-        output::json(&models)?;
-    } else {
-        output::table(&coefficient_table(&models));
-        output::line(format!("\n{}", output::fitted(&family_table(&models))));
-        if !models.convolutions.is_empty() {
-            output::line(format!(
-                "\nConvolutions by Pipe-it's equations 5 and 8:\n\n{}",
-                output::fitted(&pipe_it_table(&models))
-            ));
-        }
-        output::line(format!("\n{}", output::fitted(&transfer_table(&models))));
-        output::line(format!("\n{}", power_lines(&models)));
-        if let Some(added) = &added {
-            output::line(format!("\n{added}"));
-        }
+    match command.json {
+        true => output::json(&models)?,
+        false => print(&models, added.as_deref()),
     }
     if command.compare {
         output::line(format!(
@@ -74,6 +61,20 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     }
     output::remark(format!("wrote {} and {}", command.output.display(), plot.display()));
     Ok(())
+}
+
+fn print(models: &CostModels, added: Option<&str>) {
+    output::table(&coefficient_table(models));
+    output::line(format!("\n{}", output::fitted(&family_table(models))));
+    if !models.convolutions.is_empty() {
+        let table = output::fitted(&pipe_it_table(models));
+        output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{table}"));
+    }
+    output::line(format!("\n{}", output::fitted(&transfer_table(models))));
+    output::line(format!("\n{}", power_lines(models)));
+    if let Some(added) = added {
+        output::line(format!("\n{added}"));
+    }
 }
 
 fn coefficient_table(models: &CostModels) -> Table {

@@ -11,7 +11,9 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use followers::Followers;
-use millstream::{Error, Loaded, NetworkOutcome, RunReport, RunSource, Scheduled, Taken, files, run_observed};
+use millstream::{
+    Control, Error, Loaded, Machine, NetworkOutcome, RunReport, RunSource, Scheduled, Taken, files, run_observed,
+};
 
 use watched::Watched;
 
@@ -41,14 +43,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     }
     let machine = command.scheduled.board.machine()?;
     let control = control();
-    let Loaded { sets, has_sizes } = Loaded::read(&machine, &source(command)?, &control).map_err(|error| {
-        let schedule = &command.scheduled.schedule;
-        let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
-        match is_missing {
-            true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
-            false => error.into(),
-        }
-    })?;
+    let Loaded { sets, has_sizes } = load(command, &machine, &control)?;
     check(command, &sets)?;
     machine.check_usable()?;
 
@@ -92,6 +87,18 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
         html::write(path, "What the run showed", chapters)?;
     }
     Ok(verdicts.into_iter().collect::<Result<(), _>>()?)
+}
+
+/// The schedules, and a word about how to make them where there are none.
+fn load(command: &RunCommand, machine: &Machine, control: &Control) -> Result<Loaded> {
+    Loaded::read(machine, &source(command)?, control).map_err(|error| {
+        let schedule = &command.scheduled.schedule;
+        let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
+        match is_missing {
+            true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
+            false => error.into(),
+        }
+    })
 }
 
 /// Shows what was seen of the networks of a set.

@@ -11,7 +11,7 @@ use millstream_report::{
 use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{Conditions, Stream, simulate_streams};
 
-use super::network_line;
+use super::printing::network_line;
 
 /// The fewest and the most frames that are drawn, and how many there are for each replica.
 const FEWEST_FRAMES: usize = 8;

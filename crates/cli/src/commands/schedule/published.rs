@@ -14,7 +14,8 @@ use millstream_schedule::{Prediction, ScheduleDocument};
 use serde::Serialize;
 
 use super::page::Told;
-use super::{OnePlan, Point, bound, front_rows, network_line, prediction_facts, print, warn_of_unpredictable};
+use super::printing::{network_line, prediction_facts, print};
+use super::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
 use crate::arguments::{Algorithm, ScheduleCommand};
 use crate::control::control;
 use crate::output;
