@@ -7,8 +7,8 @@ const LEAST_TEXT: usize = 10;
 /// Where a word goes on in the next line if it must.
 const JOINTS: [char; 7] = ['-', '|', '+', '/', '_', ',', ')'];
 
-/// How wide columns are at most, in characters, so that a table with borders of `| a | b |` fits; wider than asked for if nothing more can be
-/// taken away. First the titles of numbers take several lines, then texts, then whatever has joints.
+/// How wide columns are at most, in characters, so that a table with borders of `| a | b |` fits. First the titles of numbers take several
+/// lines, then texts, then whatever has joints. Where all that is not enough, the table is wider, and only titles take several lines.
 pub(crate) fn widths(columns: &[(String, Align)], rows: &[Vec<String>], most: usize) -> Vec<usize> {
     let texts = |place: usize| cells(columns, rows, place);
     let mut widths: Vec<usize> = (0..columns.len()).map(|place| most_of(texts(place), length)).collect();
@@ -21,14 +21,19 @@ pub(crate) fn widths(columns: &[(String, Align)], rows: &[Vec<String>], most: us
         (Align::Left, &|place| unbroken[place].min(LEAST_TEXT)),
         (Align::Right, &|place| unbroken[place]),
     ];
+    let is_too_wide = |widths: &[usize]| widths.iter().map(|width| width + 3).sum::<usize>() + 1 > most;
+    let mut with_titles = Vec::new();
     for (align, least) in steps {
-        while widths.iter().map(|width| width + 3).sum::<usize>() + 1 > most {
+        while is_too_wide(&widths) {
             let can_shrink = |&place: &usize| columns[place].1 == align && widths[place] > least(place);
             let Some(widest) = (0..columns.len()).filter(can_shrink).max_by_key(|&place| widths[place]) else { break };
             widths[widest] -= 1;
         }
+        if with_titles.is_empty() {
+            with_titles.clone_from(&widths);
+        }
     }
-    widths
+    if is_too_wide(&widths) { with_titles } else { widths }
 }
 
 /// The title of a column and what is below it.
@@ -102,7 +107,8 @@ mod tests {
         assert_eq!(widths(&columns, &rows, 30), [14, 9]);
         assert_eq!(widths(&columns, &rows, 26), [12, 7]);
         assert_eq!(widths(&columns, &rows, 24), [LEAST_TEXT, 7]);
-        // Nothing is left that could be taken apart.
-        assert_eq!(widths(&columns, &rows, 10), [6, 7]);
+        assert_eq!(widths(&columns, &rows, 20), [6, 7]);
+        // There is no way to be so narrow.
+        assert_eq!(widths(&columns, &rows, 10), [14, 7]);
     }
 }

@@ -5,7 +5,7 @@ use millstream_report::{Fact, Tone, beside, milliseconds, rate_beside, than_pred
 
 /// All facts, in the order in which they are printed.
 pub(super) fn facts(run: &NetworkRun) -> Vec<Fact> {
-    let mut facts = rates(run);
+    let mut facts = rates(run, false);
     facts.extend(troubles(run));
     facts.extend(energy(run));
     facts.extend(results(run));
@@ -15,8 +15,8 @@ pub(super) fn facts(run: &NetworkRun) -> Vec<Fact> {
     facts
 }
 
-/// How many frames passed, and how long they took.
-pub(super) fn rates(run: &NetworkRun) -> Vec<Fact> {
+/// How many frames passed, and how long they took, maybe on processors that other networks used in turn.
+pub(super) fn rates(run: &NetworkRun, takes_turns: bool) -> Vec<Fact> {
     let rate = |period: f64| 1.0 / period;
     let mut facts = Vec::new();
     match (run.measured_period_seconds, run.frames_per_second_offered) {
@@ -40,7 +40,7 @@ pub(super) fn rates(run: &NetworkRun) -> Vec<Fact> {
         (None, _) => {}
     }
     if run.frames > 0 {
-        facts.extend(latency(run));
+        facts.extend(latency(run, takes_turns));
     }
     let start_up = |seconds| Fact::new("Start-up", format!("{seconds:.2} s until the first frame was through"));
     facts.extend(run.start_up_seconds.map(start_up));
@@ -57,12 +57,15 @@ pub(super) fn latency_in_words(run: &NetworkRun) -> String {
     beside(run.measured_latency_seconds, run.predicted_latency_seconds)
 }
 
-fn latency(run: &NetworkRun) -> [Fact; 2] {
+fn latency(run: &NetworkRun, takes_turns: bool) -> [Fact; 2] {
     let stages = format!(
-        "{} ms measured, {} predicted: {}",
+        "{} ms measured, {} predicted{}",
         milliseconds(run.measured_latency_seconds),
         milliseconds(run.predicted_latency_seconds),
-        than_predicted(&latency_in_words(run))
+        match takes_turns {
+            true => " where no other network uses the processors in between".to_owned(),
+            false => format!(": {}", than_predicted(&latency_in_words(run))),
+        }
     );
     let latency = run.latency;
     let frames = format!(

@@ -15,7 +15,7 @@ const NOTABLE: f64 = 0.1;
 
 /// What there is to tell of one network.
 pub(super) fn chapter(scheduled: &Scheduled, outcome: &NetworkOutcome, watched: &Watched) -> ReportChapter {
-    let run = &outcome.report;
+    let (run, takes_turns) = (&outcome.report, scheduled.takes_turns);
     let stage_rows = rows(scheduled, outcome);
     let mut stages = vec![Part::Table(stage_table(&stage_rows))];
     if stage_rows.iter().any(|row| row.measured.is_some()) {
@@ -35,7 +35,10 @@ pub(super) fn chapter(scheduled: &Scheduled, outcome: &NetworkOutcome, watched: 
         }
     };
     let sections = vec![
-        ReportSection::new("What was measured", vec![Part::Numbers(numbers(run)), Part::Facts(measured_facts(run))]),
+        ReportSection::new(
+            "What was measured",
+            vec![Part::Numbers(numbers(run, takes_turns)), Part::Facts(measured_facts(run, takes_turns))],
+        ),
         ReportSection::new(
             "What was decided, and why",
             vec![Part::Facts(decision_facts(&outcome.document, &bound, &[]))],
@@ -58,8 +61,8 @@ fn drawn(drawing: Option<millstream_report::Drawing>) -> Vec<Part> {
     }
 }
 
-fn measured_facts(run: &NetworkRun) -> Vec<Fact> {
-    rates(run).into_iter().chain(results(run)).collect()
+fn measured_facts(run: &NetworkRun, takes_turns: bool) -> Vec<Fact> {
+    rates(run, takes_turns).into_iter().chain(results(run)).collect()
 }
 
 fn levels(run: &NetworkRun) -> Vec<(&'static str, f64)> {
@@ -67,7 +70,7 @@ fn levels(run: &NetworkRun) -> Vec<(&'static str, f64)> {
     [("p50", run.latency.p50_seconds), ("p99", run.latency.p99_seconds)].into_iter().chain(deadline).collect()
 }
 
-fn numbers(run: &NetworkRun) -> Vec<Number> {
+fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
     let number = |label: &str, value: String, remark: String, tone: Tone| Number {
         label: label.to_owned(),
         value,
@@ -88,13 +91,11 @@ fn numbers(run: &NetworkRun) -> Vec<Number> {
     }
     if run.frames > 0 {
         let (measured, predicted) = (run.measured_latency_seconds, run.predicted_latency_seconds);
-        let words = than_predicted(&latency_in_words(run));
-        numbers.push(number(
-            "through the stages",
-            format!("{} ms", milliseconds(measured)),
-            words,
-            tone(measured, predicted),
-        ));
+        let (words, tone) = match takes_turns {
+            true => (format!("{} predicted alone", milliseconds(predicted)), Tone::Plain),
+            false => (than_predicted(&latency_in_words(run)), tone(measured, predicted)),
+        };
+        numbers.push(number("through the stages", format!("{} ms", milliseconds(measured)), words, tone));
         let latency = run.latency;
         for (label, seconds, remark) in [
             ("p50", latency.p50_seconds, "half of the frames took no longer"),
