@@ -16,11 +16,13 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod colours;
 mod commands;
 mod control;
 mod distinct;
 mod duration;
 mod hint;
+mod html;
 mod interrupt;
 mod output;
 mod program;

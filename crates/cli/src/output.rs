@@ -6,13 +6,19 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use millstream_report::Table;
 use serde::Serialize;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
 use crate::hint::hint;
-use crate::interrupt;
 use crate::program::as_typed;
+use crate::{colours, interrupt};
+
+/// Characters of a line where nobody says how many there are.
+const USUAL_WIDTH: usize = 80;
+/// Tables are never made narrower.
+const LEAST_WIDTH: usize = 60;
 
 /// Set once the reader of standard output has gone away.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
@@ -24,7 +30,8 @@ pub(crate) fn line(text: impl std::fmt::Display) {
         return;
     }
     let mut stdout = std::io::stdout();
-    match writeln!(stdout, "{}", visible(&text)).and_then(|()| stdout.flush()) {
+    let text = colours::painted(&visible(&text), colours::are_shown_by(&stdout));
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => IS_UNREAD.store(true, Ordering::Relaxed),
         Err(error) => {
@@ -32,6 +39,23 @@ pub(crate) fn line(text: impl std::fmt::Display) {
             interrupt::leave(1);
         }
     }
+}
+
+/// Prints a table so that it fits the terminal.
+pub(crate) fn table(table: &Table) {
+    line(fitted(table));
+}
+
+/// A table as wide as can be shown: as wide as the terminal is, and 80 characters elsewhere.
+pub(crate) fn fitted(table: &Table) -> String {
+    table.within(width())
+}
+
+fn width() -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || Some(usize::from(terminal_size::terminal_size_of(std::io::stdout())?.0.0));
+    // Narrower ones would break numbers apart.
+    asked.or_else(seen).map_or(USUAL_WIDTH, |width: usize| width.max(LEAST_WIDTH))
 }
 
 /// Prints a value as JSON to standard output.
@@ -42,7 +66,9 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 
 /// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
 pub(crate) fn remark(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{}", visible(&as_typed(&text.to_string())));
+    let stderr = std::io::stderr();
+    let text = colours::painted(&visible(&as_typed(&text.to_string())), colours::are_shown_by(&stderr));
+    let _ = writeln!(&stderr, "{text}");
 }
 
 /// The text without what a terminal would obey: names come from models that may be anybody's.

@@ -7,7 +7,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::Workplace;
+use support::{Workplace, in_one_line};
 
 fn fixture(folder: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{folder}/{name}.json"))
@@ -144,6 +144,7 @@ fn energy_is_an_objective_with_clocks_and_limits() {
     workplace.succeed(&with_board(&["schedule", "--min-throughput", "58", "--margin", "10%"], &vim));
     let kept = workplace.succeed(&with_board(&["simulate", "--memory"], &vim));
     let missed = workplace.succeed(&with_board(&["simulate", "--speed", "1ms:B:0.8"], &vim));
+    let missed = in_one_line(&missed);
     assert!(
         !kept.contains("Missed:") && missed.contains("% under the 58.00 frames/s that it was planned for"),
         "{missed}"

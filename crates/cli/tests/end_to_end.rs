@@ -21,8 +21,14 @@ fn schedule_without_a_profile_then_run() {
     assert!(ran.contains("30 frames through") && ran.contains("frames/s measured"), "{ran}");
     assert!(ran.contains("30 frames checked against sequential inference"), "{ran}");
     let trace = json(&text(&workplace.path("trace.json")));
-    let spans = trace.as_array().unwrap().iter().filter(|event| event["ph"] == "X").count();
+    let events = || trace.as_array().unwrap().iter();
+    let spans = events().filter(|event| event["ph"] == "X").count();
     assert!(spans >= 30, "{spans} spans");
+    let cores = events().filter_map(|event| event["args"]["name"].as_str()).filter(|name| name.starts_with("core "));
+    assert!(cores.count() >= 1, "a track for each core that is used");
+    for argument in ["frame", "stage", "processor", "waited_ms"] {
+        assert!(events().any(|event| !event["args"][argument].is_null()), "{argument}");
+    }
     assert_eq!(workplace.files(), ["schedule.json", "small.onnx", "trace.json"]);
 
     // The second time, the profile is there already.
@@ -125,15 +131,20 @@ fn compare_puts_several_networks_together() {
     let workplace = Workplace::new();
     small_model(&workplace);
     let models = ["--model", "small.onnx", "--model", "small.onnx"];
-    let rest = ["--rounds", "1", "--budget", "200ms"];
+    let rest = ["--rounds", "1", "--budget", "200ms", "--html", "page.html"];
     let shown = workplace.succeed(&[&["compare"], &models[..], &rest[..]].concat());
-    let (_, summary) = shown.split_once("Our schedule for throughput, network by network:").unwrap();
-    let (throughput, latency) = summary.split_once("Our schedule for latency:").unwrap();
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let (_, summary) = shown.split_once("Our schedule for throughput, network by network").unwrap();
+    let (throughput, rest) = summary.split_once("Our schedule for latency:").unwrap();
+    let (latency, predictions) = rest.split_once("What these schedules are").unwrap();
     for table in [throughput, latency] {
         assert_eq!(table.lines().filter(|line| line.starts_with("| small")).count(), 2, "{table}");
-        assert!(table.contains("Geometric mean over the best rivals: "), "{table}");
+        assert!(table.contains("Together:") && table.contains("(geometric mean)"), "{table}");
     }
-    assert!(latency.contains("Median prediction error: "), "{latency}");
+    assert!(predictions.contains("Prediction: wrong by "), "{predictions}");
+    let page = text(&workplace.path("page.html"));
+    assert_eq!(page.matches("<h2").count(), 3, "all together, and each: {page}");
+    assert!(page.contains("Frames per second") && page.contains("<svg class=\"network\""), "{page}");
 }
 
 #[test]

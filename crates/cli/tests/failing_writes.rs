@@ -170,6 +170,7 @@ fn is_whole(file: &Path) -> bool {
         Some("json") => {
             serde_json::from_slice::<Value>(&content).is_ok_and(|value| value.is_object() || value.is_array())
         }
+        Some("html") => content.starts_with(b"<!DOCTYPE html>") && content.ends_with(b"</html>"),
         // The directory comes last, with its mark 22 bytes before the end.
         Some("npz") => {
             content.starts_with(b"PK\x03\x04")
@@ -252,8 +253,10 @@ fn a_schedule_and_its_certificate_are_whole_or_not_there() {
             "cost.json",
             "--certificate",
             "proof.json",
+            "--html",
+            "page.html",
         ],
-        whole: &["schedule.json", "proof.json"],
+        whole: &["schedule.json", "proof.json", "page.html"],
         growing: &[],
         folder: None,
     };

@@ -25,7 +25,9 @@ fn sweep_resume_fit_and_schedule() {
     workplace.succeed(&["profile", "--budget", "500ms", "--resume", "--model", "small.onnx"]);
     assert_eq!(networks(&workplace), ["sweep-0", "small", "sweep-1"]);
 
-    let shown = workplace.succeed(&["fit", "--compare"]);
+    // Wide enough for no cell to take two lines.
+    let fitted = workplace.command(&["fit", "--compare"]).env("COLUMNS", "200").assert().success();
+    let shown = String::from_utf8_lossy(&fitted.get_output().stdout).into_owned();
     for expected in ["convolution", "Pipe-it, eq. 5", "co-scheduling, eq. 10-11", "R2", "GB/s", "Power"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }

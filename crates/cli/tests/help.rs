@@ -40,3 +40,24 @@ fn xtask_hands_on_every_command() {
         assert!(source.contains(&format!("\n  {command}")), "{command} is not in the help of xtask");
     }
 }
+
+#[test]
+fn colours_are_shown_where_they_are_wanted() {
+    let workplace = Workplace::new();
+    let shown = |variables: &[(&str, &str)]| {
+        let mut command = workplace.command(&["boards"]);
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        let output = command.envs(variables.iter().copied()).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    };
+    let plain = shown(&[]);
+    assert!(!plain.contains('\u{1b}') && plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
+    let coloured = shown(&[("CLICOLOR_FORCE", "1")]);
+    assert!(coloured.contains("\u{1b}[1m| name"), "{coloured}");
+    assert_eq!(shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), plain);
+    // Wider where somebody says so.
+    let wide = shown(&[("COLUMNS", "300")]);
+    assert!(wide.lines().count() <= plain.lines().count(), "{wide}");
+}

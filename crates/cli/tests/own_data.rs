@@ -12,7 +12,7 @@ use millstream_frames::{read_arrays, write_results};
 use millstream_graph::DataType;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 use serde_json::Value;
-use support::{Workplace, bytes, text};
+use support::{Workplace, bytes, in_one_line, text};
 
 fn json(output: &str) -> Value {
     serde_json::from_str(output).unwrap()
@@ -56,6 +56,7 @@ fn images_go_in_and_results_come_out() {
     camera(&workplace);
     // No schedule is there: one is made on the spot.
     let shown = workplace.succeed(&["run", "--model", "camera.onnx", "--input", "frames", "--output", "results"]);
+    let shown = in_one_line(&shown);
     assert!(shown.contains("3 frames through") && shown.contains("3 different ones, given"), "{shown}");
     let results = workplace.path("results");
     let mut files: Vec<String> =
@@ -200,7 +201,7 @@ fn an_image_where_the_network_wants_tokens() {
     let message = workplace.fail(&[&run[..], &["--input", "frames/c-red.png"]].concat());
     assert!(message.contains("c-red.png") && message.contains("i64 [1, 4]"), "{message}");
     // Made-up tokens are words that the table has; the table is small, so that others would fail.
-    let shown = workplace.succeed(&run);
+    let shown = in_one_line(&workplace.succeed(&run));
     assert!(shown.contains("4 different ones, made up"), "{shown}");
     let ids = Tensor::from_i64([1, 4], vec![4, 0, 9, 1]);
     write_results(&workplace.path(""), "far", &[("ids".to_owned(), ids)]).unwrap();

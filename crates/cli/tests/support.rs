@@ -91,6 +91,11 @@ pub(crate) fn small_model(workplace: &Workplace) -> PathBuf {
     workplace.write("small.onnx", bytes(&builder().build().unwrap()))
 }
 
+/// A text without the ends of its lines: long ones are broken.
+pub(crate) fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 pub(crate) fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }

@@ -1,9 +1,8 @@
 //! Algorithms beside each other.
 
+use crate::wrapped::{WIDTH, wrapped};
 use crate::{Align, Table, milliseconds};
 
-/// Characters of a line.
-const WIDTH: usize = 80;
 /// Characters of a configuration that are shown.
 const LONGEST_CONFIGURATION: usize = 32;
 
@@ -42,6 +41,38 @@ pub fn algorithm_tables(rows: &[AlgorithmRow]) -> String {
     if notes.is_empty() { tables } else { format!("{tables}\n\n{}", notes.join("\n")) }
 }
 
+/// The same in one table, for where there is room: why an algorithm has no schedule stands in its row.
+pub fn algorithm_table(rows: &[AlgorithmRow]) -> Table {
+    let mut table = Table::new([
+        ("algorithm", Align::Left),
+        ("stages", Align::Left),
+        ("frames/s", Align::Right),
+        ("latency ms", Align::Right),
+        ("J/frame", Align::Right),
+        ("gap", Align::Right),
+        ("looked at", Align::Right),
+    ]);
+    for row in rows {
+        let own = match &row.outcome {
+            Ok(own) => own,
+            Err(reason) => {
+                table.row([row.name.clone(), reason.clone()].into_iter().chain(std::iter::repeat_n("-".to_owned(), 5)));
+                continue;
+            }
+        };
+        table.row([
+            row.name.clone(),
+            own.configuration.clone(),
+            rate(1.0 / own.period_seconds),
+            milliseconds(own.latency_seconds),
+            own.joules_per_frame.map_or("-".to_owned(), |joules| format!("{joules:.3}")),
+            own.gap.map_or("-".to_owned(), |gap| format!("{:+.1} %", 100.0 * gap)),
+            own.searched.clone(),
+        ]);
+    }
+    table
+}
+
 /// Why some algorithms have no schedule.
 struct Reason<'a> {
     algorithms: Vec<&'a str>,
@@ -69,7 +100,7 @@ impl<'a> Reason<'a> {
             [only] => format!("{only} {}", self.text),
             several => format!("{}: each {}", several.join(", "), self.text),
         };
-        wrapped(&format!("[{number}] {text}"), "    ")
+        wrapped("", &format!("[{number}] {text}"), "    ", WIDTH)
     }
 }
 
@@ -131,22 +162,6 @@ fn shortened(configuration: &str) -> String {
     }
     let start: String = configuration.chars().take(LONGEST_CONFIGURATION - 3).collect();
     format!("{start}...")
-}
-
-/// The words of a text in lines of which all but the first begin with an indent.
-fn wrapped(text: &str, indent: &str) -> String {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(std::mem::replace(&mut line, indent.to_owned()));
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Searched {
 
 /// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them; those that were searched
 /// for; and those whose stages are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is
-/// `single` if nobody waits for memory.
+/// `single` if nobody waits for memory. Each in a line.
 pub fn bound_text(
     document: &ScheduleDocument,
     single: Option<f64>,
@@ -35,9 +35,9 @@ pub fn bound_text(
     let is_news = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
     let searched = searched.filter(is_news).map_or(String::new(), |own| {
         let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
-        let teams = if own.teams.is_empty() { String::new() } else { format!(" and\n           {}", own.teams) };
+        let teams = if own.teams.is_empty() { String::new() } else { format!(" and {}", own.teams) };
         format!(
-            "\n           Nothing has one below {} ms that was searched: contiguous stages on processors{teams}, and\n           replicas of these. Its own is at most {above:.1} % above the least of them.",
+            "\nNothing has one below {} ms that was searched: contiguous stages on processors{teams}, and replicas of these. Its own is at most {above:.1} % above the least of them.",
             milliseconds(own.period_seconds)
         )
     });
@@ -45,9 +45,9 @@ pub fn bound_text(
     // What nobody reaches is no news.
     let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |best| {
         let best = milliseconds(best);
-        let memory = if competes_for_memory { ",\n           if nobody waited for memory" } else { "" };
+        let memory = if competes_for_memory { ", if nobody waited for memory" } else { "" };
         format!(
-            "\n           {best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact)."
+            "\n{best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact)."
         )
     });
     format!(
@@ -82,7 +82,7 @@ mod tests {
         assert!(said.contains("below 10.0 ms; its trial was 3.0 % below that: the profile is out of date."), "{said}");
         assert!(!said.contains("exact"), "{said}");
         let said = bound_text(&document(0.0102), Some(0.0101), None, true);
-        assert!(said.contains("or replicas of it,\n           if nobody waited for memory (exact)."), "{said}");
+        assert!(said.contains("or replicas of it, if nobody waited for memory (exact)."), "{said}");
         assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
         let searched = |period_seconds| Searched { period_seconds, teams: "teams of up to 4 processors".to_owned() };
         let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);

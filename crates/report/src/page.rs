@@ -1,5 +1,6 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::style::STYLE;
 use crate::{Align, Table};
 
 /// A page for browsers that needs nothing else: tables, notes and drawings in chapters.
@@ -42,22 +43,6 @@ pub struct Article<'a> {
     /// Whether anything does not.
     pub has_misses: bool,
 }
-
-const STYLE: &str = "
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #1c2733; background: #fff; }
-h1, h2, h3 { line-height: 1.2; }
-h2 { border-top: 2px solid #1c2733; padding-top: 1.5rem; margin-top: 3rem; }
-nav ul { columns: 2; padding-left: 1.2rem; }
-table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid #d5dce4; text-align: left; vertical-align: top; }
-th { border-bottom: 2px solid #1c2733; }
-.number { text-align: right; }
-.scroll { overflow-x: auto; }
-.kind { color: #5a6b7d; }
-.holds { color: #19703a; }
-.misses { color: #b3261e; }
-svg { max-width: 100%; height: auto; }
-";
 
 impl Page<'_> {
     /// The page as HTML.
@@ -115,7 +100,10 @@ impl Article<'_> {
     }
 }
 
-fn table(table: &Table) -> Markup {
+/// Characters of a cell that takes several lines.
+const LONG: usize = 48;
+
+pub(crate) fn table(table: &Table) -> Markup {
     let class = |place: usize| match table.columns().get(place) {
         Some((_, Align::Right)) => Some("number"),
         _ => None,
@@ -127,7 +115,12 @@ fn table(table: &Table) -> Markup {
             } }
             tbody {
                 @for row in table.rows() {
-                    tr { @for (place, cell) in row.iter().enumerate() { td class=[class(place)] { (cell) } } }
+                    tr {
+                        @for (place, cell) in row.iter().enumerate() {
+                            @let long = (cell.chars().count() > LONG).then_some("long");
+                            td class=[class(place).or(long)] { (cell) }
+                        }
+                    }
                 }
             }
         }

@@ -29,7 +29,7 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
         ("latency ms", Align::Right),
     ];
     if has_energy {
-        columns.extend([("J/frame", Align::Right), ("frames/J", Align::Right)]);
+        columns.push(("J/frame", Align::Right));
     }
     columns.push(("best for", Align::Left));
     let mut table = Table::new(columns);
@@ -48,9 +48,7 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
             milliseconds(row.latency_seconds),
         ];
         if has_energy {
-            let text = |joules: f64, digits: usize| format!("{joules:.digits$}");
-            cells.push(row.joules_per_frame.map_or("-".to_owned(), |joules| text(joules, 3)));
-            cells.push(row.joules_per_frame.map_or("-".to_owned(), |joules| text(1.0 / joules, 2)));
+            cells.push(row.joules_per_frame.map_or("-".to_owned(), |joules| format!("{joules:.3}")));
         }
         cells.push(row.chosen_for.join(", "));
         table.row(cells);

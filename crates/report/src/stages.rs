@@ -1,7 +1,7 @@
 use millstream_graph::Graph;
 use millstream_schedule::{Schedule, ScheduleDocument};
 
-use crate::{Align, Table, milliseconds, percent};
+use crate::{Align, Table, beside, milliseconds};
 
 /// One replica of one stage.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,47 +33,54 @@ pub struct MeasuredStage {
     pub utilisation: f64,
 }
 
-/// One row per replica, with measurements beside predictions where there are any.
+/// One row per replica: what it has to do, and what that should take, or how many frames it had and how long they waited for it.
 pub fn stage_table(rows: &[StageRow]) -> Table {
-    if rows.iter().all(|row| row.measured.is_none()) {
-        let mut table = Table::new([
-            ("stage", Align::Right),
-            ("processor", Align::Left),
-            ("operators", Align::Left),
-            ("predicted ms", Align::Right),
-        ]);
-        for row in rows {
-            let predicted = milliseconds(row.predicted_seconds);
-            table.row([row.stage.to_string(), row.processor.clone(), operators(row), predicted]);
-        }
-        return table;
+    let is_measured = rows.iter().any(|row| row.measured.is_some());
+    let mut columns = vec![("stage", Align::Right), ("processor", Align::Left), ("operators", Align::Left)];
+    match is_measured {
+        true => columns.extend([("frames", Align::Right), ("waited ms", Align::Right)]),
+        false => columns.push(("predicted ms", Align::Right)),
     }
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = vec![row.stage.to_string(), row.processor.clone(), operators(row)];
+        match is_measured {
+            true => cells.extend([
+                measured(row, |stage| stage.frames.to_string()),
+                measured(row, |stage| milliseconds(stage.queue_wait_seconds)),
+            ]),
+            false => cells.push(milliseconds(row.predicted_seconds)),
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// One row per replica: its time for a frame beside the one that was predicted.
+pub fn measured_table(rows: &[StageRow]) -> Table {
     let mut table = Table::new([
         ("stage", Align::Right),
         ("processor", Align::Left),
-        ("operators", Align::Left),
-        ("predicted ms", Align::Right),
         ("measured ms", Align::Right),
-        ("error", Align::Right),
-        ("frames", Align::Right),
-        ("queue wait ms", Align::Right),
+        ("predicted ms", Align::Right),
+        ("that is", Align::Right),
         ("busy", Align::Right),
     ]);
     for row in rows {
-        let measured = |text: &dyn Fn(&MeasuredStage) -> String| row.measured.as_ref().map_or("-".to_owned(), text);
         table.row([
             row.stage.to_string(),
             row.processor.clone(),
-            operators(row),
+            measured(row, |stage| milliseconds(stage.seconds)),
             milliseconds(row.predicted_seconds),
-            measured(&|stage| milliseconds(stage.seconds)),
-            measured(&|stage| percent(row.predicted_seconds / stage.seconds - 1.0)),
-            measured(&|stage| stage.frames.to_string()),
-            measured(&|stage| milliseconds(stage.queue_wait_seconds)),
-            measured(&|stage| format!("{:.0} %", stage.utilisation * 100.0)),
+            measured(row, |stage| beside(stage.seconds, row.predicted_seconds)),
+            measured(row, |stage| format!("{:.0} %", stage.utilisation * 100.0)),
         ]);
     }
     table
+}
+
+fn measured(row: &StageRow, text: impl Fn(&MeasuredStage) -> String) -> String {
+    row.measured.as_ref().map_or("-".to_owned(), text)
 }
 
 fn operators(row: &StageRow) -> String {

@@ -3,6 +3,8 @@ use std::fmt;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{Cell, CellAlignment};
 
+use crate::fitting::{in_lines, widths};
+
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -13,9 +15,8 @@ pub enum Align {
 }
 
 /// A terminal table that is a Markdown table as well, so that it can be pasted anywhere.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    inner: comfy_table::Table,
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
@@ -23,22 +24,28 @@ pub struct Table {
 impl Table {
     /// An empty table with these columns.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
-        let columns: Vec<_> = columns.into_iter().collect();
-        let mut inner = comfy_table::Table::new();
-        inner.load_style(ASCII_MARKDOWN);
-        inner.set_header(columns.iter().map(|(title, align)| Cell::new(title).set_alignment(alignment(*align))));
-        for (column, (_, align)) in inner.column_iter_mut().zip(&columns) {
-            column.set_cell_alignment(alignment(*align));
-        }
         let columns = columns.into_iter().map(|(title, align)| (title.to_owned(), align)).collect();
-        Self { inner, columns, rows: Vec::new() }
+        Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let cells: Vec<String> = cells.into_iter().collect();
-        self.inner.add_row(&cells);
-        self.rows.push(cells);
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// The table as text of which no line has more than so many characters, if its columns allow it: what is too long for that goes on in
+    /// the next lines of its row.
+    pub fn within(&self, width: usize) -> String {
+        if self.to_string().lines().all(|line| line.chars().count() <= width) {
+            return self.to_string();
+        }
+        let widths = widths(&self.columns, &self.rows, width);
+        let cell = |(text, width): (&String, &usize)| in_lines(text, *width);
+        let titles: Vec<String> = self.columns.iter().map(|own| &own.0).zip(&widths).map(cell).collect();
+        let aligns = self.columns.iter().map(|own| own.1);
+        let mut fitted = Self::new(titles.iter().map(String::as_str).zip(aligns));
+        self.rows.iter().for_each(|row| fitted.row(row.iter().zip(&widths).map(cell)));
+        fitted.to_string()
     }
 
     /// Titles of the columns, and how each is aligned.
@@ -61,9 +68,35 @@ fn alignment(align: Align) -> CellAlignment {
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = comfy_table::Table::new();
+        table.load_style(ASCII_MARKDOWN);
+        table.set_header(self.columns.iter().map(|(title, align)| Cell::new(title).set_alignment(alignment(*align))));
+        for (column, (_, align)) in table.column_iter_mut().zip(&self.columns) {
+            column.set_cell_alignment(alignment(*align));
+        }
+        table.add_rows(&self.rows);
         // Blanks that only fill the last column are noise in logs.
-        let text = self.inner.to_string();
+        let text = table.to_string();
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         formatter.write_str(&lines.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_for_a_line_goes_on_in_the_next() {
+        let mut table =
+            Table::new([("contender", Align::Left), ("processors", Align::Left), ("frames/s", Align::Right)]);
+        table.row(["an instance of the engine per core".into(), "B1@openvino s1@openvino G1".into(), "25.6".into()]);
+        let text = table.within(60);
+        assert!(text.lines().all(|line| line.chars().count() <= 60) && text.lines().count() > 3, "{text}");
+        for word in ["instance", "s1@openvino", "25.6", "processors", "frames/s"] {
+            assert!(text.contains(word), "{text}");
+        }
+        assert_eq!(table.within(200), table.to_string());
+        assert_eq!(table.to_string().lines().count(), 3);
     }
 }

@@ -1,83 +1,177 @@
+//! Traces in the Chrome trace event format, which Perfetto and `chrome://tracing` open.
+
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-/// Something that took time on a track of a trace.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TraceEvent {
-    /// What happened, such as `frame 7`.
+/// Where things happen, one below the other: a core, or an accelerator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceTrack {
+    /// What it is a part of, such as `cluster B`; tracks of the same are shown together.
+    pub group: String,
+    /// Its name, such as `core 4`.
     pub name: String,
-    /// Number of the track.
-    pub track: usize,
-    /// Start, in microseconds from the beginning of the trace.
-    pub start_microseconds: f64,
-    /// Length, in microseconds.
-    pub duration_microseconds: f64,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(rename = "displayTimeUnit")]
-    display_time_unit: &'static str,
-    #[serde(rename = "traceEvents")]
-    events: Vec<Event<'a>>,
+/// Something that is shown. Times are in microseconds from the beginning of the trace.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TraceEvent {
+    /// Something that took time on a track.
+    Slice {
+        /// What happened, such as `frame 7`.
+        name: String,
+        /// Number of the track.
+        track: usize,
+        /// Start.
+        start: f64,
+        /// Length.
+        duration: f64,
+        /// What to know of it, by name.
+        arguments: Vec<(&'static str, Value)>,
+    },
+    /// An arrow that leads from one slice to the next ones, such as from stage to stage with a frame.
+    Flow {
+        /// Of the same number are the steps of one arrow.
+        id: u64,
+        /// Number of the track.
+        track: usize,
+        /// A moment within a slice of the track.
+        at: f64,
+        /// Where the arrow is.
+        step: FlowStep,
+    },
+    /// A number from a moment on.
+    Counter {
+        /// What is counted, with its unit.
+        name: String,
+        /// When it changed.
+        at: f64,
+        /// To what.
+        value: f64,
+    },
 }
 
-/// An event as the trace format names its parts.
+/// A part of an arrow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowStep {
+    /// It leaves its first slice.
+    Start,
+    /// It goes on through a slice.
+    Through,
+    /// It reaches its last slice.
+    End,
+}
+
+/// The process that counters belong to; groups of tracks have the numbers after it.
+const COUNTERS: usize = 1;
+
+/// One line of the format.
 #[derive(Serialize)]
-struct Event<'a> {
-    name: &'a str,
+struct Line {
+    name: String,
     ph: &'static str,
-    pid: u32,
+    pid: usize,
     tid: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ts: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    args: Option<Arguments<'a>>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
-#[derive(Serialize)]
-struct Arguments<'a> {
-    name: &'a str,
+/// A whole trace. Tracks have the numbers of their places.
+pub fn chrome_trace(tracks: &[TraceTrack], events: &[TraceEvent]) -> String {
+    let groups = Groups::of(tracks);
+    let lines: Vec<Line> = groups.lines(tracks).chain(events.iter().map(|event| groups.line(event))).collect();
+    json!({"displayTimeUnit": "ms", "traceEvents": lines}).to_string()
 }
 
-/// A trace in the Chrome trace event format, which Perfetto and `chrome://tracing` open. `tracks` names the tracks in the
-/// order of their numbers.
-pub fn chrome_trace(tracks: &[String], events: &[TraceEvent]) -> String {
-    let events = names(tracks).chain(events.iter().map(span)).collect();
-    serde_json::to_string(&Document { display_time_unit: "ms", events }).unwrap_or_default()
+/// Which process each track is shown under.
+#[derive(Debug, Clone)]
+struct Groups {
+    names: Vec<String>,
+    of_tracks: Vec<usize>,
 }
 
-fn names(tracks: &[String]) -> impl Iterator<Item = Event<'_>> {
-    tracks.iter().enumerate().map(|(tid, name)| Event {
-        name: "thread_name",
-        ph: "M",
-        pid: 1,
-        tid,
-        ts: None,
-        dur: None,
-        args: Some(Arguments { name }),
-    })
-}
-
-fn span(event: &TraceEvent) -> Event<'_> {
-    Event {
-        name: &event.name,
-        ph: "X",
-        pid: 1,
-        tid: event.track,
-        ts: Some(event.start_microseconds),
-        dur: Some(event.duration_microseconds),
-        args: None,
+impl Groups {
+    fn of(tracks: &[TraceTrack]) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        let mut of_tracks = Vec::new();
+        for track in tracks {
+            let place = names.iter().position(|name| *name == track.group);
+            of_tracks.push(place.unwrap_or(names.len()));
+            if place.is_none() {
+                names.push(track.group.clone());
+            }
+        }
+        Self { names, of_tracks }
     }
+
+    fn process(&self, track: usize) -> usize {
+        COUNTERS + 1 + self.of_tracks.get(track).copied().unwrap_or_default()
+    }
+
+    /// What everything is called, and in which order it stands.
+    fn lines<'a>(&'a self, tracks: &'a [TraceTrack]) -> impl Iterator<Item = Line> + 'a {
+        let line = |name: &str, pid, tid, arguments: Value| Line {
+            name: name.to_owned(),
+            ph: "M",
+            pid,
+            tid,
+            more: Map::from_iter([("args".to_owned(), arguments)]),
+        };
+        let groups = self.names.iter().enumerate().flat_map(move |(index, name)| {
+            let pid = COUNTERS + 1 + index;
+            [
+                line("process_name", pid, 0, json!({"name": name})),
+                line("process_sort_index", pid, 0, json!({"sort_index": pid})),
+            ]
+        });
+        let threads = tracks.iter().enumerate().flat_map(move |(track, own)| {
+            let pid = self.process(track);
+            [
+                line("thread_name", pid, thread(track), json!({"name": own.name})),
+                line("thread_sort_index", pid, thread(track), json!({"sort_index": track})),
+            ]
+        });
+        std::iter::once(line("process_name", COUNTERS, 0, json!({"name": "counters"}))).chain(groups).chain(threads)
+    }
+
+    fn line(&self, event: &TraceEvent) -> Line {
+        let more = |value: Value| if let Value::Object(more) = value { more } else { Map::new() };
+        match event {
+            TraceEvent::Slice { name, track, start, duration, arguments } => {
+                let arguments =
+                    Map::from_iter(arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+                let more = more(json!({"ts": start, "dur": duration, "args": arguments}));
+                Line { name: name.clone(), ph: "X", pid: self.process(*track), tid: thread(*track), more }
+            }
+            TraceEvent::Flow { id, track, at, step } => {
+                let ph = match step {
+                    FlowStep::Start => "s",
+                    FlowStep::Through => "t",
+                    FlowStep::End => "f",
+                };
+                // `bp` has the arrow end at the slice around the moment, not at the next one.
+                let more = more(json!({"ts": at, "id": id, "cat": "frame", "bp": "e"}));
+                Line { name: "frame".to_owned(), ph, pid: self.process(*track), tid: thread(*track), more }
+            }
+            TraceEvent::Counter { name, at, value } => {
+                let more = more(json!({"ts": at, "args": {"value": value}}));
+                Line { name: name.clone(), ph: "C", pid: COUNTERS, tid: 0, more }
+            }
+        }
+    }
+}
+
+/// Thread 0 of a process stands for the process.
+fn thread(track: usize) -> usize {
+    track + 1
 }
 
 /// A trace of the same format that is written event by event: an array, one event a line. Viewers also take it without its end, which is
 /// missing if the program is killed; it is written when this is dropped. Each event is one call of the writer's.
 pub struct TraceWriter<W: Write> {
     writer: Option<W>,
+    groups: Groups,
     is_empty: bool,
 }
 
@@ -86,9 +180,10 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn new(writer: W, tracks: &[String]) -> std::io::Result<Self> {
-        let mut trace = Self { writer: Some(writer), is_empty: true };
-        names(tracks).try_for_each(|name| trace.write(&name))?;
+    pub fn new(writer: W, tracks: &[TraceTrack]) -> std::io::Result<Self> {
+        let groups = Groups::of(tracks);
+        let mut trace = Self { writer: Some(writer), groups: groups.clone(), is_empty: true };
+        groups.lines(tracks).try_for_each(|line| trace.write(&line))?;
         Ok(trace)
     }
 
@@ -97,7 +192,8 @@ impl<W: Write> TraceWriter<W> {
     /// # Errors
     /// Those of the writer.
     pub fn add(&mut self, event: &TraceEvent) -> std::io::Result<()> {
-        self.write(&span(event))
+        let line = self.groups.line(event);
+        self.write(&line)
     }
 
     /// Writes the end of the trace, and gives the writer back.
@@ -108,11 +204,11 @@ impl<W: Write> TraceWriter<W> {
         self.end()?.ok_or_else(|| std::io::Error::other("the trace has ended before"))
     }
 
-    fn write(&mut self, event: &Event<'_>) -> std::io::Result<()> {
-        let mut line = if self.is_empty { b"[\n".to_vec() } else { b",\n".to_vec() };
-        serde_json::to_writer(&mut line, event)?;
+    fn write(&mut self, line: &Line) -> std::io::Result<()> {
+        let mut text = if self.is_empty { b"[\n".to_vec() } else { b",\n".to_vec() };
+        serde_json::to_writer(&mut text, line)?;
         self.is_empty = false;
-        self.writer.as_mut().map_or(Ok(()), |writer| writer.write_all(&line))
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.write_all(&text))
     }
 
     fn end(&mut self) -> std::io::Result<Option<W>> {

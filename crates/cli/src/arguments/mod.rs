@@ -449,6 +449,9 @@ pub(crate) struct CompareCommand {
     /// Time for profiling each network, such as 30s
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub(crate) budget: Budget,
+    /// Write a page for browsers with everybody beside each other, and what our schedules are
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -88,6 +88,9 @@ pub(crate) struct RunCommand {
     /// Write a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) trace: Option<PathBuf>,
+    /// Write a page for browsers: what was measured and why it is so, the network with its stages, frames on their processors
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
     /// Print the measurements as JSON
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
@@ -117,7 +120,7 @@ impl RunCommand {
         options.output = self.output.clone();
         options.expected = self.expect.clone();
         options.tolerance = self.tolerance;
-        options.keeps_steps = self.trace.is_some();
+        options.keeps_steps = self.trace.is_some() || self.html.is_some();
         options.measures_operators = self.operators;
         options
     }

@@ -71,6 +71,9 @@ pub(crate) struct ScheduleCommand {
     /// Write what is proven of the schedule, for `certify`
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
+    /// Write a page for browsers: what was chosen and why, the front, the network with its stages, frames as they should flow
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print the front and the schedule as JSON
     #[arg(long)]
     pub(crate) json: bool,

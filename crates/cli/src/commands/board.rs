@@ -15,7 +15,7 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
         return output::json(&board.to_document());
     }
     output::line(format!("{}, fingerprint {}", board.name(), board.fingerprint()));
-    output::line(board_table(board));
+    output::table(&board_table(board));
     if command.board.board.is_none()
         && let Some(quota) = CpuQuota::detect()
     {
@@ -25,7 +25,7 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
         ));
     }
     output::line("\nEngines:\n");
-    output::line(engines_table(&machine));
+    output::table(&engines_table(&machine));
     Ok(())
 }
 

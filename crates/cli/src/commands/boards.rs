@@ -36,7 +36,7 @@ pub(crate) fn run(command: &BoardsCommand) -> Result<()> {
         });
         table.row([row.name.to_owned(), row.board, groups.collect::<Vec<_>>().join(", ")]);
     }
-    output::line(table);
+    output::table(&table);
     Ok(())
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use millstream::{Machine, Network, ReadOptions, files, provenance};
 use millstream_predict::calibration::{CalibrationRow, MeasuredNetwork, Measurements, calibrate};
-use millstream_report::{Align, Table, milliseconds, percent};
+use millstream_report::{Align, Table, in_words, milliseconds};
 
 use crate::arguments::CalibrateCommand;
 use crate::output;
@@ -50,11 +50,11 @@ fn print(rows: &[CalibrationRow], measurements: &Measurements) {
             ("processor", Align::Left),
             ("measured ms", Align::Right),
             ("model ms", Align::Right),
-            ("error", Align::Right),
+            ("that is", Align::Right),
             ("of a model without it", Align::Right),
         ]);
         for row in rows {
-            let error = |seconds: f64| percent(seconds / row.measured_seconds - 1.0);
+            let error = |seconds: f64| in_words(seconds / row.measured_seconds - 1.0, ["too long", "too short"]);
             table.row([
                 row.model.clone(),
                 row.processor.to_string(),
@@ -64,7 +64,7 @@ fn print(rows: &[CalibrationRow], measurements: &Measurements) {
                 row.unseen_seconds.map_or("-".to_owned(), error),
             ]);
         }
-        output::line(table);
+        output::table(&table);
         let errors = |of: fn(&CalibrationRow) -> Option<f64>| {
             let mut errors: Vec<f64> =
                 rows.iter().filter_map(|row| Some((of(row)? / row.measured_seconds - 1.0).abs())).collect();

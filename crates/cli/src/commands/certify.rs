@@ -1,7 +1,7 @@
 use anyhow::{Result, bail};
 use millstream::{CostSource, certify, read_schedules};
 use millstream_cost::Nanoseconds;
-use millstream_report::{milliseconds, percent};
+use millstream_report::{in_words, milliseconds};
 
 use crate::arguments::{CertifyCommand, cost_source};
 use crate::output;
@@ -26,10 +26,13 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
         milliseconds(bound.seconds())
     ));
     output::line(format!(
-        "{} promises {} ms: {} from that.",
+        "{} promises {} ms: {} that.",
         certificate.configuration,
         milliseconds(certificate.predicted_period_seconds),
-        percent(certificate.gap)
+        match in_words(certificate.gap, ["above", "below"]) {
+            same if same == "the same" => "just".to_owned(),
+            other => other,
+        }
     ));
     output::line(match &certificate.single_processors {
         Some(proof) => {

@@ -2,7 +2,7 @@ use anyhow::{Context, Result, bail};
 use millstream::{Machine, Network, files, read_profile};
 use millstream_predict::Profile;
 use millstream_predict::samples::Conditions;
-use millstream_report::{Align, Table, milliseconds, percent};
+use millstream_report::{Align, Table, milliseconds};
 
 use crate::arguments::{ProfileCommand, sources};
 use crate::control::control;
@@ -80,7 +80,9 @@ fn summary(profile: &Profile) -> Table {
                 network.name.clone(),
                 class.to_string(),
                 whole.map_or("-".to_owned(), |whole| milliseconds(whole.time.median_seconds)),
-                whole.map_or("-".to_owned(), |whole| percent(whole.time.mad_seconds / whole.time.median_seconds)),
+                whole.map_or("-".to_owned(), |whole| {
+                    format!("{:.1} %", 100.0 * whole.time.mad_seconds / whole.time.median_seconds)
+                }),
                 samples.len().to_string(),
                 operators.to_string(),
                 format!("{:.1} %", 100.0 * conditions.steal_fraction),

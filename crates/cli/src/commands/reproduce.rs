@@ -122,7 +122,7 @@ fn draw(folder: &Path, found: &[Reproduction]) -> Result<()> {
 fn print(reproduction: &Reproduction) {
     output::line(&reproduction.paper);
     for section in &reproduction.sections {
-        output::line(format!("\n{} ({})\n\n{}", section.title, section.kind.words(), section.table));
+        output::line(format!("\n{} ({})\n\n{}", section.title, section.kind.words(), output::fitted(&section.table)));
         for note in &section.notes {
             output::line(format!("\n{note}"));
         }
@@ -132,7 +132,7 @@ fn print(reproduction: &Reproduction) {
         }
     }
     if !reproduction.left_out.is_empty() {
-        output::line(format!("\nNot computed\n\n{}", left_out(&reproduction.left_out)));
+        output::line(format!("\nNot computed\n\n{}", output::fitted(&left_out(&reproduction.left_out))));
     }
     output::line("");
 }

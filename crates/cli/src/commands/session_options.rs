@@ -63,7 +63,7 @@ fn print(measured: &SessionContest, best: &MeasuredSession) {
             format!("{:.2}x", session.frame_seconds / best.frame_seconds),
         ]);
     }
-    output::line(table);
+    output::table(&table);
     let disturbed = measured.sessions.iter().filter(|session| session.disturbed_rounds > 0).count();
     if disturbed > 0 {
         output::line(format!("Other programs disturbed {disturbed} of these, also when their rounds were repeated"));

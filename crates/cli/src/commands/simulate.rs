@@ -1,7 +1,7 @@
 use anyhow::{Context, Result};
 use millstream::{Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
-use millstream_report::{Align, Table, milliseconds, percent, rate, simulation_trace};
+use millstream_report::{Align, Fact, Table, milliseconds, rate, rate_beside, simulation_trace, than_predicted};
 use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             }
             print(&own.network, &own.schedule, evaluation, simulation, loaded.len() > 1);
             print_energy(own, (energy.as_ref(), table), simulation);
-            missed_constraints.iter().for_each(|missed| output::line(format!("Missed:     {missed}")));
+            missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
         }
         reports.push(Report {
             network: own.network.name().to_owned(),
@@ -103,10 +103,13 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
 fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: bool) {
     if loaded.len() > 1 && !has_camera {
         let Rounds { simulated_hertz, promised_hertz } = Rounds::of(loaded, simulated);
-        let error = percent(simulated_hertz / promised_hertz - 1.0);
-        output::line(format!(
-            "\nRounds:     {simulated_hertz:.2} a second simulated, {promised_hertz:.2} promised ({error})"
-        ));
+        let words = match rate_beside(simulated_hertz, promised_hertz).as_str() {
+            "the same" => "as promised".to_owned(),
+            other => format!("{other} than promised"),
+        };
+        let text = format!("{simulated_hertz:.2} a second simulated, {promised_hertz:.2} promised: {words}");
+        output::line("");
+        output::line(Fact::new("Rounds", text));
     }
     if let Some(first) = simulated.first().map(|own| &own.simulation) {
         for (at, label, factor) in first.speeds.iter().take(MOST_SPEEDS) {
@@ -120,20 +123,21 @@ fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: boo
 
 fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable), simulation: &Simulation) {
     if let (Some(joules), Some(expected)) = (simulation.joules_per_frame(&own.schedule, table), expected) {
-        output::line(format!(
-            "Energy:     {joules:.3} J per frame simulated, {:.3} predicted ({:.2} frames/J)",
-            expected.joules_per_frame,
-            1.0 / joules
-        ));
+        let predicted = expected.joules_per_frame;
+        let text =
+            format!("{joules:.3} J per frame simulated, {predicted:.3} predicted ({:.2} frames/J)", 1.0 / joules);
+        output::line(Fact::new("Energy", text));
     }
     if let Some(at) = simulation.fell_back {
-        output::line(format!("Fallback:   after {:.3} s, because a stage had lost all its replicas", at.seconds()));
+        let text = format!("after {:.3} s, because a stage had lost all its replicas", at.seconds());
+        output::line(Fact::warning("Fallback", text));
     }
     if simulation.unfinished > 0 {
-        output::line(format!(
-            "Unfinished: {} frames, because a stage has lost all its replicas; --fallback names another schedule for them",
+        let text = format!(
+            "{} frames, because a stage has lost all its replicas; --fallback names another schedule for them",
             simulation.unfinished
-        ));
+        );
+        output::line(Fact::bad("Unfinished", text));
     }
 }
 
@@ -161,18 +165,21 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
             }
         }
     }
-    output::line(table);
+    output::table(&table);
     let period = simulation.period_seconds();
-    output::line(format!(
-        "\nThroughput: {} frames/s simulated, {} predicted{} ({} period)",
+    let throughput = format!(
+        "{} frames/s simulated, {} predicted{}: {}",
         rate(period),
         rate(evaluation.period.seconds()),
         if is_of_set { " of it alone" } else { "" },
-        percent(period / evaluation.period.seconds() - 1.0)
-    ));
-    output::line(format!(
-        "Latency:    {} ms at most with queues, {} ms predicted without",
+        than_predicted(&rate_beside(1.0 / period, 1.0 / evaluation.period.seconds()))
+    );
+    let latency = format!(
+        "{} ms at most with queues, {} ms predicted without",
         milliseconds(simulation.worst_latency().seconds()),
         milliseconds(evaluation.latency.seconds())
-    ));
+    );
+    output::line("");
+    output::line(Fact::new("Throughput", throughput));
+    output::line(Fact::new("Latency", latency));
 }

@@ -107,7 +107,8 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
             format!("{:.1}", 1.0 / shortest),
         ]);
     }
-    output::line(format!("{}: {} trials by {}\n\n{table}", network.name(), trials.len(), algorithm));
+    output::line(format!("{}: {} trials by {}\n", network.name(), trials.len(), algorithm));
+    output::table(&table);
     output::line(format!(
         "\nBest: {best} with {:.1} frames/s. By the costs that it began with, no pipeline of stages on single processors has more than {:.1}.",
         1.0 / found.period.seconds(),

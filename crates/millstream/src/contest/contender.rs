@@ -11,6 +11,7 @@ use millstream_machine::{CpuQuota, usable_cores};
 use millstream_pipeline::{Objective, Plan, Problem};
 use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
+use millstream_schedule::Schedule;
 
 use crate::backends::Plain;
 use crate::{Error, Network, SetOnDrop, engine, steady};
@@ -23,8 +24,8 @@ pub(crate) struct Contender {
     pub(crate) configuration: String,
     /// Whether results come in the order of the frames.
     pub(crate) in_order: bool,
-    /// The plan, if it is one of our schedules.
-    pub(crate) plan: Option<Plan>,
+    /// The plan and what it is on cores, if it is one of our schedules.
+    pub(crate) plan: Option<(Plan, Schedule)>,
     runner: Runner,
 }
 
@@ -59,7 +60,7 @@ impl Contender {
             rival: None,
             configuration: schedule.to_string(),
             in_order: true,
-            plan: Some(plan.clone()),
+            plan: Some((plan.clone(), schedule)),
             runner: Runner::Engine(Box::new(engine)),
         })
     }

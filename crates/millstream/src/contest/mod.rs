@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use millstream_board::{Board, CoreId, EngineName};
 use millstream_pipeline::Objective;
+use millstream_schedule::Schedule;
 use serde::Serialize;
 
 use crate::measured::{Measured, cached};
@@ -50,6 +51,9 @@ pub struct ContenderReport {
     pub rival: Option<EngineName>,
     /// The processors that it uses.
     pub configuration: String,
+    /// The schedule, if it is one of ours; not in documents.
+    #[serde(skip)]
+    pub schedule: Option<Schedule>,
     /// Whether results come in the order of the frames.
     pub in_order: bool,
     /// Predicted time between two frames; for schedules only.
@@ -113,7 +117,8 @@ pub fn compare(
     let mut contenders: Vec<Contender> = Vec::new();
     for objective in objectives {
         let plan = plans.chosen(objective)?;
-        let is_same = |other: &&mut Contender| other.plan.as_ref().is_some_and(|other| other.is_same_pipeline(plan));
+        let is_same =
+            |other: &&mut Contender| other.plan.as_ref().is_some_and(|(other, _)| other.is_same_pipeline(plan));
         match contenders.iter_mut().find(is_same) {
             Some(contender) => contender.name = format!("{}, {objective}", contender.name),
             None => contenders.push(Contender::schedule(network, &plans.problem, plan, objective, &backend)?),
@@ -146,11 +151,12 @@ fn report(contender: &Contender, turns: &[Turn]) -> ContenderReport {
         |of: &dyn Fn(&Measurement) -> f64| turns.iter().map(|turn| of(&turn.measurement)).collect::<Vec<f64>>();
     let median = |of: &dyn Fn(&Measurement) -> f64| quantile(&values(of), 0.5);
     let throughput = values(&|measurement| measurement.frames_per_second);
-    let plan = contender.plan.as_ref();
+    let plan = contender.plan.as_ref().map(|(plan, _)| plan);
     ContenderReport {
         name: contender.name.clone(),
         rival: contender.rival,
         configuration: contender.configuration.clone(),
+        schedule: contender.plan.as_ref().map(|(_, schedule)| schedule.clone()),
         in_order: contender.in_order,
         predicted_period_seconds: plan.map(|plan| plan.period.seconds()),
         predicted_latency_seconds: plan.map(|plan| plan.latency.seconds()),

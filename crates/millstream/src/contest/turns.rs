@@ -51,7 +51,7 @@ impl<'a> Rounds<'a> {
         frame: &'a [Tensor],
         cores: Vec<CoreId>,
     ) -> Self {
-        let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.latency.seconds()));
+        let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.0.latency.seconds()));
         let turn = TURN.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
         Self { network, contenders, frame, cores, turn }
     }

@@ -1,29 +1,91 @@
-//! One row per network: our schedules beside the best of what one would use otherwise.
+//! One row per network: our schedules beside the best of what one would use otherwise; "ORT" is ONNX Runtime at its best.
 
 use millstream::{ContenderReport, EngineName, NetworkContest};
-use millstream_predict::Summary;
-use millstream_report::{Align, Table, milliseconds, percent};
+use millstream_report::{Align, Fact, Part, ReportChapter, ReportSection, Table, beside, milliseconds, rate_beside};
 
-use super::{latency_error, over, period_error};
+use super::tables::over;
 use crate::output;
 
-/// Two tables, by frames each second and by the time of a frame, each with what its networks come to together.
+/// Tables by frames each second and by the time of a frame, each with what its networks come to together.
 pub(super) fn print(networks: &[NetworkContest]) {
-    let throughputs: Vec<Throughput<'_>> = networks.iter().filter_map(Throughput::of).collect();
-    let latencies: Vec<Latency<'_>> = networks.iter().filter_map(Latency::of).collect();
-    output::line("Our schedule for throughput, network by network:\n");
-    output::line(throughput_table(&throughputs));
-    output::line(together(throughputs.iter().map(|own| (own.network, own.ratio()))));
+    let summary = Summary::of(networks);
+    output::line("Our schedule for throughput, network by network (ORT: the best of ONNX Runtime):\n");
+    output::table(&summary.throughput);
+    output::line(format!("\n{}", summary.throughput_together));
     output::line("\nOur schedule for latency:\n");
-    output::line(latency_table(&latencies));
-    output::line(together(latencies.iter().map(|own| (own.network, own.ratio()))));
+    output::table(&summary.latency);
+    output::line(format!("\n{}", summary.latency_together));
+    output::line("\nWhat these schedules are, and how they came out beside their predictions:\n");
+    output::table(&summary.predictions);
+    output::line("");
+    output::line(summary.median_error);
+}
 
-    let median = |errors: Vec<f64>| Summary::of(&errors).map_or(0.0, |summary| summary.median * 100.0);
-    output::line(format!(
-        "\nMedian prediction error: {:.1} % of the period, {:.1} % of the latency",
-        median(throughputs.iter().filter_map(|own| period_error(own.ours)).map(f64::abs).collect()),
-        median(latencies.iter().filter_map(|own| latency_error(own.ours)).map(f64::abs).collect())
-    ));
+/// The same as the first chapter of a page.
+pub(super) fn chapter(networks: &[NetworkContest]) -> ReportChapter {
+    let summary = Summary::of(networks);
+    let section = |title: &str, table: Table, fact: Fact| {
+        ReportSection::new(title, vec![Part::Table(table), Part::Facts(vec![fact])])
+    };
+    let sections = vec![
+        section(
+            "Our schedules for throughput (ORT: the best of ONNX Runtime)",
+            summary.throughput,
+            summary.throughput_together,
+        ),
+        section("Our schedules for latency", summary.latency, summary.latency_together),
+        section(
+            "What they are, and how they came out beside their predictions",
+            summary.predictions,
+            summary.median_error,
+        ),
+    ];
+    ReportChapter { title: "All networks".to_owned(), sections }
+}
+
+/// What all networks come to.
+struct Summary {
+    throughput: Table,
+    throughput_together: Fact,
+    latency: Table,
+    latency_together: Fact,
+    predictions: Table,
+    median_error: Fact,
+}
+
+impl Summary {
+    fn of(networks: &[NetworkContest]) -> Self {
+        let throughputs: Vec<Throughput<'_>> = networks.iter().filter_map(Throughput::of).collect();
+        let latencies: Vec<Latency<'_>> = networks.iter().filter_map(Latency::of).collect();
+        let median = |errors: Vec<f64>| {
+            let errors: Vec<f64> = errors.into_iter().map(f64::abs).collect();
+            millstream_predict::Summary::of(&errors).map_or(0.0, |summary| summary.median * 100.0)
+        };
+        let median_error = format!(
+            "{:.1} % of the period, {:.1} % of the latency in the median",
+            median(throughputs.iter().filter_map(|own| period_error(own.ours)).collect()),
+            median(latencies.iter().filter_map(|own| latency_error(own.ours)).collect())
+        );
+        Self {
+            throughput: throughput_table(&throughputs),
+            throughput_together: Fact::new(
+                "Together",
+                together(throughputs.iter().map(|own| (own.network, own.ratio()))),
+            ),
+            latency: latency_table(&latencies),
+            latency_together: Fact::new("Together", together(latencies.iter().map(|own| (own.network, own.ratio())))),
+            predictions: prediction_table(&throughputs, &latencies),
+            median_error: Fact::new("Prediction", format!("wrong by {median_error}")),
+        }
+    }
+}
+
+fn period_error(contender: &ContenderReport) -> Option<f64> {
+    Some(contender.predicted_period_seconds? * contender.frames_per_second - 1.0)
+}
+
+fn latency_error(contender: &ContenderReport) -> Option<f64> {
+    Some(contender.predicted_latency_seconds? / contender.measured_latency_seconds? - 1.0)
 }
 
 /// Who passed most frames.
@@ -100,22 +162,18 @@ fn is_onnx_runtime(rival: &&ContenderReport) -> bool {
 fn throughput_table(rows: &[Throughput<'_>]) -> Table {
     let mut table = Table::new([
         ("network", Align::Left),
-        ("stages", Align::Left),
         ("frames/s", Align::Right),
         ("best rival", Align::Left),
         ("over it", Align::Right),
-        ("over ONNX Runtime's best", Align::Right),
-        ("period error", Align::Right),
+        ("over ORT", Align::Right),
     ]);
     for own in rows {
         table.row([
             own.network.to_owned(),
-            own.ours.configuration.clone(),
             format!("{:.1}", own.ours.frames_per_second),
             own.best.name.clone(),
             over(own.ours, own.best),
             over(own.ours, own.best_of_onnx_runtime),
-            period_error(own.ours).map_or("-".to_owned(), percent),
         ]);
     }
     table
@@ -124,23 +182,39 @@ fn throughput_table(rows: &[Throughput<'_>]) -> Table {
 fn latency_table(rows: &[Latency<'_>]) -> Table {
     let mut table = Table::new([
         ("network", Align::Left),
-        ("stages", Align::Left),
         ("frame ms", Align::Right),
         ("best rival", Align::Left),
         ("faster by", Align::Right),
-        ("than ONNX Runtime's best", Align::Right),
-        ("latency error", Align::Right),
+        ("than ORT", Align::Right),
     ]);
     for own in rows {
         table.row([
             own.network.to_owned(),
-            own.ours.configuration.clone(),
             milliseconds(own.ours.median_frame_seconds),
             own.best.name.clone(),
             format!("{:.2}x", own.ratio()),
             format!("{:.2}x", own.ratio_to(own.best_of_onnx_runtime)),
-            latency_error(own.ours).map_or("-".to_owned(), percent),
         ]);
+    }
+    table
+}
+
+fn prediction_table(throughputs: &[Throughput<'_>], latencies: &[Latency<'_>]) -> Table {
+    let mut table = Table::new([
+        ("network", Align::Left),
+        ("for", Align::Left),
+        ("stages", Align::Left),
+        ("than predicted", Align::Right),
+    ]);
+    for own in throughputs {
+        let rate = own.ours.predicted_period_seconds;
+        let words = rate.map_or("-".to_owned(), |period| rate_beside(own.ours.frames_per_second, 1.0 / period));
+        table.row([own.network.to_owned(), "throughput".to_owned(), own.ours.configuration.clone(), words]);
+    }
+    for own in latencies {
+        let times = own.ours.measured_latency_seconds.zip(own.ours.predicted_latency_seconds);
+        let words = times.map_or("-".to_owned(), |(measured, predicted)| beside(measured, predicted));
+        table.row([own.network.to_owned(), "latency".to_owned(), own.ours.configuration.clone(), words]);
     }
     table
 }
@@ -153,7 +227,7 @@ fn together<'a>(ratios: impl Iterator<Item = (&'a str, f64)>) -> String {
     };
     let logarithms: f64 = ratios.iter().map(|(_, ratio)| ratio.ln()).sum();
     let mean = (logarithms / ratios.len() as f64).exp();
-    format!("Geometric mean over the best rivals: {mean:.2}x; the least is {least:.2}x ({network})")
+    format!("{mean:.2}x over the best rivals (geometric mean); the least is {least:.2}x ({network})")
 }
 
 #[cfg(test)]
@@ -166,6 +240,7 @@ mod tests {
             name: name.to_owned(),
             rival,
             configuration: "B1".to_owned(),
+            schedule: None,
             in_order: true,
             predicted_period_seconds: None,
             predicted_latency_seconds: None,
@@ -211,7 +286,7 @@ mod tests {
     #[test]
     fn ratios_of_networks_are_put_together_by_their_geometric_mean() {
         let text = together([("a", 2.0), ("b", 0.5), ("c", 1.0)].into_iter());
-        assert_eq!(text, "Geometric mean over the best rivals: 1.00x; the least is 0.50x (b)");
+        assert_eq!(text, "1.00x over the best rivals (geometric mean); the least is 0.50x (b)");
         assert_eq!(together(std::iter::empty()), "no rival could be measured");
     }
 }

@@ -98,7 +98,7 @@ set -- \"$folder\"/package/*/bin/millstream
         let board = Board::from_json(&text).with_context(|| format!("what {} says of itself", self.ssh.host))?;
         if !command.json {
             output::line(format!("{}, fingerprint {}", board.name(), board.fingerprint()));
-            output::line(board_table(&board));
+            output::table(&board_table(&board));
         }
         let budget = command.budget.to_string();
         self.step(&["profile", "--no-sweep", "--budget", &budget, "-o", PROFILE], &frames, PROFILE, Printed::IsShown)?;

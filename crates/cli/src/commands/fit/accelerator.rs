@@ -55,7 +55,7 @@ fn text(label: &str, fitted: &AcceleratorFit, samples: usize) -> String {
     let elements = fitted.model.processing_elements;
     let mut text = format!(
         "Accelerator {label} by {samples} convolutions: {elements} processing elements,\n{coherence}, {overlap}\n\n{}",
-        table(&fitted.lines)
+        output::fitted(&table(&fitted.lines))
     );
     if let Some(error) = fitted.total_error {
         text += &format!("\n\nEquation 9's totals are {:.2} % off on average (MAPE).", 100.0 * error);

@@ -7,7 +7,7 @@ use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
 use millstream_predict::published::GemmModel;
 use millstream_predict::{Accuracy, CostModels, Evaluation, Profile, compare, evaluate, predict_unseen};
-use millstream_report::{Align, Axis, Marks, Plot, Series, Table, milliseconds, percent};
+use millstream_report::{Align, Axis, Marks, Plot, Series, Table, in_words, milliseconds};
 
 use crate::arguments::{ConvolutionModel, FitCommand};
 use crate::output;
@@ -42,29 +42,39 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
-    if command.json {
-        output::json(&models)?;
-    } else {
-        output::line(coefficient_table(&models));
-        output::line(format!("\n{}", family_table(&models)));
-        if !models.convolutions.is_empty() {
-            output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{}", pipe_it_table(&models)));
-        }
-        output::line(format!("\n{}", transfer_table(&models)));
-        output::line(format!("\n{}", power_lines(&models)));
-        if let Some(added) = &added {
-            output::line(format!("\n{added}"));
-        }
+    match command.json {
+        true => output::json(&models)?,
+        false => print(&models, added.as_deref()),
     }
     if command.compare {
-        output::line(format!("\nModels on networks that were left out of the fit:\n\n{}", comparison_table(&profile)?));
+        output::line(format!(
+            "\nModels on networks that were left out of the fit:\n\n{}",
+            output::fitted(&comparison_table(&profile)?)
+        ));
     }
     if let Some(test) = &test {
         let rows = evaluate(&models, &profile, test)?;
-        output::line(format!("\nNetworks that the models know nothing of:\n\n{}", evaluation_table(&rows)));
+        output::line(format!(
+            "\nNetworks that the models know nothing of:\n\n{}",
+            output::fitted(&evaluation_table(&rows))
+        ));
     }
     output::remark(format!("wrote {} and {}", command.output.display(), plot.display()));
     Ok(())
+}
+
+fn print(models: &CostModels, added: Option<&str>) {
+    output::table(&coefficient_table(models));
+    output::line(format!("\n{}", output::fitted(&family_table(models))));
+    if !models.convolutions.is_empty() {
+        let table = output::fitted(&pipe_it_table(models));
+        output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{table}"));
+    }
+    output::line(format!("\n{}", output::fitted(&transfer_table(models))));
+    output::line(format!("\n{}", power_lines(models)));
+    if let Some(added) = added {
+        output::line(format!("\n{added}"));
+    }
 }
 
 fn coefficient_table(models: &CostModels) -> Table {
@@ -204,7 +214,7 @@ fn evaluation_table(rows: &[Evaluation]) -> Table {
         ("processor", Align::Left),
         ("measured ms", Align::Right),
         ("predicted ms", Align::Right),
-        ("error", Align::Right),
+        ("that is", Align::Right),
         ("per operator", Align::Right),
         ("convolutions", Align::Right),
         ("by Pipe-it's eq. 5", Align::Right),
@@ -217,7 +227,7 @@ fn evaluation_table(rows: &[Evaluation]) -> Table {
             row.processor.to_string(),
             milliseconds(row.measured_seconds),
             milliseconds(row.predicted_seconds),
-            percent(row.predicted_seconds / row.measured_seconds - 1.0),
+            in_words(row.predicted_seconds / row.measured_seconds - 1.0, ["too long", "too short"]),
             weighted(Some(&row.operators)),
             weighted(row.convolutions.as_ref()),
             weighted(row.convolutions_by_gemm.as_ref()),

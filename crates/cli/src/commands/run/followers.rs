@@ -41,9 +41,9 @@ impl<'a> Followers<'a> {
         if let Some(path) = &self.command.trace {
             let trace = begun(trace, || {
                 let file = Growing::create(path)?;
-                RunTrace::begin(file, &own.schedule, own.network.graph(), &frame.result).map_err(failed(path))
+                RunTrace::begin(file, &own.schedule, own.network.graph(), frame).map_err(failed(path))
             })?;
-            trace.add(&frame.result).map_err(failed(path))?;
+            trace.add(frame).map_err(failed(path))?;
         }
         Ok(())
     }

@@ -1,19 +1,26 @@
 //! `run`: streams frames through a schedule, checks every result, and shows what was measured beside what was predicted.
 
+mod facts;
 mod followers;
+mod page;
 mod set_table;
 mod table;
+mod watched;
 
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use followers::Followers;
-use millstream::{Error, Loaded, NetworkOutcome, RunReport, RunSource, Scheduled, Taken, files, run_observed};
+use millstream::{
+    Control, Error, Loaded, Machine, NetworkOutcome, RunReport, RunSource, Scheduled, Taken, files, run_observed,
+};
+
+use watched::Watched;
 
 use crate::arguments::RunCommand;
 use crate::control::control;
 use crate::distinct::NamedFiles;
-use crate::{interrupt, output};
+use crate::{html, interrupt, output};
 
 /// The file that is read where none is named.
 const DEFAULT_SCHEDULE: &str = "schedule.json";
@@ -22,12 +29,13 @@ const DEFAULT_SCHEDULE: &str = "schedule.json";
 fn named_files(command: &RunCommand) -> NamedFiles {
     let files = command.scheduled.named().reads_inputs(&command.inputs.inputs);
     let files = files.reads("--expect", command.expect.as_deref());
-    files.writes("--csv", command.csv.as_deref()).writes("--trace", command.trace.as_deref())
+    let files = files.writes("--csv", command.csv.as_deref()).writes("--trace", command.trace.as_deref());
+    files.writes("--html", command.html.as_deref())
 }
 
 pub(crate) fn run(command: &RunCommand) -> Result<()> {
     named_files(command).check()?;
-    for path in command.trace.iter().chain(&command.csv) {
+    for path in command.trace.iter().chain(&command.csv).chain(&command.html) {
         files::check_writable(path)?;
     }
     if let Some(folder) = &command.output {
@@ -35,28 +43,29 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     }
     let machine = command.scheduled.board.machine()?;
     let control = control();
-    let Loaded { sets, has_sizes } = Loaded::read(&machine, &source(command)?, &control).map_err(|error| {
-        let schedule = &command.scheduled.schedule;
-        let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
-        match is_missing {
-            true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
-            false => error.into(),
-        }
-    })?;
+    let Loaded { sets, has_sizes } = load(command, &machine, &control)?;
     check(command, &sets)?;
     machine.check_usable()?;
 
     let options = command.options();
     let followers = Followers::new(command);
     let mut outcomes: Vec<NetworkOutcome> = Vec::new();
+    let mut chapters = Vec::new();
     for set in &sets {
+        let watched: Vec<Watched> = set.iter().map(|_| Watched::default()).collect();
         let sizes: Vec<Option<String>> = set.iter().map(|own| has_sizes.then(|| own.network.sizes())).collect();
         let follow = |index: usize, frame: &Taken| {
             let sizes = sizes.get(index).and_then(Option::as_deref);
-            set.get(index).map_or(Ok(()), |own| followers.take(own, sizes, frame))
+            let Some(own) = set.get(index) else { return Ok(()) };
+            if let Some(watched) = watched.get(index).filter(|_| command.html.is_some()) {
+                watched.take(own, frame);
+            }
+            followers.take(own, sizes, frame)
         };
         let done = run_observed(&machine, set, &options, &control, &follow)?;
         show(command, set, &done);
+        let told = set.iter().zip(&done).zip(&watched).filter(|_| command.html.is_some());
+        chapters.extend(told.map(|((own, outcome), watched)| page::chapter(own, outcome, watched)));
         outcomes.extend(done);
         if interrupt::requested() {
             output::remark("interrupted; the report is of the frames until then");
@@ -73,7 +82,23 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
     if command.json {
         output::json(&RunReport::new(reports))?;
     }
+    // After everything that is printed: a page that can't be written loses nothing of it.
+    if let Some(path) = &command.html {
+        html::write(path, "What the run showed", chapters)?;
+    }
     Ok(verdicts.into_iter().collect::<Result<(), _>>()?)
+}
+
+/// The schedules, and a word about how to make them where there are none.
+fn load(command: &RunCommand, machine: &Machine, control: &Control) -> Result<Loaded> {
+    Loaded::read(machine, &source(command)?, control).map_err(|error| {
+        let schedule = &command.scheduled.schedule;
+        let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
+        match is_missing {
+            true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
+            false => error.into(),
+        }
+    })
 }
 
 /// Shows what was seen of the networks of a set.

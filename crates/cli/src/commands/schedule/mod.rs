@@ -1,21 +1,22 @@
+mod page;
+mod printing;
 mod published;
 mod shared;
 
 use anyhow::{Context, Result, bail};
-use millstream::{Constraints, Machine, Network, Planned, Plans, clocks_text, files, plan, plan_with_clocks};
-use millstream_board::Board;
+use millstream::{Constraints, Machine, Network, Planned, Plans, files, plan, plan_with_clocks};
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
-use millstream_report::{
-    FrontRow, Searched, bound_text, front_table, milliseconds, rate, split_table, stage_rows, stage_table,
-};
-use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SizesDocument};
+use millstream_pipeline::{Nanojoules, Objective, Plan};
+use millstream_report::{FrontRow, ReportChapter, Searched, bound_text};
+use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
 use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
 use crate::control::control;
 use crate::distinct::NamedFiles;
-use crate::output;
+use crate::{html, output};
+use page::Told;
+use printing::{print, print_clocks};
 use published::AlgorithmPoint;
 
 #[derive(Serialize)]
@@ -33,6 +34,8 @@ struct OnePlan {
     front: Vec<Point>,
     /// What other algorithms made, if they were asked.
     algorithms: Vec<AlgorithmPoint>,
+    /// Its part of the page, if one is wanted.
+    chapter: Option<ReportChapter>,
 }
 
 #[derive(Serialize)]
@@ -61,12 +64,16 @@ fn named_files(command: &ScheduleCommand) -> NamedFiles {
     let files = NamedFiles::default().reads_models(command.models.iter().map(String::as_str));
     let files = command.board.named(files).reads_inputs(&command.inputs.inputs);
     let files = files.reads("--profile", command.profile.as_deref()).reads("--cost", command.cost.as_deref());
-    files.writes("--output", [command.output.as_path()]).writes("--certificate", command.certificate.as_deref())
+    files
+        .writes("--output", [command.output.as_path()])
+        .writes("--certificate", command.certificate.as_deref())
+        .writes("--html", command.html.as_deref())
 }
 
 pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     named_files(command).check()?;
     files::check_writable(&command.output)?;
+    command.html.iter().try_for_each(|path| files::check_writable(path))?;
     published::check(command)?;
     let aim = command.aim();
     if aim.margin > 0.0 && aim.constraints == Constraints::default() {
@@ -84,6 +91,11 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         }
         return shared::schedule(command, &machine);
     }
+    schedule_one(command, &machine)
+}
+
+/// Plans for one network, at all sizes that are asked for.
+fn schedule_one(command: &ScheduleCommand, machine: &Machine) -> Result<()> {
     let model = command.models.first().map_or(DEFAULT_MODEL, String::as_str);
     let options = command.dimensions.all_read_options()?;
     let networks: Vec<Network> =
@@ -96,35 +108,47 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
         }
         files::check_writable(certificate)?;
     }
-    let mut documents = Vec::new();
-    let mut shown = Vec::new();
+
+    let mut planned: Vec<OnePlan> = Vec::new();
     for network in networks {
         let network = network.with_inputs(&command.inputs.inputs())?;
         if has_sizes && !command.json {
-            output::line(format!("{}--- {} ---", if documents.is_empty() { "" } else { "\n" }, network.sizes()));
+            output::line(format!("{}--- {} ---", if planned.is_empty() { "" } else { "\n" }, network.sizes()));
         }
-        let OnePlan { document, front, algorithms } = match (command.algorithm, command.algorithm.published()) {
-            (_, Some(algorithm)) => published::plan_one(command, algorithm, &network, &machine)?,
-            (Algorithm::All, _) => published::plan_all(command, &network, &machine)?,
-            _ => plan_one(command, &network, &machine)?,
+        let mut own = match (command.algorithm, command.algorithm.published()) {
+            (_, Some(algorithm)) => published::plan_one(command, algorithm, &network, machine)?,
+            (Algorithm::All, _) => published::plan_all(command, &network, machine)?,
+            _ => plan_one(command, &network, machine)?,
         };
-        documents.push(document);
-        shown.push((front, algorithms));
+        if let Some(chapter) = own.chapter.as_mut().filter(|_| has_sizes) {
+            chapter.title = format!("{} ({})", chapter.title, network.sizes());
+        }
+        planned.push(own);
     }
+    write(command, planned, has_sizes)
+}
+
+/// Writes the schedules, and tells of them where that is asked for.
+fn write(command: &ScheduleCommand, mut planned: Vec<OnePlan>, has_sizes: bool) -> Result<()> {
+    let chapters = planned.iter_mut().filter_map(|own| own.chapter.take()).collect();
+    let documents: Vec<ScheduleDocument> = planned.iter().map(|own| own.document.clone()).collect();
     let text = match documents.as_slice() {
         [only] if !has_sizes => files::to_json(only)?,
         plans => files::to_json(&SizesDocument::new(plans.to_vec()))?,
     };
     files::write(&command.output, &text)?;
     if command.json {
-        match (documents.as_slice(), shown.pop()) {
-            ([schedule], Some((front, algorithms))) if !has_sizes => {
+        match (documents.as_slice(), planned.pop()) {
+            ([schedule], Some(OnePlan { front, algorithms, .. })) if !has_sizes => {
                 output::json(&Report { front, schedule, algorithms })?;
             }
             _ => output::json(&documents)?,
         }
     }
     output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    if let Some(path) = &command.html {
+        html::write(path, "What was planned", chapters)?;
+    }
     Ok(())
 }
 
@@ -148,14 +172,25 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
     }
     let front = front_rows(&plans, &chosen, command.objective);
+    let schedule = plans.problem.schedule(&chosen);
     if !command.json {
         if let Some(front) = &clocked_front {
             print_clocks(network, machine.board(), front);
         }
-        let schedule = plans.problem.schedule(&chosen);
         print(network, machine.board(), &front, &schedule, &document, &plans);
     }
-    Ok(OnePlan { document, front: front.into_iter().map(Point::of).collect(), algorithms: Vec::new() })
+    let bound = bound(&document, &plans);
+    let told = Told {
+        network,
+        board: machine.board(),
+        schedule: &schedule,
+        document: &document,
+        front: &front,
+        costs: Some(&plans.table),
+        bound: &bound,
+    };
+    let chapter = command.html.is_some().then(|| told.chapter(Vec::new()));
+    Ok(OnePlan { document, front: front.into_iter().map(Point::of).collect(), algorithms: Vec::new(), chapter })
 }
 
 /// Says which operators the models can't predict.
@@ -183,90 +218,10 @@ fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRo
     plans.front_with_best(chosen, objective).into_iter().map(row).collect()
 }
 
-fn print(
-    network: &Network,
-    board: &Board,
-    front: &[FrontRow],
-    schedule: &Schedule,
-    document: &ScheduleDocument,
-    plans: &Plans,
-) {
-    let graph = network.graph();
-    output::line(network_line(network, board));
-    let (table, left_out) = front_table(front);
-    output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
-    output::line(table);
-    if left_out > 0 {
-        output::line(format!("and {left_out} points between them (all with --json)"));
-    }
-    let predicted = &document.predicted;
-    output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
-    if !document.clocks.is_empty() {
-        output::line(format!("Clocks: {}\n", clocks_text(&document.clocks)));
-    }
-    output::line(stage_table(&stage_rows(schedule, document, network.graph())));
-    if let Some(table) = split_table(schedule, graph, &plans.table) {
-        output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
-        output::line(table);
-    }
+/// What is proven of a schedule that a search found.
+fn bound(document: &ScheduleDocument, plans: &Plans) -> String {
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    let searched = Searched {
-        period_seconds: plans.searched.0.0.seconds(),
-        // On lines of their own: all of it is wider than a terminal.
-        teams: plans.searched_teams().unwrap_or_default().replace(" (", "\n           ("),
-    };
-    let bound = bound_text(document, single, Some(&searched), plans.competes_for_memory);
-    output::line(prediction_lines(predicted, &bound));
-    if predicted.joules_per_frame.and(predicted.watts).is_some() {
-        let unknown = plans.without_idle_power(schedule);
-        if !unknown.is_empty() {
-            let labels = unknown.join(", ");
-            output::line(format!("           The idle power of {labels} is not known: it counts as nothing."));
-        }
-    }
-}
-
-/// What a network is, and where.
-fn network_line(network: &Network, board: &Board) -> String {
-    let graph = network.graph();
-    format!(
-        "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
-        network.name(),
-        board.name(),
-        graph.operators().len(),
-        network.chain().blocks().len(),
-        graph.macs() as f64 / 1e9
-    )
-}
-
-/// What a schedule should achieve, what is proven of it, and what it costs in energy.
-fn prediction_lines(predicted: &Prediction, bound: &str) -> String {
-    let mut lines = format!(
-        "\nPredicted: {} frames/s (period {} ms), latency {} ms.\nBound:     {bound}",
-        rate(predicted.period_seconds),
-        milliseconds(predicted.period_seconds),
-        milliseconds(predicted.latency_seconds),
-    );
-    if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
-        lines += &format!(
-            "\nEnergy:    {joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
-            1.0 / joules
-        );
-    }
-    lines
-}
-
-/// The front over all clocks.
-fn print_clocks(network: &Network, board: &Board, front: &[ClockedPlan]) {
-    output::line(format!("{} on {}: energy, period and latency over all clocks\n", network.name(), board.name()));
-    let row = |own: &ClockedPlan| FrontRow {
-        configuration: format!("{} at {}", own.plan.configuration(), clocks_text(&own.clocks)),
-        period_seconds: own.plan.period.seconds(),
-        latency_seconds: own.plan.latency.seconds(),
-        joules_per_frame: own.plan.energy.map(Nanojoules::joules),
-        chosen_for: Vec::new(),
-    };
-    let (table, left_out) = front_table(&front.iter().map(row).collect::<Vec<_>>());
-    output::line(table);
-    output::line(format!("and {left_out} points between them\n"));
+    let searched =
+        Searched { period_seconds: plans.searched.0.0.seconds(), teams: plans.searched_teams().unwrap_or_default() };
+    bound_text(document, single, Some(&searched), plans.competes_for_memory)
 }

@@ -7,12 +7,15 @@ use millstream::{
 };
 use millstream_pipeline::Objective;
 use millstream_report::{
-    AlgorithmOutcome, AlgorithmRow, algorithm_tables, bound_text, split_table, stage_rows, stage_table,
+    AlgorithmOutcome, AlgorithmRow, Part, ReportSection, algorithm_table, algorithm_tables, bound_text, split_table,
+    stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, ScheduleDocument};
 use serde::Serialize;
 
-use super::{OnePlan, Point, front_rows, network_line, prediction_lines, print, warn_of_unpredictable};
+use super::page::Told;
+use super::printing::{network_line, prediction_facts, print};
+use super::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
 use crate::arguments::{Algorithm, ScheduleCommand};
 use crate::control::control;
 use crate::output;
@@ -82,16 +85,28 @@ pub(super) fn plan_one(
         warn_of_unpredictable(network);
     }
     let plan = plan_published(machine, network, algorithm, &command.aim(), command.on(), processors, &control())?;
+    let competes = machine.board().memory_bytes_per_second().is_some();
+    let bound = bound_text(&plan.document, None, None, competes);
     if !command.json {
-        show(&plan, network, machine);
+        show(&plan, network, machine, &bound);
     }
+    let told = Told {
+        network,
+        board: machine.board(),
+        schedule: &plan.schedule,
+        document: &plan.document,
+        front: &[],
+        costs: Some(&plan.table),
+        bound: &bound,
+    };
+    let chapter = command.html.is_some().then(|| told.chapter(Vec::new()));
     let point = AlgorithmPoint {
         algorithm: algorithm.name().to_owned(),
         source: Some(algorithm.source()),
         reason: None,
         found: Some(FoundPoint::new(&plan.document, plan.work, None)),
     };
-    Ok(OnePlan { document: plan.document, front: Vec::new(), algorithms: vec![point] })
+    Ok(OnePlan { document: plan.document, front: Vec::new(), algorithms: vec![point], chapter })
 }
 
 /// The exact plan, with all published algorithms beside it.
@@ -103,35 +118,54 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
     let compared = compare_published(machine, network, &command.aim(), command.on(), processors, &control())?;
     let exact = &compared.exact;
     let front = front_rows(&exact.plans, &exact.plan, command.objective);
+    let schedule = exact.plans.problem.schedule(&exact.plan);
+    let heading = format!("Published algorithms by the same costs\n(gap: {}):", gap_of(command.objective));
     if !command.json {
-        let schedule = exact.plans.problem.schedule(&exact.plan);
         print(network, machine.board(), &front, &schedule, &exact.document, &exact.plans);
-        let what = match command.objective {
-            Objective::Throughput | Objective::Balanced => "period beside the shortest",
-            Objective::Latency => "latency beside the lowest",
-            Objective::Energy => "energy of a frame beside the lowest",
-        };
-        output::line(format!("\nPublished algorithms by the same costs\n(gap: {what} of the exact front):\n"));
+        output::line(format!("\n{heading}\n"));
         output::line(algorithm_tables(&table_rows(&compared)));
     }
+    let bound = bound(&exact.document, &exact.plans);
+    let told = Told {
+        network,
+        board: machine.board(),
+        schedule: &schedule,
+        document: &exact.document,
+        front: &front,
+        costs: Some(&exact.plans.table),
+        bound: &bound,
+    };
+    let chapter = command.html.is_some().then(|| {
+        let parts = vec![Part::Text(heading), Part::Table(algorithm_table(&table_rows(&compared)))];
+        told.chapter(vec![ReportSection::new("Published algorithms", parts)])
+    });
     Ok(OnePlan {
         document: exact.document.clone(),
         front: front.into_iter().map(Point::of).collect(),
         algorithms: points(&compared),
+        chapter,
     })
 }
 
-fn show(plan: &PublishedPlan, network: &Network, machine: &Machine) {
+fn gap_of(objective: Objective) -> &'static str {
+    match objective {
+        Objective::Throughput | Objective::Balanced => "period beside the shortest of the exact front",
+        Objective::Latency => "latency beside the lowest of the exact front",
+        Objective::Energy => "energy of a frame beside the lowest of the exact front",
+    }
+}
+
+fn show(plan: &PublishedPlan, network: &Network, machine: &Machine, bound: &str) {
     let PublishedPlan { algorithm, schedule, document, table, work, .. } = plan;
     output::line(network_line(network, machine.board()));
     output::line(format!("\n{algorithm} ({}), after {}: {}\n", algorithm.source(), work, document.configuration));
-    output::line(stage_table(&stage_rows(schedule, document, network.graph())));
+    output::table(&stage_table(&stage_rows(schedule, document, network.graph())));
     if let Some(table) = split_table(schedule, network.graph(), table) {
         output::line("\nOperators that processors share:\n");
-        output::line(table);
+        output::table(&table);
     }
-    let competes = machine.board().memory_bytes_per_second().is_some();
-    output::line(prediction_lines(&document.predicted, &bound_text(document, None, None, competes)));
+    output::line("");
+    prediction_facts(&document.predicted, bound).iter().for_each(output::line);
 }
 
 impl FoundPoint {

@@ -1,11 +1,13 @@
 use anyhow::{Result, bail};
 use millstream::{Machine, Network, Objective, Share, Shared, files, plan_shared};
 use millstream_board::Board;
-use millstream_report::{milliseconds, set_table};
+use millstream_report::{Fact, Part, ReportChapter, ReportSection, bound_text, milliseconds, set_table};
 
 use crate::arguments::ScheduleCommand;
 use crate::control::control;
-use crate::output;
+use crate::{html, output};
+
+use super::page::Told;
 
 /// Divides the board among the networks of a command.
 pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<()> {
@@ -28,7 +30,26 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
         print_shared(&shared, machine.board());
     }
     output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    if let Some(path) = &command.html {
+        html::write(path, "What was planned", chapters(&networks, &shared, machine.board())?)?;
+    }
     Ok(())
+}
+
+/// All networks beside each other, then each by itself.
+fn chapters(networks: &[Network], shared: &Shared, board: &Board) -> Result<Vec<ReportChapter>> {
+    let facts = shared_facts(shared);
+    let parts = vec![Part::Text(how(shared, board)), Part::Table(set_table(&shared.document)), Part::Facts(facts)];
+    let together = ReportSection::new("All networks", parts);
+    let mut chapters = vec![ReportChapter { title: "Together".to_owned(), sections: vec![together] }];
+    for (network, own) in networks.iter().zip(&shared.document.networks) {
+        let document = &own.schedule;
+        let board = &board.clone().with_engines_of(&document.board.engines);
+        let schedule = &document.resolve(network.graph(), network.digest(), board)?;
+        let bound = &bound_text(document, None, None, board.memory_bytes_per_second().is_some());
+        chapters.push(Told { network, board, schedule, document, front: &[], costs: None, bound }.chapter(Vec::new()));
+    }
+    Ok(chapters)
 }
 
 /// What the command wants of a network, by its name or by where it is from.
@@ -51,26 +72,37 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
 }
 
 fn print_shared(shared: &Shared, board: &Board) {
+    output::line(format!("{}\n", how(shared, board)));
+    output::table(&set_table(&shared.document));
+    output::line("");
+    shared_facts(shared).iter().for_each(output::line);
+}
+
+fn how(shared: &Shared, board: &Board) -> String {
     let document = &shared.document;
     let how = if document.takes_turns { "in turn on the same processors" } else { "each on processors of its own" };
-    output::line(format!("{} networks on {}, {how}\n", document.networks.len(), board.name()));
-    output::line(set_table(document));
+    format!("{} networks on {}, {how}", document.networks.len(), board.name())
+}
+
+/// What they come to together.
+fn shared_facts(shared: &Shared) -> Vec<Fact> {
+    let document = &shared.document;
     let rounds = document.rounds_per_second;
-    output::line(format!("\nPredicted: {rounds:.2} rounds of frames a second."));
+    let mut facts = vec![Fact::new("Predicted", format!("{rounds:.2} rounds of frames a second."))];
     if let Some(other) = shared.other_rounds_per_second {
         let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
         let outcome = match other > rounds {
             true => "but deadlines would be missed".to_owned(),
             false => format!("this is {:.2} times as many", rounds / other),
         };
-        output::line(format!("{how} there would be {other:.2}: {outcome}."));
+        facts.push(Fact::new("", format!("{how} there would be {other:.2}: {outcome}.")));
     }
     for (own, latency) in document.networks.iter().zip(shared.simulated_latencies.iter().flatten()) {
         if own.deadline_seconds.is_some() {
             let (name, longest) = (&own.schedule.model.name, milliseconds(latency.as_secs_f64()));
-            output::line(format!(
-                "Frames of {name} take {longest} ms at most in a simulation, others' turns included."
-            ));
+            let text = format!("Frames of {name} take {longest} ms at most in a simulation, others' turns included.");
+            facts.push(Fact::new("Deadline", text));
         }
     }
+    facts
 }

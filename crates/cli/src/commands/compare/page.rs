@@ -1,0 +1,119 @@
+//! A comparison as a part of a page.
+
+use millstream::{ContenderReport, Network, NetworkContest};
+use millstream_report::{
+    ContestBar, Fact, Number, Part, ReportChapter, ReportSection, Tone, contest_drawing, in_words, milliseconds,
+    network_drawing,
+};
+
+use super::tables::{notes, rates, times};
+
+const LEGEND: [&str; 2] = ["our schedules", "what one would use otherwise"];
+
+/// What there is to tell of one network.
+pub(super) fn chapter(network: &Network, report: &NetworkContest, conditions: &str) -> ReportChapter {
+    let rate_bar = |own: &ContenderReport| {
+        let text = format!("{:.1}", own.frames_per_second);
+        bar(own, own.frames_per_second, text, own.rounds.clone())
+    };
+    let time_bar = |own: &ContenderReport| {
+        bar(own, 1e3 * own.median_frame_seconds, milliseconds(own.median_frame_seconds), Vec::new())
+    };
+    let rate_bars: Vec<ContestBar> = report.contenders.iter().map(rate_bar).collect();
+    let time_bars: Vec<ContestBar> = report.contenders.iter().map(time_bar).collect();
+    let rate_caption = "Frames per second, longer is better: bars for the median over the rounds, dots for each round.";
+    let time_caption =
+        "Milliseconds from the start of work on a frame to its result, in the median: shorter is better.";
+    let drawn = |bars: &[ContestBar], caption: &str| contest_drawing(bars, caption, LEGEND).map(Part::Drawing);
+    let mut sections = vec![
+        ReportSection::new(
+            "What was measured",
+            vec![Part::Numbers(numbers(report)), Part::Facts(facts(report, conditions))],
+        ),
+        ReportSection::new(
+            "Frames per second",
+            drawn(&rate_bars, rate_caption).into_iter().chain([Part::Table(rates(report))]).collect(),
+        ),
+        ReportSection::new(
+            "Time of a frame",
+            drawn(&time_bars, time_caption).into_iter().chain([Part::Table(times(report))]).collect(),
+        ),
+    ];
+    for contender in &report.contenders {
+        if let Some(schedule) = &contender.schedule {
+            let title = format!("The network in '{}', {}", contender.name, contender.configuration);
+            let drawing = Part::Drawing(network_drawing(network.graph(), schedule));
+            sections.push(ReportSection::new(title, vec![drawing]));
+        }
+    }
+    ReportChapter { title: format!("{}, {conditions}", report.network), sections }
+}
+
+fn bar(own: &ContenderReport, value: f64, text: String, rounds: Vec<f64>) -> ContestBar {
+    let order = if own.in_order { "" } else { " (order not kept)" };
+    ContestBar { name: format!("{}{order}", own.name), is_ours: own.rival.is_none(), value, text, rounds }
+}
+
+fn facts(report: &NetworkContest, conditions: &str) -> Vec<Fact> {
+    let rounds = report.contenders.first().map_or(0, |own| own.rounds.len());
+    let mut facts = vec![
+        Fact::new("Conditions", conditions),
+        Fact::new("Rounds", format!("{rounds}, in which all took turns; numbers are medians over them")),
+    ];
+    let notes = notes(report);
+    let is_disturbed = notes.iter().any(|note| note.tone == Tone::Warning);
+    facts.extend(notes);
+    if !is_disturbed {
+        let text = "no round, as far as the system tells what other programs used";
+        facts.push(Fact::new("Disturbed", text));
+    }
+    facts
+}
+
+/// Ours beside the best of the others, in what each of ours is for.
+fn numbers(report: &NetworkContest) -> Vec<Number> {
+    let rivals = || report.contenders.iter().filter(|own| own.rival.is_some());
+    let ours = || report.contenders.iter().filter(|own| own.rival.is_none());
+    let best_rate =
+        |one: &&ContenderReport, other: &&ContenderReport| one.frames_per_second.total_cmp(&other.frames_per_second);
+    let best_time = |one: &&ContenderReport, other: &&ContenderReport| {
+        one.median_frame_seconds.total_cmp(&other.median_frame_seconds)
+    };
+    let mut numbers = Vec::new();
+    if let (Some(own), Some(rival)) = (ours().max_by(best_rate), rivals().max_by(best_rate)) {
+        let difference = in_words(own.frames_per_second / rival.frames_per_second - 1.0, ["more", "fewer"]);
+        let is_noise = own.is_within_noise_of(rival);
+        numbers.push(Number {
+            label: "our most frames per second".to_owned(),
+            value: format!("{:.1}", own.frames_per_second),
+            remark: beside_rival(&difference, rival, is_noise),
+            tone: tone(own.frames_per_second > rival.frames_per_second, is_noise),
+        });
+    }
+    if let (Some(own), Some(rival)) = (ours().min_by(best_time), rivals().min_by(best_time)) {
+        let difference = in_words(own.median_frame_seconds / rival.median_frame_seconds - 1.0, ["longer", "shorter"]);
+        numbers.push(Number {
+            label: "our shortest time of a frame".to_owned(),
+            value: format!("{} ms", milliseconds(own.median_frame_seconds)),
+            remark: beside_rival(&difference, rival, false),
+            tone: Tone::Plain,
+        });
+    }
+    numbers
+}
+
+fn beside_rival(difference: &str, rival: &ContenderReport, is_noise: bool) -> String {
+    let noise = if is_noise { ", which these rounds can't tell from noise" } else { "" };
+    match difference {
+        "the same" => format!("the same as the best rival's, {}", rival.name),
+        other => format!("{other} than the best rival's, {}{noise}", rival.name),
+    }
+}
+
+fn tone(is_better: bool, is_noise: bool) -> Tone {
+    match (is_noise, is_better) {
+        (true, _) => Tone::Plain,
+        (false, true) => Tone::Good,
+        (false, false) => Tone::Warning,
+    }
+}

@@ -1,0 +1,96 @@
+//! One network's contenders beside each other, as tables and facts.
+
+use millstream::{ContenderReport, NetworkContest};
+use millstream_report::{Align, Fact, Table, beside, milliseconds, rate_beside, than_predicted};
+
+/// What passed, and how much more ours did.
+pub(super) fn rates(report: &NetworkContest) -> Table {
+    let mut table = Table::new([
+        ("contender", Align::Left),
+        ("frames/s", Align::Right),
+        ("p25 - p75", Align::Right),
+        ("ours is", Align::Right),
+    ]);
+    let ours = report.contenders.first();
+    for contender in &report.contenders {
+        table.row([
+            contender.name.clone(),
+            format!("{:.1}", contender.frames_per_second),
+            format!("{:.1} - {:.1}", contender.frames_per_second_p25, contender.frames_per_second_p75),
+            ours.map_or(String::new(), |ours| over(ours, contender)),
+        ]);
+    }
+    table
+}
+
+/// What everybody runs on, and how long a frame takes there.
+pub(super) fn times(report: &NetworkContest) -> Table {
+    let mut table = Table::new([
+        ("contender", Align::Left),
+        ("processors", Align::Left),
+        ("frame ms", Align::Right),
+        ("worst ms", Align::Right),
+    ]);
+    for contender in &report.contenders {
+        table.row([
+            contender.name.clone(),
+            contender.configuration.clone(),
+            milliseconds(contender.median_frame_seconds),
+            milliseconds(contender.worst_frame_seconds),
+        ]);
+    }
+    table
+}
+
+/// What to know when reading these: signs, order, predictions, disturbance.
+pub(super) fn notes(report: &NetworkContest) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let Some(ours) = report.contenders.first() else { return facts };
+    if report.contenders.iter().skip(1).any(|contender| ours.is_within_noise_of(contender)) {
+        let text = match ours.rounds.len() {
+            0..6 => "fewer than six rounds tell no difference from noise with 95 %",
+            _ => "too small a difference for these rounds to tell (95 % interval of the median of their ratios)",
+        };
+        facts.push(Fact::new("Marked =", text));
+    }
+    let unordered: Vec<&str> =
+        report.contenders.iter().filter(|own| !own.in_order).map(|own| own.name.as_str()).collect();
+    if !unordered.is_empty() {
+        facts.push(Fact::new("Order", format!("kept by all but {}", unordered.join("; "))));
+    }
+    facts.extend(report.contenders.iter().filter_map(prediction));
+    if let Some(disturbed) = disturbed(&report.contenders) {
+        let text = format!("also when repeated: {disturbed}; other programs used more than a tenth of a core");
+        facts.push(Fact::warning("Disturbed", text));
+    }
+    facts
+}
+
+/// How one of our schedules came out beside what was predicted.
+fn prediction(contender: &ContenderReport) -> Option<Fact> {
+    let rate = rate_beside(contender.frames_per_second, 1.0 / contender.predicted_period_seconds?);
+    let latency = beside(contender.measured_latency_seconds?, contender.predicted_latency_seconds?);
+    let (rate, latency) = (than_predicted(&rate), than_predicted(&latency));
+    Some(Fact::new("Prediction", format!("{}: frames per second {rate}, latency {latency}", contender.name)))
+}
+
+/// Which rounds of which contenders stayed disturbed; `None` if none did.
+fn disturbed(contenders: &[ContenderReport]) -> Option<String> {
+    let rounds = |own: &ContenderReport| format!("{} of {} rounds", own.disturbed_rounds, own.rounds.len());
+    let concerned: Vec<&ContenderReport> = contenders.iter().filter(|own| own.disturbed_rounds > 0).collect();
+    let first = concerned.first()?;
+    let is_same = contenders.iter().all(|own| own.disturbed_rounds == first.disturbed_rounds);
+    Some(match is_same {
+        true => format!("{} of every contender", rounds(first)),
+        false => {
+            concerned.iter().map(|own| format!("{} of '{}'", rounds(own), own.name)).collect::<Vec<_>>().join(", ")
+        }
+    })
+}
+
+/// How many times as many frames ours passed, and whether that is more than noise.
+pub(super) fn over(ours: &ContenderReport, other: &ContenderReport) -> String {
+    let ratio = ours.frames_per_second / other.frames_per_second;
+    let is_noise = !std::ptr::eq(ours, other) && ours.is_within_noise_of(other);
+    format!("{ratio:.2}x{}", if is_noise { " =" } else { "" })
+}

@@ -1,0 +1,53 @@
+//! What was decided for a network, and why, in words.
+
+use millstream_schedule::{Objective, ScheduleDocument, StatedConstraints};
+
+use crate::{Fact, FrontRow, in_words, milliseconds, rate};
+
+/// Says what a schedule is, what it was chosen for, by whom and within what, and what `bound` says of others. With a front, also what was
+/// given up for it.
+pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRow]) -> Vec<Fact> {
+    let predicted = &document.predicted;
+    let what = match document.objective {
+        Objective::Throughput => "to pass most frames per second; up to 3 % of them may go for a shorter latency",
+        Objective::Latency => "to have each frame done soonest",
+        Objective::Balanced => "to pass many frames per second and have each done soon",
+        Objective::Energy => "to need the least energy for a frame",
+    };
+    let mut facts = vec![
+        Fact::new("Schedule", format!("{} on {}", document.configuration, document.board.name)),
+        Fact::new("Chosen", format!("{what} ({}), by {}", document.objective, document.algorithm)),
+    ];
+    facts.extend(limits(&document.constraints).map(|limits| Fact::new("Within", limits)));
+    facts.push(Fact::new(
+        "Predicted",
+        format!(
+            "{} frames/s (a frame every {} ms), latency {} ms",
+            rate(predicted.period_seconds),
+            milliseconds(predicted.period_seconds),
+            milliseconds(predicted.latency_seconds)
+        ),
+    ));
+    facts.push(Fact::new("Bound", bound));
+    facts.extend(front.iter().filter(|row| row.configuration != document.configuration).filter_map(|row| {
+        let rate = in_words(predicted.period_seconds / row.period_seconds - 1.0, ["more", "fewer"]);
+        let latency = in_words(row.latency_seconds / predicted.latency_seconds - 1.0, ["longer", "shorter"]);
+        let best = row.chosen_for.join(", ");
+        let text = format!("{}, best for {best}: frames per second {rate}, latency {latency}", row.configuration);
+        (!best.is_empty()).then(|| Fact::new("Instead", text))
+    }));
+    facts
+}
+
+/// `None` if there are none.
+fn limits(constraints: &StatedConstraints) -> Option<String> {
+    let latency = constraints.max_latency_seconds.map(|most| format!("a latency of {} ms", milliseconds(most)));
+    let rate = constraints.min_throughput_hertz.map(|least| format!("at least {least:.1} frames/s"));
+    let power = constraints.max_watts.map(|most| format!("{most:.2} W"));
+    let all: Vec<String> = [latency, rate, power].into_iter().flatten().collect();
+    let margin = match constraints.margin {
+        margin if margin > 0.0 => format!(", predicted to be better by {:.1} %", 100.0 * margin),
+        _ => String::new(),
+    };
+    (!all.is_empty()).then(|| all.join(", ") + &margin)
+}

@@ -1,0 +1,22 @@
+//! Text in lines.
+
+/// Characters of a line that every terminal has.
+pub(crate) const WIDTH: usize = 80;
+
+/// The words of a text in lines that have at most so many characters, as far as words fit: the first line begins with `start`, the
+/// others with an indent.
+pub(crate) fn wrapped(start: &str, text: &str, indent: &str, width: usize) -> String {
+    let mut lines = Vec::new();
+    let (mut line, mut is_empty) = (start.to_owned(), true);
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, indent.to_owned()));
+        } else if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines.push(line);
+    lines.join("\n")
+}
