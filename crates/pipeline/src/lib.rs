@@ -77,6 +77,7 @@ mod stage_options;
 mod stage_times;
 mod team;
 mod team_bounds;
+mod team_passages;
 mod team_solution;
 mod team_tiles;
 mod teams_of;

@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use millstream_board::{Processor, ProcessorClass};
+use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::{MappingError, ProcessorId};
 use millstream_partition::{BlockId, BlockRange, Chain, Subgraph};
 use millstream_schedule::execution::Execution;
-use millstream_schedule::{Assignment, Entry, Replica};
+use millstream_schedule::{Entry, Replica};
 
 use crate::effort::Effort;
 use crate::energy::{ClassPower, StagePower};
@@ -21,7 +21,7 @@ use crate::regions::Regions;
 use crate::senders::{SenderKinds, Senders};
 use crate::stage_times::possible;
 use crate::team_bounds::{Windows, has_tiles};
-use crate::team_solution::{Ends, Solution, Solutions, stand_in};
+use crate::team_solution::{Solutions, stand_in};
 use crate::team_tiles::TileSolutions;
 
 /// What looking at teams for one search may take at the usual effort, in evaluations of single operators.
@@ -42,7 +42,7 @@ pub(crate) struct Ground {
     windows: Windows,
     pub(crate) regions: Regions,
     /// Of each number of blocks, how many subgraphs have the same operators, if that is a whole number.
-    subgraphs_until: Vec<Option<usize>>,
+    pub(crate) subgraphs_until: Vec<Option<usize>>,
     /// No value is smaller.
     least_bytes: u64,
     pub(crate) effort: Effort,
@@ -93,7 +93,7 @@ impl Ground {
     }
 
     /// The subgraphs that these blocks consist of; `None` if they end within one.
-    fn subgraphs_of(&self, blocks: BlockRange) -> Option<Range<usize>> {
+    pub(crate) fn subgraphs_of(&self, blocks: BlockRange) -> Option<Range<usize>> {
         Some(self.subgraphs_until[blocks.start().index()]?..self.subgraphs_until[blocks.end().index()]?)
     }
 }
@@ -117,8 +117,8 @@ pub(crate) enum TeamTime {
 #[derive(Debug)]
 pub(crate) struct Team {
     pub(crate) classes: Vec<ProcessorClass>,
-    processors: Vec<ProcessorIndex>,
-    ground: Arc<Ground>,
+    pub(crate) processors: Vec<ProcessorIndex>,
+    pub(crate) ground: Arc<Ground>,
     /// The least time of the first so many subgraphs, and how many of these have an operator that no processor of the team runs.
     least_until: Vec<u64>,
     unsupported_until: Vec<usize>,
@@ -127,9 +127,9 @@ pub(crate) struct Team {
     /// Per senders: the least that a stage pays which does not begin the network.
     least_hand_over: Vec<u64>,
     /// Per subgraph.
-    solutions: Vec<OnceLock<Solutions>>,
+    pub(crate) solutions: Vec<OnceLock<Solutions>>,
     /// Per first subgraph, for each region that begins with it.
-    tiles: Vec<Vec<OnceLock<TileSolutions>>>,
+    pub(crate) tiles: Vec<Vec<OnceLock<TileSolutions>>>,
     /// What is known of ranges, once the team has been looked at.
     ranges: OnceLock<RangeTable<RangeKnown>>,
     /// Whether several of the processors make tiles of rows.
@@ -158,15 +158,6 @@ struct TeamStage {
     times: Vec<Option<Nanoseconds>>,
     /// Missing where the power of one of its processors is not known.
     powers: Vec<Option<StagePower>>,
-}
-
-/// The soonest way to be done with a subgraph.
-#[derive(Debug, Clone, Copy)]
-struct Reached {
-    time: u64,
-    /// The first subgraph of the last passage, and the processor where it began; none at the start of a stage.
-    start: usize,
-    source: Option<ProcessorId>,
 }
 
 impl Team {
@@ -272,63 +263,6 @@ impl Team {
         *own.way_through.get_or_init(shortest)
     }
 
-    /// What a range of blocks takes whose subgraphs are all known, one passage after the other.
-    #[cfg(test)]
-    pub(crate) fn composed(&self, blocks: BlockRange) -> Option<u64> {
-        let steps = self.steps(self.ground.subgraphs_of(blocks)?);
-        steps.last()?.iter().flatten().map(|reached| reached.time).min()
-    }
-
-    /// How each of these subgraphs is done soonest, per processor where it ends; `None` if it can't end there.
-    fn steps(&self, subgraphs: Range<usize>) -> Vec<Vec<Option<Reached>>> {
-        let mut steps: Vec<Vec<Option<Reached>>> = Vec::new();
-        for subgraph in subgraphs.clone() {
-            let own = self.places().map(|end| self.reach(&steps, subgraphs.start, subgraph, end)).collect();
-            steps.push(own);
-        }
-        steps
-    }
-
-    /// The soonest way to be done with a subgraph on a processor: after the one before, or after a region that ends with it. `steps` are
-    /// those of the subgraphs from `first` on.
-    fn reach(
-        &self,
-        steps: &[Vec<Option<Reached>>],
-        first: usize,
-        subgraph: usize,
-        end: ProcessorId,
-    ) -> Option<Reached> {
-        let from = |start: usize, source: Option<ProcessorId>, time: u64| {
-            let solution = self.passage(start..subgraph + 1, (source, end))?;
-            Some(Reached { time: time.saturating_add(solution.nanoseconds), start, source })
-        };
-        let after = |start: usize| -> Option<Reached> {
-            let Some(before) = start.checked_sub(first + 1) else { return from(start, None, 0) };
-            let known = self.places().zip(&steps[before]).filter_map(|(source, known)| Some((source, known.as_ref()?)));
-            known.filter_map(|(source, known)| from(start, Some(source), known.time)).min_by_key(|way| way.time)
-        };
-        // The shortest passage comes last, so that it is taken among those that are as good.
-        let earliest = Regions::earliest_start(subgraph).max(first);
-        (earliest..=subgraph).filter_map(after).min_by_key(|way| (way.time, std::cmp::Reverse(way.start)))
-    }
-
-    /// The best way through neighbouring subgraphs at once.
-    fn passage(&self, subgraphs: Range<usize>, ends: Ends) -> Option<&Solution> {
-        let mapped = if subgraphs.len() == 1 { self.solution(subgraphs.start, ends) } else { None };
-        let tiled = self.tiled(subgraphs, ends);
-        mapped.into_iter().chain(tiled).min_by_key(|solution| solution.nanoseconds)
-    }
-
-    /// The way through subgraphs that are divided by rows together.
-    fn tiled(&self, subgraphs: Range<usize>, ends: Ends) -> Option<&Solution> {
-        let Range { start, end } = subgraphs;
-        let place = self.ground.regions.from(start).iter().position(|region| region.end == end)?;
-        let region = &self.ground.regions.from(start)[place];
-        let may_be_first = self.ground.subgraphs_until.contains(&Some(start));
-        let find = || TileSolutions::find(&self.ground, &self.processors, start, region, may_be_first);
-        self.tiles[start][place].get_or_init(find).get(ends)
-    }
-
     /// Energy and power of a stage that was looked at; `None` if the power of one of its processors is not known.
     pub(crate) fn power(&self, senders: Senders, blocks: BlockRange) -> Option<StagePower> {
         self.known(blocks)?.stage.get()?.as_ref()?.powers[senders.index()]
@@ -372,46 +306,9 @@ impl Team {
         Ok(false)
     }
 
-    /// The way through a subgraph between two processors.
-    fn solution(&self, subgraph: usize, ends: Ends) -> Option<&Solution> {
-        self.solutions[subgraph].get()?.get(ends)
-    }
-
     /// The team's processors.
-    fn places(&self) -> impl Iterator<Item = ProcessorId> + use<> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = ProcessorId> + use<> {
         ProcessorId::all(self.classes.len())
-    }
-
-    /// The replica that runs these blocks, which were looked at, on these processors of the team's classes.
-    pub(crate) fn replica(&self, blocks: BlockRange, processors: Vec<Processor>) -> Option<Replica> {
-        let subgraphs = self.ground.subgraphs_of(blocks)?;
-        let first = subgraphs.start;
-        let steps = self.steps(subgraphs);
-        let last = steps.last()?;
-        let done = self.places().zip(last).filter_map(|(end, reached)| Some((reached.as_ref()?.time, end)));
-        let (_, mut end) = done.min()?;
-        let mut passages: Vec<&Solution> = Vec::new();
-        let mut behind = first + steps.len();
-        while behind > first {
-            let Reached { start, source, .. } = *steps[behind - 1 - first][end.index()].as_ref()?;
-            passages.push(self.passage(start..behind, (source, end))?);
-            (behind, end) = (start, source.unwrap_or(end));
-        }
-        let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
-        let mut splits = Vec::new();
-        for solution in passages.into_iter().rev() {
-            lists.iter_mut().zip(&solution.lists).for_each(|(list, own)| list.extend(own));
-            splits.extend(solution.splits.iter().cloned());
-        }
-        // A processor that has nothing to do is no part of the stage.
-        let is_used: Vec<bool> = lists.iter().map(|list| !list.is_empty()).collect();
-        let used = |position: &usize| is_used[*position];
-        for split in &mut splits {
-            split.shares = (0..is_used.len()).filter(used).map(|position| split.shares[position]).collect();
-        }
-        let assignments = processors.into_iter().zip(lists).enumerate().filter(|(position, _)| is_used[*position]);
-        let assignment = |(_, (processor, operators))| Assignment { processor, operators };
-        Some(Replica { assignments: assignments.map(assignment).collect(), splits })
     }
 
     /// What the schedule of these blocks takes, and what it draws: processors that are free early may begin the next subgraph, so this

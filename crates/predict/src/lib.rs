@@ -74,6 +74,7 @@ pub use pipe_it_costs::{PipeItCosts, SeveralCores};
 pub use power::{ClusterPower, PowerModel};
 pub use profile::{NetworkProfile, PROFILE_FORMAT, PROFILE_VERSION, Profile};
 pub use regression::{Regression, Term};
+pub use rows::makes_tiles;
 pub use statistics::{Statistics, Summary};
 pub use threads::threads_by_family;
 pub use transfer::{ClusterTransfer, fit_transfer};

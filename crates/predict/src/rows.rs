@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use millstream_board::Board;
+use millstream_board::{Board, EngineName, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, RowCost};
 use millstream_graph::{Along, Family};
 use millstream_partition::Chain;
@@ -14,6 +14,12 @@ use crate::samples::{OperatorRecord, PartSample};
 const ASSUMED_FIXED_FRACTION: f64 = 0.03;
 /// What writing a tile to its place takes per byte.
 const JOIN_SECONDS_PER_BYTE: f64 = 1e-10;
+
+/// Whether cores with the engine of this class make tiles of rows: they do with engines that run any part of a network. Execution providers may
+/// refuse the slices of a tile. Accelerators make none, whatever this says.
+pub fn makes_tiles(class: &ProcessorClass) -> bool {
+    !matches!(class.engine, EngineName::Provider(_))
+}
 
 /// Sets how every operator's time on a processor depends on its rows: as measured for operators that were, as the median of those of its
 /// family for others. `seconds_per_byte` is what changing the layout of a value takes. Accelerators make no tiles.
@@ -27,7 +33,7 @@ pub(crate) fn set_row_costs(
     seconds_per_byte: f64,
 ) {
     let class = &table.classes()[processor.index()];
-    if board.accelerator(&class.cluster).is_some() {
+    if board.accelerator(&class.cluster).is_some() || !makes_tiles(class) {
         return;
     }
     let own: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();

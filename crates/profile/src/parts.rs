@@ -5,6 +5,7 @@ use std::time::Duration;
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor};
 use millstream_graph::{Along, Graph, OperatorId, RowRegion};
+use millstream_predict::makes_tiles;
 use millstream_predict::samples::PartSample;
 
 use crate::measure::{Effort, together};
@@ -71,7 +72,11 @@ pub fn measure_parts(
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
             for processors in all {
                 let mut processors = processors;
-                processors.retain(|processor| workload.runs(&segment, processor));
+                processors.retain(|processor| {
+                    let may_run =
+                        along == Along::Channels || !processor.is_accelerator() && makes_tiles(&processor.class());
+                    may_run && workload.runs(&segment, processor)
+                });
                 if processors.is_empty() {
                     continue;
                 }
