@@ -38,6 +38,7 @@ pub struct Subject {
     pub(crate) networks: Vec<&'static str>,
     pub(crate) slow: Option<Slow>,
     pub(crate) patience: Duration,
+    pub(crate) makes_tiles: bool,
 }
 
 /// What is left out on a device that computes slowly.
@@ -68,7 +69,15 @@ impl Subject {
             networks: millstream_zoo::names().collect(),
             slow: None,
             patience: Duration::from_secs(60),
+            makes_tiles: true,
         }
+    }
+
+    /// It makes no tiles of rows, and refuses them.
+    #[must_use]
+    pub fn without_tiles(mut self) -> Self {
+        self.makes_tiles = false;
+        self
     }
 
     /// Also compares it with another backend, whose results count as right.

@@ -10,7 +10,7 @@ use crate::rig::own;
 /// Windows with uneven padding, gaps, strides and rounded-up ends; a constant of its own for every row; joining, adding up and enlarging.
 pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let mut builder = ModelBuilder::new("maps in rows");
-    let image = builder.input("image", [1, 3, 23, 11]);
+    let image = builder.input("image", [2, 3, 23, 11]);
     let attributes = Attributes::new().ints("pads", &[2, 1, 0, 1]);
     let filter = weight(&mut builder, &[6, 3, 5, 3], 1);
     let map = builder.node_with("Conv", &[&image, &filter], attributes);
@@ -28,7 +28,15 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let trunk = builder.node_with("Conv", &[&map, &filter], attributes);
     let rows = weight(&mut builder, &[11, 1], 5);
     let scaled = builder.node("Mul", &[&trunk, &rows]);
-    let map = builder.node("Relu", &[&scaled]);
+    let slopes = weight(&mut builder, &[6, 11, 1], 6);
+    let map = builder.node("PRelu", &[&scaled, &slopes]);
+    let [scale, shift, mean] = [7, 8, 9].map(|seed| weight(&mut builder, &[6], seed));
+    let variance = builder.weight("variance", &Weight::from_f32([6], (1..=6).map(|value| value as f32).collect()));
+    let map = builder.node("BatchNormalization", &[&map, &scale, &shift, &mean, &variance]);
+    let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("pads", &[1; 4]).int("count_include_pad", 1);
+    let map = builder.node_with("AveragePool", &[&map], attributes);
+    let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("pads", &[1; 4]);
+    let map = builder.node_with("LpPool", &[&map], attributes);
     let map = builder.node("Add", &[&map, &trunk]);
     let map = builder.node_with("Concat", &[&map, &scaled], Attributes::new().int("axis", 1));
     let scales = builder.weight("scales", &Weight::from_f32([4], vec![1.0, 1.0, 2.0, 2.0]));
@@ -73,6 +81,14 @@ pub(crate) fn lines() -> Result<Arc<Model>, String> {
     let attributes = Attributes::new().ints("pads", &[1, 1]).ints("strides", &[2]);
     let line = builder.node_with("Conv", &[&line, &filter], attributes);
     let line = builder.node("Sigmoid", &[&line]);
+    let [scale, shift, mean] = [2, 3, 4].map(|seed| weight(&mut builder, &[5], seed));
+    let variance = builder.weight("variance", &Weight::from_f32([5], (1..=5).map(|value| value as f32).collect()));
+    let line = builder.node("BatchNormalization", &[&line, &scale, &shift, &mean, &variance]);
+    let line = builder.node("Neg", &[&line]);
+    let scales = builder.weight("scales", &Weight::from_f32([3], vec![1.0, 1.0, 3.0]));
+    let attributes = Attributes::new().text("mode", "nearest");
+    let line = builder.node_with("Resize", &[&line, "", &scales], attributes);
+    let line = builder.node("Abs", &[&line]);
     builder.output(&line);
     own(builder.build())
 }

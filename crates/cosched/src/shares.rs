@@ -3,7 +3,7 @@
 /// What each processor makes, and when the last part is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shares {
-    /// Channels of each processor.
+    /// Channels, or rows, of each processor.
     pub channels: Vec<usize>,
     /// The latest of the parts' times, in the unit of the costs.
     pub latest: u64,

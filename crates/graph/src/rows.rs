@@ -101,6 +101,8 @@ impl RowRegion {
             4.. => &[2],
             _ => return None,
         };
+        // Tiles are put together byte by byte.
+        graph.value(*output).data_type?.bytes()?;
         let is_closed =
             graph.operator(last).outputs == [*output] && operators.iter().all(|&id| stays(graph, id, operators));
         is_closed.then(|| axes.iter().find_map(|&axis| Self::along(graph, operators, axis)))?
@@ -118,7 +120,9 @@ impl RowRegion {
             region.steps.iter().any(|step| step.reads.iter().any(|read| read.maker == Maker::Step(place)))
         };
         let are_read = (0..region.steps.len() - 1).all(is_read);
-        (are_read && region.rows > 1).then_some(region)
+        // The last operator makes just the rows of its tile.
+        let is_even = region.steps.last()?.unit == 1;
+        (are_read && is_even && region.rows > 1).then_some(region)
     }
 
     fn step(&mut self, graph: &Graph, id: OperatorId, place: impl Fn(OperatorId) -> Option<usize>) -> Option<Step> {

@@ -91,6 +91,7 @@ fn enlarged_maps_are_made_in_whole_copies() {
     let graph = network(3, &[("twice", &["x"], 6, Locality::Copies(vec![2, 1])), ("after", &["twice"], 6, same())]);
     let Tile { made, read } = region(&graph).tile(1..4);
     assert_eq!((made, read[0].1.clone()), (vec![0..4, 1..4], Some(0..2)));
+    assert_eq!(RowRegion::new(&graph, &ids(&graph, &["twice"])), None, "a tile of it alone could not end anywhere");
 }
 
 #[test]

@@ -38,14 +38,21 @@ impl Described<'_> {
                 same_place(Vec::new()).filter(|_| self.has_stored_constants(constants))
             }
             (_, "Dropout") if node.input.len() < 3 => same_place(Vec::new()),
-            (_, "BatchNormalization") if node.int("training_mode").unwrap_or(0) == 0 => same_place(Vec::new()),
+            (_, "BatchNormalization") if node.int("training_mode").unwrap_or(0) == 0 => {
+                // Before operator set 9, each place could have a scale of its own.
+                same_place(vec![1]).filter(|_| node.int("spatial").unwrap_or(1) != 0)
+            }
             (_, "LRN") => same_place(vec![1]),
             (OperatorKind::Quantization, _) if node.int("block_size").unwrap_or(0) == 0 => {
                 let scales = self.inputs.get(1)?.shape.as_ref()?.elements();
                 same_place(if scales == 1 { Vec::new() } else { vec![self.dimension("axis", 1, rank)?] })
             }
             (_, "LayerNormalization" | "RMSNormalization") => {
-                same_place((self.dimension("axis", -1, rank)?..rank).collect())
+                let axis = self.dimension("axis", -1, rank)?;
+                // Scales may be those of every place, rather than of what is normalised.
+                let mut ranks = self.inputs.iter().skip(1).filter_map(|input| input.shape.as_ref());
+                let are_shared = ranks.all(|shape| shape.dimensions().len() <= rank - axis);
+                same_place((axis..rank).collect()).filter(|_| are_shared)
             }
             (_, "LpNormalization") => same_place(vec![self.dimension("axis", -1, rank)?]),
             // Before operator set 13 all dimensions from this one on.

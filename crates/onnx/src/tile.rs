@@ -56,7 +56,6 @@ impl Model {
         for (place, &id) in operators.iter().enumerate() {
             writer.add(id, place)?;
         }
-        writer.trim(rows);
         let Writer { nodes, weights, .. } = writer;
         Ok(self.with_constants(nodes, weights, region.axis()))
     }
@@ -182,16 +181,5 @@ impl Writer<'_, '_> {
         node.attribute.retain(|attribute| !matches!(attribute.name.as_deref(), Some("pads" | "auto_pad")));
         node.attribute.push(AttributeProto::from_ints("pads", &pads));
         Ok(())
-    }
-
-    /// Leaves out rows that the last node makes beside those that are wanted.
-    fn trim(&mut self, rows: &Range<usize>) {
-        let Some(made) = self.tile.made.last().filter(|made| *made != rows).cloned() else { return };
-        let Some(output) = self.nodes.last_mut().and_then(|node| node.output.first_mut()) else { return };
-        let whole = std::mem::replace(output, format!("{output} and around"));
-        let around = output.clone();
-        let part = rows.start - made.start..rows.end - made.start;
-        let node = self.model.slice_along(&mut self.weights, &around, &whole, self.region.axis(), part);
-        self.nodes.push(node);
     }
 }

@@ -123,7 +123,7 @@ impl<'a> Tiling<'a> {
             tile.read.iter().filter_map(move |(value, read)| Some((source, self.read_bytes.get(value)?, read)))
         });
         let arrival = arrivals.map(|(source, &(bytes, rows), read)| {
-            let part = read.as_ref().map_or(bytes, |read| bytes * read.len() as u64 / rows);
+            let part = read.as_ref().map_or(bytes, |read| share(bytes, read.len() as u64, rows));
             transfer(source, processor, part)
         });
         let mut time = arrival.max().unwrap_or_default();
@@ -132,8 +132,13 @@ impl<'a> Tiling<'a> {
             let at = TilePlace { is_head: place == 0, is_last: place == last };
             time += cost.time(whole, made.len(), self.rows[place], at);
         }
-        Some((time + transfer(processor, end, self.made_bytes * own / all)).0)
+        Some((time + transfer(processor, end, share(self.made_bytes, own, all))).0)
     }
+}
+
+/// The bytes of so many rows of a value.
+fn share(bytes: u64, rows: u64, all: u64) -> u64 {
+    (u128::from(bytes) * u128::from(rows) / u128::from(all.max(1))) as u64
 }
 
 #[cfg(test)]

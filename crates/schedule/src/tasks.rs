@@ -36,8 +36,13 @@ pub struct Share {
 impl Share {
     /// The part's share of a size.
     pub fn of_bytes(self, bytes: u64) -> u64 {
-        (u128::from(bytes) * self.part as u128 / (self.of as u128).max(1)) as u64
+        part_of(bytes, self.part, self.of)
     }
+}
+
+/// The bytes of so many places of a value of `of` places.
+fn part_of(bytes: u64, part: usize, of: usize) -> u64 {
+    (u128::from(bytes) * part as u128 / (of as u128).max(1)) as u64
 }
 
 /// A value, or a part of one, that a task of the same replica makes.
@@ -148,7 +153,7 @@ impl Parts {
         let read = tile.and_then(|tile| tile.read.iter().find(|(read, _)| *read == value)?.1.clone());
         let size = graph.value(value).shape.as_ref().and_then(|shape| shape.dimensions().get(*axis).copied());
         match (read, size) {
-            (Some(rows), Some(size)) => bytes * rows.len() as u64 / (size as u64).max(1),
+            (Some(rows), Some(size)) => part_of(bytes, rows.len(), size),
             _ => bytes,
         }
     }
