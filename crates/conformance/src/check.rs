@@ -25,6 +25,8 @@ pub enum Outcome {
         has_two_stages: bool,
         /// Whether some operator could be divided by channels.
         has_splits: bool,
+        /// Whether some block could be divided by rows.
+        has_tiles: bool,
         /// Whether ONNX Runtime's own results differ from those that the suite expects.
         differs_from_suite: bool,
     },
@@ -85,8 +87,8 @@ pub fn check_network(path: &Path, options: &ReadOptions, engine: &Engine) -> Out
         let inputs: BTreeMap<String, Tensor> = names.zip(frame.iter().cloned()).collect();
         let expected = PlainSession::load(engine.reference(), path).and_then(|mut plain| plain.run(&inputs));
         let expected = expected.map_err(|error| Failure::Wrong(format!("plain ONNX Runtime: {error}")))?;
-        let (has_two_stages, has_splits) = compare_ways(&model, &frame, &expected, engine)?;
-        Ok(Outcome::Agrees { has_two_stages, has_splits, differs_from_suite: false })
+        let (has_two_stages, has_splits, has_tiles) = compare_ways(&model, &frame, &expected, engine)?;
+        Ok(Outcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite: false })
     };
     outcome(compared())
 }
@@ -130,9 +132,9 @@ fn compare_with_suite(model: &Model, data: &Data, expected: &[Tensor], engine: &
     let frame: Option<Vec<Tensor>> =
         graph.inputs().iter().map(|&id| data.inputs.get(&graph.value(id).name).cloned()).collect();
     let frame = frame.ok_or_else(|| Failure::Wrong("an input that the data do not have".to_owned()))?;
-    let (has_two_stages, has_splits) = compare_ways(model, &frame, expected, engine)?;
+    let (has_two_stages, has_splits, has_tiles) = compare_ways(model, &frame, expected, engine)?;
     let differs_from_suite = differs(expected, &data.expected, is_random(graph), Tolerance::default()).is_some();
-    Ok(Outcome::Agrees { has_two_stages, has_splits, differs_from_suite })
+    Ok(Outcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite })
 }
 
 /// Whether results are different each time; `Dropout` draws as well where it is there for training.
@@ -141,13 +143,13 @@ fn is_random(graph: &Graph) -> bool {
 }
 
 /// Runs a frame in every way and compares the results with expected ones. Returns whether there was something to cut into two stages,
-/// and something to divide by channels.
+/// something to divide by channels, and something to divide by rows.
 fn compare_ways(
     model: &Model,
     frame: &[Tensor],
     expected: &[Tensor],
     engine: &Engine,
-) -> Result<(bool, bool), Failure> {
+) -> Result<(bool, bool, bool), Failure> {
     let graph = model.graph();
     let chain = Chain::of(graph);
     let backend = engine.backend(model);
@@ -187,10 +189,12 @@ fn compare_ways(
 
     let two_stages = ways::two_stages(&chain);
     let divided = ways::divided(graph, &chain);
+    let tiled = ways::tiled(graph, &chain);
     let schedules = [
         ("two stages", two_stages.as_ref()),
         ("replicas", Some(&ways::replicas(graph))),
         ("divided by channels", divided.as_ref()),
+        ("divided by rows", tiled.as_ref()),
     ];
     for (way, schedule) in schedules.into_iter().filter_map(|(way, schedule)| Some((way, schedule?))) {
         let all = ways::stream(graph, schedule, &backend, frame).map_err(|detail| wrong(way, detail))?;
@@ -199,7 +203,7 @@ fn compare_ways(
             same_bits(way, results)?;
         }
     }
-    Ok((two_stages.is_some(), divided.is_some()))
+    Ok((two_stages.is_some(), divided.is_some(), tiled.is_some()))
 }
 
 /// How much results differ if ONNX Runtime computes and rounds every operator by itself: what rounding alone does to the network.

@@ -61,13 +61,13 @@ impl Engine {
         }
     }
 
-    /// Whether as many models as ever agree, are cut in two and are divided: a fault that ONNX Runtime seems to share would be counted as
+    /// Whether as many models as ever agree, are cut in two and are divided by channels and by rows: a fault that ONNX Runtime seems to share would be counted as
     /// its own.
-    pub fn has_enough(&self, agree: usize, two_stages: usize, splits: usize) -> bool {
-        let (least_agree, least_two_stages, least_splits) = match self.openvino {
-            None => (1490, 340, 55),
-            Some(_) => (1220, 225, 50),
+    pub fn has_enough(&self, agree: usize, two_stages: usize, [splits, tiles]: [usize; 2]) -> bool {
+        let (least_agree, least_two_stages, least_splits, least_tiles) = match self.openvino {
+            None => (1490, 340, 55, 350),
+            Some(_) => (1220, 225, 50, 100),
         };
-        agree >= least_agree && two_stages >= least_two_stages && splits >= least_splits
+        agree >= least_agree && two_stages >= least_two_stages && splits >= least_splits && tiles >= least_tiles
     }
 }

@@ -1,7 +1,7 @@
 //! Test models that nobody here made, through every way of running.
 //!
 //! A [`Case`] is a model with inputs, as ONNX's own test suite has them. [`check()`] runs it in plain ONNX Runtime and then here: as a
-//! whole, block by block, as a pipeline of two stages, in replicas, and with an operator divided by channels, and compares everything. An
+//! whole, block by block, as a pipeline of two stages, in replicas, and with operators divided by channels and by rows, and compares everything. An
 //! [`Engine`] says what runs it here.
 //! What ONNX Runtime runs must run here and agree, or stand on the list of [`Refusals`] with its reason.
 //!

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, Segment, Tensor, WholeNetwork};
 use millstream_board::Processor;
-use millstream_graph::{Along, Graph, OperatorId, ValueId};
+use millstream_graph::{Along, Graph, OperatorId, RowRegion, ValueId};
 use millstream_partition::Chain;
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
@@ -81,6 +81,26 @@ pub(crate) fn divided(graph: &Graph, chain: &Chain) -> Option<Schedule> {
         let most = (pieces - pieces.div_ceil(3)).max(1) * units.unit;
         lists.iter_mut().for_each(|list| list.extend(&operators));
         splits.push(OperatorSplit { operators, along: Along::Channels, shares: vec![most, units.channels - most] });
+    }
+    let assignment =
+        |(index, operators): (usize, Vec<OperatorId>)| Assignment { processor: processor(index as u32), operators };
+    let assignments = lists.into_iter().enumerate().map(assignment).collect();
+    (!splits.is_empty()).then(|| Schedule { stages: vec![Stage { replicas: vec![Replica { assignments, splits }] }] })
+}
+
+/// Every block that can be divided by rows is, about two to one; the others run on the first processor. `None` if nothing can be divided.
+pub(crate) fn tiled(graph: &Graph, chain: &Chain) -> Option<Schedule> {
+    let mut lists = [Vec::new(), Vec::new()];
+    let mut splits = Vec::new();
+    for block in chain.blocks() {
+        let operators = &block.operators;
+        lists[0].extend(operators);
+        if let Some(region) = RowRegion::new(graph, operators) {
+            lists[1].extend(operators);
+            let most = region.rows() - region.rows().div_ceil(3);
+            let shares = vec![most, region.rows() - most];
+            splits.push(OperatorSplit { operators: operators.clone(), along: Along::Rows, shares });
+        }
     }
     let assignment =
         |(index, operators): (usize, Vec<OperatorId>)| Assignment { processor: processor(index as u32), operators };

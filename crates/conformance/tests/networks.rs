@@ -16,12 +16,12 @@ fn path(file: &str) -> PathBuf {
     path
 }
 
-/// Runs a network and says whether it was cut into two stages and divided by channels.
-fn ways(file: &str, sizes: &[(&str, usize)]) -> (bool, bool) {
+/// Runs a network and says whether it was cut into two stages, divided by channels and divided by rows.
+fn ways(file: &str, sizes: &[(&str, usize)]) -> (bool, bool, bool) {
     let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size));
     let options = ReadOptions::default().with_dimensions(dimensions);
     match check_network(&path(file), &options, &Engine::onnx_runtime().unwrap()) {
-        Outcome::Agrees { has_two_stages, has_splits, .. } => (has_two_stages, has_splits),
+        Outcome::Agrees { has_two_stages, has_splits, has_tiles, .. } => (has_two_stages, has_splits, has_tiles),
         other => panic!("{file}: {other:?}"),
     }
 }
@@ -35,11 +35,11 @@ macro_rules! networks {
     };
 }
 
-/// Cut into two stages, and divided by channels.
-const EVERY_WAY: (bool, bool) = (true, true);
+/// Cut into two stages, and divided by channels and by rows.
+const EVERY_WAY: (bool, bool, bool) = (true, true, true);
 
 /// Cut into two stages; whole networks in the branches of a condition are not divided.
-const TWO_STAGES: (bool, bool) = (true, false);
+const TWO_STAGES: (bool, bool, bool) = (true, false, false);
 
 networks! {
     light_alexnet: "light/light_bvlc_alexnet.onnx", [], EVERY_WAY;

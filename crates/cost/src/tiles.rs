@@ -48,6 +48,13 @@ impl CostTable {
         self.row_costs[place] = Some(rows);
     }
 
+    /// The same costs where no processor makes tiles.
+    #[must_use]
+    pub fn without_tiles(mut self) -> Self {
+        self.row_costs.fill(None);
+        self
+    }
+
     /// Time of an operator in a tile that has so many of its rows. `None` if the processor does not support it, or makes no tiles.
     pub fn tile_time(
         &self,

@@ -10,8 +10,6 @@ use millstream_partition::Chain;
 use crate::parts::{fixed_fraction, median};
 use crate::samples::{OperatorRecord, PartSample};
 
-/// The part of an operator's time that stays with fewer rows, where nothing was measured.
-const ASSUMED_FIXED_FRACTION: f64 = 0.03;
 /// What writing a tile to its place takes per byte.
 const JOIN_SECONDS_PER_BYTE: f64 = 1e-10;
 
@@ -22,7 +20,8 @@ pub fn makes_tiles(class: &ProcessorClass) -> bool {
 }
 
 /// Sets how every operator's time on a processor depends on its rows: as measured for operators that were, as the median of those of its
-/// family for others. `seconds_per_byte` is what changing the layout of a value takes. Accelerators make no tiles.
+/// family for others. `seconds_per_byte` is what changing the layout of a value takes. Processors of which no tile was measured make none, and
+/// neither do accelerators.
 pub(crate) fn set_row_costs(
     table: &mut CostTable,
     processor: ProcessorIndex,
@@ -37,6 +36,9 @@ pub(crate) fn set_row_costs(
         return;
     }
     let own: Vec<&PartSample> = samples.iter().filter(|sample| sample.processor == *class).collect();
+    if !own.iter().any(|sample| sample.along == Along::Rows) {
+        return;
+    }
     let mut measured: BTreeMap<usize, f64> = BTreeMap::new();
     let mut families: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
     for tile in own.iter().filter(|sample| sample.along == Along::Rows) {
@@ -56,7 +58,7 @@ pub(crate) fn set_row_costs(
         let known = measured.get(&place).copied().or_else(of_family).or_else(|| median(&everything));
         let seconds = |bytes: u64, per_byte: f64| Nanoseconds::from_seconds(bytes as f64 * per_byte);
         let cost = RowCost {
-            fixed_fraction: known.unwrap_or(ASSUMED_FIXED_FRACTION),
+            fixed_fraction: known.unwrap_or_default(),
             start,
             read: seconds(record.work.input_bytes, seconds_per_byte),
             write: seconds(record.work.output_bytes, seconds_per_byte + JOIN_SECONDS_PER_BYTE),

@@ -79,7 +79,7 @@ fn problem_of(ground: &Ground<'_>) -> Result<Problem, PipelineError> {
 
 /// The same costs where nobody gains anything from a part of an operator: Para-Pipe does not divide operators, which teams do otherwise.
 fn keeping_whole(table: &CostTable) -> CostTable {
-    let mut whole = table.clone();
+    let mut whole = table.clone().without_tiles();
     let part = PartCost { fixed_fraction: 1.0, ..PartCost::default() };
     for processor in table.processors() {
         for operator in 0..table.operators() {
