@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use millstream_report::Table;
+use millstream_report::{Fact, Table};
 use serde::Serialize;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
@@ -31,13 +31,22 @@ pub(crate) fn line(text: impl std::fmt::Display) {
     }
     let mut stdout = std::io::stdout();
     let text = colours::painted(&visible(&text), colours::are_shown_by(&stdout));
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    // At once, so that other programs that write there don't come in between.
+    match stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => IS_UNREAD.store(true, Ordering::Relaxed),
         Err(error) => {
             remark(format!("error: cannot write to standard output: {error}"));
             interrupt::leave(1);
         }
+    }
+}
+
+/// Prints facts, each in lines of its own.
+pub(crate) fn facts(facts: &[Fact]) {
+    let lines: Vec<String> = facts.iter().map(ToString::to_string).collect();
+    if !lines.is_empty() {
+        line(lines.join("\n"));
     }
 }
 
@@ -68,7 +77,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 pub(crate) fn remark(text: impl std::fmt::Display) {
     let stderr = std::io::stderr();
     let text = colours::painted(&visible(&as_typed(&text.to_string())), colours::are_shown_by(&stderr));
-    let _ = writeln!(&stderr, "{text}");
+    let _ = (&stderr).write_all(format!("{text}\n").as_bytes());
 }
 
 /// The text without what a terminal would obey: names come from models that may be anybody's.

@@ -86,6 +86,6 @@ fn print(report: &NetworkContest, conditions: &str) {
     output::line("");
     output::table(&tables::times(report));
     output::line("");
-    tables::notes(report).iter().for_each(output::line);
+    output::facts(&tables::notes(report));
     output::line("");
 }

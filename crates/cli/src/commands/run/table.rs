@@ -20,7 +20,7 @@ pub(super) fn print(scheduled: &Scheduled, outcome: &NetworkOutcome) {
         output::table(&measured_table(&rows));
     }
     output::line("");
-    facts(run).iter().for_each(output::line);
+    output::facts(&facts(run));
     if !run.operators.is_empty() {
         output::line("\nOperators, longest first, each stage by itself:\n");
         output::table(&operator_table(&run.operators));

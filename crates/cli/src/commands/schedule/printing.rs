@@ -37,7 +37,7 @@ pub(super) fn print(
         output::table(&table);
     }
     output::line("");
-    prediction_facts(predicted, &bound(document, plans)).iter().for_each(output::line);
+    output::facts(&prediction_facts(predicted, &bound(document, plans)));
     if predicted.joules_per_frame.and(predicted.watts).is_some() {
         let unknown = plans.without_idle_power(schedule);
         if !unknown.is_empty() {

@@ -165,7 +165,7 @@ fn show(plan: &PublishedPlan, network: &Network, machine: &Machine, bound: &str)
         output::table(&table);
     }
     output::line("");
-    prediction_facts(&document.predicted, bound).iter().for_each(output::line);
+    output::facts(&prediction_facts(&document.predicted, bound));
 }
 
 impl FoundPoint {

@@ -75,7 +75,7 @@ fn print_shared(shared: &Shared, board: &Board) {
     output::line(format!("{}\n", how(shared, board)));
     output::table(&set_table(&shared.document));
     output::line("");
-    shared_facts(shared).iter().for_each(output::line);
+    output::facts(&shared_facts(shared));
 }
 
 fn how(shared: &Shared, board: &Board) -> String {
