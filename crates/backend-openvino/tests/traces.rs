@@ -75,12 +75,13 @@ fn branches_keep_their_times() {
 
         let Some(times) = trace(&model, Tensor::from_f32([1, 64, 56, 56], vec![0.5; 64 * 56 * 56])) else { return };
         let graph = model.graph();
-        let mut means = BTreeMap::new();
+        // The least, as others may use the cores as well.
+        let mut least = BTreeMap::new();
         for own in &times {
-            let mean = own.seconds.iter().sum::<f64>() / own.seconds.len() as f64;
-            means.extend(own.operators.iter().map(|&id| (graph.operator(id).name.clone(), mean)));
+            let seconds = own.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+            least.extend(own.operators.iter().map(|&id| (graph.operator(id).name.clone(), seconds)));
         }
         // 25, 9 and 1 times the same work.
-        assert!(means["large"] > means["last"] && means["last"] > means["small"], "{is_large_first}: {means:?}");
+        assert!(least["large"] > least["last"] && least["last"] > least["small"], "{is_large_first}: {least:?}");
     }
 }

@@ -124,17 +124,17 @@ fn candidates(
             Some((apart + ready(processor) + arrival(processor, home, tasks, head, &classes, table) + time?).0)
         };
         let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
-        if shares.channels.iter().filter(|&&share| share > 0).count() < 2 {
+        if shares.made.iter().filter(|&&share| share > 0).count() < 2 {
             continue;
         }
         let mut divided = replica.clone();
         for (processor, assignment) in ProcessorId::all(classes.len()).zip(&mut divided.assignments) {
-            if processor != home && shares.channels[processor.index()] > 0 {
+            if processor != home && shares.made[processor.index()] > 0 {
                 let at = place_of_part(replica, processor, started_before(tasks, &spans, processor, start));
                 assignment.operators.splice(at..at, operators.iter().copied());
             }
         }
-        divided.splits.push(OperatorSplit { operators, along: Along::Channels, shares: shares.channels });
+        divided.splits.push(OperatorSplit { operators, along: Along::Channels, shares: shares.made });
         take_from_home(&mut divided, home);
         found.push(divided);
     }

@@ -3,8 +3,8 @@
 /// What each processor makes, and when the last part is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shares {
-    /// Channels, or rows, of each processor.
-    pub channels: Vec<usize>,
+    /// Channels, or rows, that each processor makes.
+    pub made: Vec<usize>,
     /// The latest of the parts' times, in the unit of the costs.
     pub latest: u64,
 }
@@ -32,10 +32,7 @@ pub fn exact_shares(
         })
         .collect();
     let found = if costs.iter().all(|own| is_monotonic(own)) { by_time(&costs) } else { by_count(&costs) };
-    found.map(|Shares { channels, latest }| Shares {
-        channels: channels.into_iter().map(|units| units * unit).collect(),
-        latest,
-    })
+    found.map(|Shares { made, latest }| Shares { made: made.into_iter().map(|units| units * unit).collect(), latest })
 }
 
 /// Whether more never takes less; what can't be made takes forever.
@@ -65,7 +62,7 @@ fn by_time(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
         left -= share;
         share
     };
-    Some(Shares { channels: costs.iter().map(take).collect(), latest: long })
+    Some(Shares { made: costs.iter().map(take).collect(), latest: long })
 }
 
 /// In units, for any costs.
@@ -101,7 +98,7 @@ fn by_count(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
         *share = choice[left];
         left -= choice[left];
     }
-    Some(Shares { channels: shares, latest })
+    Some(Shares { made: shares, latest })
 }
 
 #[cfg(test)]
@@ -141,7 +138,7 @@ mod tests {
         let channels = units * unit;
         let found = exact_shares(channels, unit, costs.len(), |processor, count| costs[processor][count]);
         prop_assert_eq!(found.as_ref().map(|shares| shares.latest), brute_force(channels, unit, costs));
-        if let Some(Shares { channels: shares, latest }) = found {
+        if let Some(Shares { made: shares, latest }) = found {
             prop_assert_eq!(shares.iter().sum::<usize>(), channels);
             prop_assert!(shares.iter().all(|share| share % unit == 0));
             let parts = shares.iter().zip(costs).filter(|(share, _)| **share > 0);
@@ -157,7 +154,7 @@ mod tests {
             0 => Some(10 * count.div_ceil(8) as u64),
             _ => Some(3 * count as u64),
         };
-        assert_eq!(exact_shares(22, 1, 2, cost), Some(Shares { channels: vec![16, 6], latest: 20 }));
+        assert_eq!(exact_shares(22, 1, 2, cost), Some(Shares { made: vec![16, 6], latest: 20 }));
         assert_eq!(exact_shares(22, 4, 2, cost), None, "22 channels do not come in fours");
     }
 }

@@ -17,8 +17,8 @@ pub fn exact_tiles(
 ) -> Option<Shares> {
     let alone = (0..processors).filter_map(|processor| Some((cost(processor, 0..rows)?, processor)));
     let (latest, home) = alone.min()?;
-    let mut best = Shares { channels: vec![0; processors], latest };
-    best.channels[home] = rows;
+    let mut best = Shares { made: vec![0; processors], latest };
+    best.made[home] = rows;
     let mut too_short = 0;
     while too_short + 1 < best.latest {
         // Once the best is close, it is most likely the least.
@@ -39,7 +39,7 @@ fn within(
     time: u64,
     cost: &impl Fn(usize, Range<usize>) -> Option<u64>,
 ) -> Option<Shares> {
-    let mut shares = Shares { channels: Vec::with_capacity(processors), latest: 0 };
+    let mut shares = Shares { made: Vec::with_capacity(processors), latest: 0 };
     let mut start = 0;
     for processor in 0..processors {
         let cost_until = |end: usize| cost(processor, start..end).filter(|&cost| cost <= time);
@@ -52,7 +52,7 @@ fn within(
                 None => beyond = end,
             }
         }
-        shares.channels.push(reached - start);
+        shares.made.push(reached - start);
         shares.latest = shares.latest.max(latest);
         start = reached;
     }
@@ -72,9 +72,9 @@ mod tests {
         };
         let found = exact_tiles(16, 2, cost);
         // 12 + 1 rows of 10, and 4 + 1 of 30; with 13 and 3 rows: 140 and 120.
-        assert_eq!(found, Some(Shares { channels: vec![13, 3], latest: 140 }));
+        assert_eq!(found, Some(Shares { made: vec![13, 3], latest: 140 }));
         assert_eq!(exact_tiles(16, 2, |_, _| None), None);
         let only = |processor: usize, tile: Range<usize>| (processor == 1).then(|| tile.len() as u64);
-        assert_eq!(exact_tiles(4, 3, only), Some(Shares { channels: vec![0, 4, 0], latest: 4 }));
+        assert_eq!(exact_tiles(4, 3, only), Some(Shares { made: vec![0, 4, 0], latest: 4 }));
     }
 }

@@ -44,10 +44,10 @@ proptest! {
         }
         let found = exact_shares(units * unit, unit, costs.len(), |processor, count| costs[processor][count]);
         prop_assert_eq!(found.as_ref().map(|shares| shares.latest), least(units, unit, &costs));
-        if let Some(Shares { channels, latest }) = found {
-            prop_assert_eq!(channels.iter().sum::<usize>(), units * unit);
-            prop_assert!(channels.iter().all(|share| share % unit == 0), "{:?}", channels);
-            let parts = channels.iter().zip(&costs).filter(|(share, _)| **share > 0);
+        if let Some(Shares { made, latest }) = found {
+            prop_assert_eq!(made.iter().sum::<usize>(), units * unit);
+            prop_assert!(made.iter().all(|share| share % unit == 0), "{:?}", made);
+            let parts = made.iter().zip(&costs).filter(|(share, _)| **share > 0);
             prop_assert_eq!(parts.map(|(&share, cost)| cost[share]).max(), Some(Some(latest)));
         }
     }

@@ -47,8 +47,8 @@ proptest! {
         let found = exact_tiles(rows, costs.len(), cost);
         prop_assert_eq!(found.as_ref().map(|found| found.latest), least);
         if let Some(found) = found {
-            prop_assert_eq!(found.channels.iter().sum::<usize>(), rows);
-            prop_assert_eq!(latest(&found.channels, &cost), least);
+            prop_assert_eq!(found.made.iter().sum::<usize>(), rows);
+            prop_assert_eq!(latest(&found.made, &cost), least);
         }
     }
 }

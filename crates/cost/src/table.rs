@@ -282,6 +282,14 @@ impl CostTable {
         self.transfers[from.0 * self.classes.len() + to.0] = model;
     }
 
+    /// The same with every transfer that much longer, whatever its bytes: what handing values over within a team was seen to take beyond
+    /// what single transfers show.
+    #[must_use]
+    pub fn with_longer_transfers(mut self, by: Nanoseconds) -> Self {
+        self.transfers.iter_mut().for_each(|transfer| transfer.latency_seconds += by.seconds());
+        self
+    }
+
     /// Time of a part of an operator: of `channels` of its `of` output channels, without what comes on top for running apart
     /// from its neighbours ([`PartCost::apart`]). `None` if the processor does not support it.
     pub fn part_time(

@@ -141,10 +141,10 @@ impl PlanModel<'_> {
     }
 
     /// Takes over what a trial showed, and searches again.
-    fn search_again(&mut self, plan: &Plan, seen: &PlanTrial) -> Result<(), Error> {
+    fn search_again(&mut self, schedule: &Schedule, seen: &PlanTrial) -> Result<(), Error> {
         replace_samples(self.profile, self.network, &seen.samples);
         let mut lessons = std::mem::take(&mut self.plans.lessons);
-        lessons.add(plan, seen.measured.clone());
+        lessons.add(schedule, seen.measured.clone());
         let (network, board) = (self.network, self.board);
         let table = fit(self.profile, board, network.digest(), network.graph(), network.chain())?;
         // The trials show how far they are; the searches between them are not shown.
@@ -194,7 +194,7 @@ impl Model for PlanModel<'_> {
             self.contradiction = self.contradiction(&candidate.plan, seen);
         }
         if self.contradiction.is_none() {
-            self.failure = self.search_again(&candidate.plan, seen).err();
+            self.failure = self.search_again(&candidate.schedule, seen).err();
         }
     }
 }

@@ -54,6 +54,7 @@ mod error;
 pub mod files;
 mod inputs;
 mod learning;
+mod lessons;
 mod loading;
 mod machine;
 mod measured;

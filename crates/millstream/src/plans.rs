@@ -9,6 +9,7 @@ use millstream_pipeline::{
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SearchedBound};
 
 use crate::document::document;
+use crate::lessons::{Lessons, TeamLessons};
 use crate::shared_memory::SharedMemory;
 use crate::{Aim, Control, Error, Network};
 
@@ -37,30 +38,6 @@ pub struct Plans {
     /// What was asked for.
     pub aim: Aim,
     pub(crate) lessons: Lessons,
-}
-
-/// What trials have shown.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Lessons {
-    /// Plans that were tried, with the numbers that they were seen to have.
-    pub(crate) tried: Vec<Plan>,
-    /// How many times longer stages of a team take than predicted.
-    teams: Vec<(Vec<ProcessorClass>, f64)>,
-}
-
-impl Lessons {
-    pub(crate) fn add(&mut self, plan: &Plan, measured: Plan) {
-        let replicas = |plan: &Plan| plan.stages.iter().flat_map(|stage| stage.replicas.clone()).collect::<Vec<_>>();
-        for (predicted, found) in replicas(plan).into_iter().zip(replicas(&measured)).filter(|(own, _)| own.is_team()) {
-            let ratio = found.time.seconds() / predicted.time.seconds().max(1e-9);
-            match self.teams.iter_mut().find(|(team, _)| *team == predicted.processors) {
-                // The prediction had the earlier lessons in it.
-                Some((_, factor)) => *factor *= ratio,
-                None => self.teams.push((predicted.processors, ratio)),
-            }
-        }
-        self.tried.push(measured);
-    }
 }
 
 impl Plans {
@@ -97,15 +74,24 @@ impl Plans {
         let searched = table.within_memory_of(board, network.graph());
         let space = TeamSpace::of(board);
         let ground = (&**network.graph(), network.chain(), board, &searched);
-        let mut problem = Problem::with_teams_and_effort(ground, &space.teams(board), aim.effort)?;
+        let teams = space.teams(board);
+        let by_costs = Problem::with_teams_and_effort(ground, &teams, aim.effort)?;
+        let searched_bound = PeriodBound::of(&by_costs)?;
+        // What trials show of teams changes what is searched for, never what is proven.
+        let TeamLessons { late_by, factors } = lessons.of_teams(network.graph(), &searched);
+        let late = (late_by > Nanoseconds::ZERO).then(|| searched.clone().with_longer_transfers(late_by));
+        let mut problem = match &late {
+            Some(late) => Problem::with_teams_and_effort((ground.0, ground.1, ground.2, late), &teams, aim.effort)?,
+            None => by_costs,
+        };
+        factors.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let (name, watcher) = (activity(network), control.clone());
         problem = problem.watched(move |progress| {
             watcher.searching(&name, progress);
             !watcher.is_cancelled()
         });
-        lessons.teams.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
         let bound = ThroughputBound::of(network.graph(), board, table);
-        let searched = (PeriodBound::of(&problem)?, space);
+        let searched = (searched_bound, space);
         let single = best_period(&problem.clone().without_teams().without_memory_limit());
         let single = single.ok().filter(|plan| problem.has_room_for(plan));
         let best_on_single_processors = single.map(|plan| plan.period);
@@ -122,7 +108,7 @@ impl Plans {
             // Of few frames, a simulation may show a little less than what is possible.
             plans.iter_mut().for_each(|plan| plan.period = plan.period.max(bound.period));
         }
-        plans.retain(|plan| !lessons.tried.iter().any(|other| other.is_same_pipeline(plan)));
+        plans.retain(|plan| lessons.leave_open(plan));
         // What was measured of a plan changes its energy as well.
         lessons.tried.iter_mut().for_each(|plan| plan.energy = problem.energy(plan));
         plans.extend_from_slice(&lessons.tried);

@@ -1,10 +1,12 @@
+use std::sync::Arc;
+
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::Nanojoules;
 use crate::energy_front::keep_undominated_with_energy;
 use crate::undominated::keep_undominated;
+use crate::{Nanojoules, TeamWork};
 
 /// A pipeline in terms of blocks and processor classes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct PlannedStage {
 pub struct PlannedReplica {
     /// Its processor, or the processors of a team, which work on one frame together.
     pub processors: Vec<ProcessorClass>,
+    /// What each of several processors does, once that was looked at; `None` for a single one.
+    pub work: Option<Arc<TeamWork>>,
     /// Time for a frame, hand-over included.
     pub time: Nanoseconds,
 }
@@ -79,8 +83,16 @@ impl Plan {
         Some(self.energy?.joules() / self.period.seconds().max(1e-12))
     }
 
-    /// Whether two plans have the same stages on the same processors, whatever their times.
+    /// Whether two plans have the same stages on the same processors, and each processor of a team does the same, whatever their times.
     pub fn is_same_pipeline(&self, other: &Self) -> bool {
+        let work = |plan: &Self| -> Vec<Option<Arc<TeamWork>>> {
+            plan.stages.iter().flat_map(|stage| &stage.replicas).map(|replica| replica.work.clone()).collect()
+        };
+        self.has_same_stages(other) && work(self) == work(other)
+    }
+
+    /// Whether two plans have the same stages on the same processors, however teams divide their work.
+    pub fn has_same_stages(&self, other: &Self) -> bool {
         let is_same_stage = |(own, other): (&PlannedStage, &PlannedStage)| {
             let processors = own.replicas.iter().map(|replica| &replica.processors);
             own.blocks == other.blocks && processors.eq(other.replicas.iter().map(|replica| &replica.processors))

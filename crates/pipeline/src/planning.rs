@@ -1,6 +1,7 @@
 //! From stages to plans, and from plans to schedules.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use millstream_board::{CoreId, Processor, ProcessorClass};
 use millstream_cost::Nanoseconds;
@@ -9,7 +10,7 @@ use millstream_schedule::{Replica, Schedule, Stage, shared_period};
 
 use crate::senders::Senders;
 use crate::way::WayId;
-use crate::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem};
+use crate::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem, TeamWork};
 
 /// The blocks of a stage, and its replicas.
 pub(crate) type StageWays = (BlockRange, Vec<WayId>);
@@ -24,7 +25,11 @@ impl Problem {
             let times = self.times(&ways, senders, blocks)?;
             plan.period = plan.period.max(shared_period(&times, &self.links(&ways, senders, blocks)));
             plan.latency += times.iter().copied().max().unwrap_or_default();
-            let replica = |(&way, time)| PlannedReplica { processors: self.processors_for(way, senders, blocks), time };
+            let replica = |(&way, time)| PlannedReplica {
+                processors: self.processors_for(way, senders, blocks),
+                work: self.team(way).and_then(|team| team.work(blocks)).cloned(),
+                time,
+            };
             plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
             senders = self.senders(&ways);
         }
@@ -87,17 +92,24 @@ impl Problem {
         let stages = plan.stages.iter().map(|stage| {
             let replica = |own: &PlannedReplica| {
                 let processors: Vec<Processor> = own.processors.iter().map(&mut processor).collect();
-                let team = self.teams.iter().find(|team| own.is_team() && team.team.classes == own.processors);
-                if let Some(team) = team.map(|own| &own.team) {
-                    // Whoever made the plan has looked at it before, so that this can't fail.
-                    while team.look_at(stage.blocks).is_ok_and(|is_known| !is_known) {}
-                    return team.replica(stage.blocks, processors);
+                if own.is_team() {
+                    return Some(self.work_of(own, stage.blocks)?.replica(processors));
                 }
-                let single = processors.into_iter().next().filter(|_| !own.is_team());
+                let single = processors.into_iter().next();
                 single.map(|own| Replica::single(own, self.chain.operators(stage.blocks)))
             };
             Stage { replicas: stage.replicas.iter().filter_map(replica).collect() }
         });
         Schedule { stages: stages.collect() }
+    }
+
+    /// What the processors of a team do of these blocks: what the plan says, or what is found now.
+    fn work_of(&self, replica: &PlannedReplica, blocks: BlockRange) -> Option<Arc<TeamWork>> {
+        if let Some(work) = &replica.work {
+            return Some(Arc::clone(work));
+        }
+        let team = &self.teams.iter().find(|own| own.team.classes == replica.processors)?.team;
+        while team.look_at(blocks).is_ok_and(|is_known| !is_known) {}
+        team.work(blocks).cloned()
     }
 }

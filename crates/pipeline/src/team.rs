@@ -23,6 +23,7 @@ use crate::stage_times::possible;
 use crate::team_bounds::{Windows, has_tiles};
 use crate::team_solution::{Solutions, stand_in};
 use crate::team_tiles::TileSolutions;
+use crate::team_work::TeamWork;
 
 /// What looking at teams for one search may take at the usual effort, in evaluations of single operators.
 const MOST_EVALUATIONS: u64 = 3_000_000;
@@ -154,6 +155,7 @@ struct RangeKnown {
 /// A range of blocks that was looked at, per senders.
 #[derive(Debug)]
 struct TeamStage {
+    work: Arc<TeamWork>,
     /// `None` for more than anybody waits for.
     times: Vec<Option<Nanoseconds>>,
     /// Missing where the power of one of its processors is not known.
@@ -276,6 +278,11 @@ impl Team {
         Some(StagePower { active_joules: joules_until[end] - joules_until[start], idle_watts: *idle_watts })
     }
 
+    /// Who does what of a stage that was looked at.
+    pub(crate) fn work(&self, blocks: BlockRange) -> Option<&Arc<TeamWork>> {
+        Some(&self.known(blocks)?.stage.get()?.as_ref()?.work)
+    }
+
     fn known(&self, blocks: BlockRange) -> Option<&RangeKnown> {
         Some(self.ranges.get()?.at(blocks))
     }
@@ -315,13 +322,14 @@ impl Team {
     /// can be less than the subgraphs one after the other.
     fn stage(&self, blocks: BlockRange) -> Option<TeamStage> {
         let Ground { graph, table, memory, kinds, .. } = &*self.ground;
-        let replica = self.replica(blocks, self.classes.iter().map(stand_in).collect())?;
+        let work = self.divided(blocks)?;
+        let replica = work.replica(self.classes.iter().map(stand_in).collect());
         if !memory.allow(&replica, graph) {
             return None;
         }
         let execution = replica.execute(graph, table).ok()?;
         let receivers: Vec<&str> = self.classes.iter().map(|class| class.cluster.as_str()).collect();
-        let mut stage = TeamStage { times: Vec::new(), powers: Vec::new() };
+        let mut stage = TeamStage { work: Arc::new(work), times: Vec::new(), powers: Vec::new() };
         for senders in kinds.all() {
             let hand_over = replica.hand_over(&kinds.entry(senders, blocks.start(), &receivers), graph, table);
             stage.times.push(possible(hand_over + execution.makespan()));
@@ -462,7 +470,7 @@ mod tests {
                         let TeamTime::Found(found) = own.team.time(senders, blocks) else { continue };
                         let least = own.team.lower_bound(senders, blocks).unwrap();
                         let processors = own.team.classes.iter().map(stand_in).collect();
-                        let splits = own.team.replica(blocks, processors).unwrap().splits;
+                        let splits = own.team.work(blocks).unwrap().replica(processors).splits;
                         tiled += usize::from(splits.iter().any(|split| split.along == Along::Rows));
                         assert!(least <= found, "{name} {:?} {blocks:?}: {least} > {found}", own.team.classes);
                         assert_ne!(hoped, TeamTime::Never);

@@ -2,16 +2,15 @@
 
 use std::ops::Range;
 
-use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_mapping::ProcessorId;
 use millstream_partition::BlockRange;
-use millstream_schedule::{Assignment, Replica};
 
 use crate::regions::Regions;
 use crate::team::Team;
 use crate::team_solution::{Ends, Solution};
 use crate::team_tiles::TileSolutions;
+use crate::team_work::TeamWork;
 
 /// The soonest way to be done with a subgraph.
 #[derive(Debug, Clone, Copy)]
@@ -85,8 +84,8 @@ impl Team {
         self.solutions[subgraph].get()?.get(ends)
     }
 
-    /// The replica that runs these blocks, which were looked at, on these processors of the team's classes.
-    pub(crate) fn replica(&self, blocks: BlockRange, processors: Vec<Processor>) -> Option<Replica> {
+    /// Who does what of these blocks, which were looked at.
+    pub(crate) fn divided(&self, blocks: BlockRange) -> Option<TeamWork> {
         let subgraphs = self.ground.subgraphs_of(blocks)?;
         let first = subgraphs.start;
         let steps = self.steps(subgraphs);
@@ -100,20 +99,12 @@ impl Team {
             passages.push(self.passage(start..behind, (source, end))?);
             (behind, end) = (start, source.unwrap_or(end));
         }
-        let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); processors.len()];
+        let mut lists: Vec<Vec<OperatorId>> = vec![Vec::new(); self.classes.len()];
         let mut splits = Vec::new();
         for solution in passages.into_iter().rev() {
             lists.iter_mut().zip(&solution.lists).for_each(|(list, own)| list.extend(own));
             splits.extend(solution.splits.iter().cloned());
         }
-        // A processor that has nothing to do is no part of the stage.
-        let is_used: Vec<bool> = lists.iter().map(|list| !list.is_empty()).collect();
-        let used = |position: &usize| is_used[*position];
-        for split in &mut splits {
-            split.shares = (0..is_used.len()).filter(used).map(|position| split.shares[position]).collect();
-        }
-        let assignments = processors.into_iter().zip(lists).enumerate().filter(|(position, _)| is_used[*position]);
-        let assignment = |(_, (processor, operators))| Assignment { processor, operators };
-        Some(Replica { assignments: assignments.map(assignment).collect(), splits })
+        Some(TeamWork::new(lists, splits))
     }
 }

@@ -158,7 +158,11 @@ proptest! {
 fn measured_times_replace_predicted_ones() {
     let stage = |blocks: Range<usize>| PlannedStage {
         blocks: blocks.into(),
-        replicas: vec![PlannedReplica { processors: vec![ProcessorClass::new("B", 1)], time: Nanoseconds(10) }],
+        replicas: vec![PlannedReplica {
+            processors: vec![ProcessorClass::new("B", 1)],
+            work: None,
+            time: Nanoseconds(10),
+        }],
     };
     let plan = |cut: usize| Plan {
         stages: vec![stage(0..cut), stage(cut..5)],

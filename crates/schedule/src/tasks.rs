@@ -1,5 +1,7 @@
 //! A replica as the pieces of work that its processors do for a frame.
 
+use std::ops::Range;
+
 use millstream_graph::{Along, Graph, OperatorId, RowRegion, Tile, ValueId};
 
 use crate::execution::{ProcessorId, TaskId};
@@ -93,10 +95,15 @@ impl Replica {
                 let is_aligned = split.is_some() && split == own_split;
                 let is_own = |maker: &&TaskId| tasks[maker.index()].processor == processor;
                 for &maker in parts[makers].iter().filter(|maker| !is_aligned || is_own(maker)) {
-                    let bytes = match tasks[maker.index()].share {
-                        Some(share) => share.of_bytes(bytes),
-                        None => own_split
-                            .map_or(bytes, |own| parts_of_splits[own].read_bytes(graph, processor, value, bytes)),
+                    let Task { processor: from, share, .. } = tasks[maker.index()];
+                    let read = own_split.and_then(|own| parts_of_splits[own].read_rows(graph, processor, value));
+                    let made = split.and_then(|own| parts_of_splits[own].made_rows(&self.splits[own], producer, from));
+                    let bytes = match (read, made, share) {
+                        (Some(read), Some(made), _) if read.axis == made.axis => read.overlap(&made).of_bytes(bytes),
+                        (Some(read), _, Some(share)) => read.of_bytes(share.of_bytes(bytes)),
+                        (Some(read), _, None) => read.of_bytes(bytes),
+                        (None, _, Some(share)) => share.of_bytes(bytes),
+                        (None, _, None) => bytes,
                     };
                     inputs.push(TaskInput { value, maker, bytes });
                 }
@@ -146,15 +153,40 @@ impl Parts {
         Some(Share { along: split.along, part, of, is_head: place == 0, is_last: place + 1 == split.operators.len() })
     }
 
-    /// The bytes of a whole value that a processor reads.
-    fn read_bytes(&self, graph: &Graph, processor: ProcessorId, value: ValueId, bytes: u64) -> u64 {
-        let Self::Rows { tiles, axis, .. } = self else { return bytes };
-        let tile = tiles.get(processor.index()).and_then(Option::as_ref);
-        let read = tile.and_then(|tile| tile.read.iter().find(|(read, _)| *read == value)?.1.clone());
-        let size = graph.value(value).shape.as_ref().and_then(|shape| shape.dimensions().get(*axis).copied());
-        match (read, size) {
-            (Some(rows), Some(size)) => part_of(bytes, rows.len(), size),
-            _ => bytes,
-        }
+    /// The rows of a value that a processor reads, where it does not need all.
+    fn read_rows(&self, graph: &Graph, processor: ProcessorId, value: ValueId) -> Option<ValueRows> {
+        let &Self::Rows { ref tiles, axis, .. } = self else { return None };
+        let tile = tiles.get(processor.index())?.as_ref()?;
+        let rows = tile.read.iter().find(|(read, _)| *read == value)?.1.clone()?;
+        let of = graph.value(value).shape.as_ref()?.dimensions().get(axis).copied()?;
+        Some(ValueRows { rows, of, axis })
+    }
+
+    /// The rows of what an operator makes that a processor makes.
+    fn made_rows(&self, split: &OperatorSplit, operator: OperatorId, processor: ProcessorId) -> Option<ValueRows> {
+        let &Self::Rows { ref tiles, ref rows, axis } = self else { return None };
+        let place = split.operators.iter().position(|&own| own == operator)?;
+        let made = tiles.get(processor.index())?.as_ref()?.made.get(place)?.clone();
+        Some(ValueRows { rows: made, of: rows[place], axis })
+    }
+}
+
+/// Some rows of a value of `of` rows.
+struct ValueRows {
+    rows: Range<usize>,
+    of: usize,
+    axis: usize,
+}
+
+impl ValueRows {
+    fn overlap(self, other: &Self) -> Self {
+        let start = self.rows.start.max(other.rows.start);
+        let end = self.rows.end.min(other.rows.end).max(start);
+        Self { rows: start..end, ..self }
+    }
+
+    /// The rows' part of a size.
+    fn of_bytes(&self, bytes: u64) -> u64 {
+        part_of(bytes, self.rows.len(), self.of)
     }
 }

@@ -80,6 +80,29 @@ fn tiles_take_their_rows_and_halos() {
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 200 + 1070 + 160 + 2000));
 }
 
+/// Two operators that are divided one after the other, and not together: a part of the second takes from each part of the first only the rows
+/// that it needs.
+#[test]
+fn tiles_take_from_tiles_only_what_they_need() {
+    let graph = graph();
+    let mut schedule = tiled(&graph, &["a", "b"], [4, 4]);
+    let replica = &mut schedule.stages[0].replicas[0];
+    let single = |name: &str| OperatorSplit { operators: ids(&graph, &[name]), along: Along::Rows, shares: vec![4, 4] };
+    replica.splits = vec![single("a"), single("b")];
+    schedule.validate(&graph, &board()).unwrap();
+    let b = ids(&graph, &["b"])[0];
+    let tasks = schedule.stages[0].replicas[0].tasks(&graph);
+    let read = |on: usize| -> Vec<(usize, u64)> {
+        let own = tasks.iter().find(|task| task.operator == b && task.processor.index() == on).unwrap();
+        own.inputs.iter().map(|input| (tasks[input.maker.index()].processor.index(), input.bytes)).collect()
+    };
+    // A row has 4 bytes; each part needs 5 rows, of which the other one makes one.
+    assert_eq!((read(0), read(1)), (vec![(0, 16), (1, 4)], vec![(0, 4), (1, 16)]));
+    // s is done with its rows of a after 1000 + 200 + 1070, and with those of b 1070 later, which are at B after 160 more.
+    let latency = schedule.evaluate(&graph, &table(&graph)).unwrap().latency;
+    assert_eq!(latency, Nanoseconds(2270 + 1070 + 160 + 1000));
+}
+
 #[test]
 fn tiles_survive_their_document() {
     let graph = graph();

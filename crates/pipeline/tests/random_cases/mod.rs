@@ -188,6 +188,7 @@ fn enumerate(
             for rest in enumerate(end, blocks, &left, classes) {
                 let replica = |&index: &usize| PlannedReplica {
                     processors: vec![classes[index].1.clone()],
+                    work: None,
                     time: Nanoseconds::ZERO,
                 };
                 let mut stages =
