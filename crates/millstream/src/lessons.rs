@@ -90,9 +90,9 @@ impl Lessons {
             let [left, right] = [high - golden * (high - low), low + golden * (high - low)];
             let [at_left, at_right] = [at(left), at(right)];
             if at_left.0 <= at_right.0 {
-                high = right
+                high = right;
             } else {
-                low = left
+                low = left;
             }
             for found in [at_left, at_right] {
                 if found.0 < best.0 {

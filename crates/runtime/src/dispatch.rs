@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::generation::Generation;
 use crate::packet::Packet;
-use crate::post::Post;
+use crate::replica_slot::ReplicaSlot;
 use crate::stop::Stop;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{Builder, JoinHandle, park_timeout};
@@ -28,7 +28,7 @@ pub(crate) struct GenerationId(pub(crate) u64);
 /// Where frames go. Shared by the engine with all threads of all its schedules.
 pub(crate) struct Dispatch {
     places: Mutex<Places>,
-    posts: Mutex<Vec<Weak<Post>>>,
+    slots: Mutex<Vec<Weak<ReplicaSlot>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Schedules that were started.
     generations: AtomicU64,
@@ -49,7 +49,7 @@ impl Dispatch {
     pub(crate) fn new(exit: Sender<Packet>) -> Arc<Self> {
         Arc::new(Self {
             places: Mutex::default(),
-            posts: Mutex::default(),
+            slots: Mutex::default(),
             threads: Mutex::default(),
             generations: AtomicU64::new(0),
             warnings: Mutex::default(),
@@ -121,15 +121,15 @@ impl Dispatch {
     }
 
     /// Has a replica watched from now on, for as long as it exists.
-    pub(crate) fn register(&self, post: &Arc<Post>) {
-        let mut posts = lock(&self.posts);
-        posts.retain(|post| post.strong_count() > 0);
-        posts.push(Arc::downgrade(post));
+    pub(crate) fn register(&self, slot: &Arc<ReplicaSlot>) {
+        let mut slots = lock(&self.slots);
+        slots.retain(|slot| slot.strong_count() > 0);
+        slots.push(Arc::downgrade(slot));
     }
 
     /// The replicas of all schedules that still have frames.
-    pub(crate) fn posts(&self) -> Vec<Arc<Post>> {
-        lock(&self.posts).iter().filter_map(Weak::upgrade).collect()
+    pub(crate) fn slots(&self) -> Vec<Arc<ReplicaSlot>> {
+        lock(&self.slots).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Keeps a warning, unless it is known.
@@ -152,7 +152,7 @@ impl Dispatch {
         let start = now();
         let mut pause = SHORTEST_PAUSE;
         while !self.are_done(start) {
-            self.posts().iter().for_each(|post| post.cancel());
+            self.slots().iter().for_each(|slot| slot.cancel());
             park_timeout(pause);
             pause = (2 * pause).min(CANCEL_INTERVAL);
         }

@@ -6,11 +6,11 @@ use millstream_backend::{Backend, Tensor};
 use millstream_graph::Graph;
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
-use crate::crew::{Hiring, follow, lead};
 use crate::dispatch::{Dispatch, GenerationId};
+use crate::led_team::{TeamFactory, follow, lead};
 use crate::packet::Packet;
-use crate::post::Post;
 use crate::remains::Remains;
+use crate::replica_slot::ReplicaSlot;
 use crate::route::Route;
 use crate::sync::channel::{Receiver, Sender, bounded};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
@@ -26,7 +26,7 @@ pub(crate) struct Generation {
     pub(crate) entrance: Sender<Packet>,
     /// Whether its frames can start again in another schedule. Only as long as there is a fallback when it begins.
     pub(crate) keeps_frames: Arc<AtomicBool>,
-    posts: Vec<Vec<Arc<Post>>>,
+    slots: Vec<Vec<Arc<ReplicaSlot>>>,
 }
 
 /// What it takes to start a schedule.
@@ -76,7 +76,7 @@ impl Generation {
             route: Arc::clone(&route),
             entrance,
             keeps_frames: Arc::clone(&keeps_frames),
-            posts: Vec::new(),
+            slots: Vec::new(),
         };
 
         for (index, stage) in schedule.stages.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Generation {
                 ready: &ready,
                 remains: &remains,
             };
-            started.posts.push(line.start(start, stage)?);
+            started.slots.push(line.start(start, stage)?);
             let Some((_, next)) = next else { break };
             incoming = next;
         }
@@ -109,28 +109,28 @@ impl Generation {
     }
 
     pub(crate) fn metrics(&self) -> Vec<StageMetrics> {
-        let stage = |posts: &Vec<Arc<Post>>| StageMetrics {
-            replicas: posts.iter().map(|post| post.recorder.metrics(post.busy())).collect(),
+        let stage = |slots: &Vec<Arc<ReplicaSlot>>| StageMetrics {
+            replicas: slots.iter().map(|slot| slot.recorder.metrics(slot.busy())).collect(),
         };
-        self.posts.iter().map(stage).collect()
+        self.slots.iter().map(stage).collect()
     }
 
     pub(crate) fn reset_metrics(&self) {
-        for post in self.posts.iter().flatten() {
-            post.recorder.reset();
-            post.reset_busy();
+        for slot in self.slots.iter().flatten() {
+            slot.recorder.reset();
+            slot.reset_busy();
         }
     }
 
     /// A frame that is to enter.
     pub(crate) fn packet(&self, frame: Vec<Tensor>) -> Packet {
-        Packet::new(&self.route, frame, self.posts.len(), self.keeps_frames.load(Ordering::SeqCst))
+        Packet::new(&self.route, frame, self.slots.len(), self.keeps_frames.load(Ordering::SeqCst))
     }
 }
 
 impl Line<'_> {
     /// Starts the threads of a stage.
-    fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<Post>>, RuntimeError> {
+    fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<ReplicaSlot>>, RuntimeError> {
         let count = stage.replicas.len();
         let replicas = Arc::new(Replicas { working: AtomicUsize::new(count), awaited: Mutex::new(count) });
         let start_one = |(index, replica)| self.start_replica(start, (index, replica), &replicas);
@@ -142,11 +142,11 @@ impl Line<'_> {
         start: Start<'_>,
         (index, replica): (usize, &Replica),
         replicas: &Arc<Replicas>,
-    ) -> Result<Arc<Post>, RuntimeError> {
+    ) -> Result<Arc<ReplicaSlot>, RuntimeError> {
         let Start { graph, backends, options, dispatch } = start;
         let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, self.index));
         let busy: Arc<[AtomicU64]> = replica.assignments.iter().map(|_| AtomicU64::new(0)).collect();
-        let hiring = Hiring {
+        let factory = TeamFactory {
             place: (self.index, index),
             replica: replica.clone(),
             backends: chosen.collect::<Result<_, _>>()?,
@@ -155,9 +155,9 @@ impl Line<'_> {
             busy: Arc::clone(&busy),
             remains: Arc::clone(self.remains),
         };
-        let team = hiring.team()?;
-        let post = Arc::new(Post::new(Arc::clone(&team), busy, options, self.tokens.1.clone()));
-        dispatch.register(&post);
+        let team = factory.team()?;
+        let slot = Arc::new(ReplicaSlot::new(Arc::clone(&team), busy, options, self.tokens.1.clone()));
+        dispatch.register(&slot);
         let worker = Worker {
             stage: self.index,
             replica: index,
@@ -170,22 +170,22 @@ impl Line<'_> {
             is_first: self.index == 0,
             is_last: self.index + 1 == self.route.stages.len(),
             dispatch: Arc::clone(dispatch),
-            post: Arc::clone(&post),
-            hiring: Arc::new(hiring),
+            slot: Arc::clone(&slot),
+            factory: Arc::new(factory),
             replicas: Arc::clone(replicas),
         };
         let name = worker.name();
         let (led, ready) = (Arc::clone(&team), self.ready.clone());
         let work = move || {
-            if let Some(crew) = lead(&led, &ready) {
+            if let Some(led) = lead(&led, &ready) {
                 drop(ready);
-                Arc::new(worker).serve(crew);
+                Arc::new(worker).serve(led);
             }
         };
         // The leader first: when it ends, it ends the others.
         dispatch.spawn(&name, work)?;
         follow(&team, dispatch, &name, self.ready)?;
-        Ok(post)
+        Ok(slot)
     }
 }
 

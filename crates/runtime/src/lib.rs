@@ -69,20 +69,20 @@
 //! a second, cancels the frames in flight and joins every thread that a backend
 //! lets go: one that is stuck, or still preparing a segment, is left behind. This crate knows no model format and no kernel.
 
-mod crew;
 mod dispatch;
 mod engine;
 mod error;
 mod generation;
 mod joining;
+mod led_team;
 mod metrics;
 mod options;
 mod packet;
-mod post;
 mod program;
 mod receiving;
 mod recovery;
 mod remains;
+mod replica_slot;
 mod restarts;
 mod results;
 mod route;

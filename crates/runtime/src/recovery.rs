@@ -3,16 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::crew::Crew;
+use crate::led_team::LedTeam;
 use crate::packet::Packet;
 use crate::sync::{Ordering, lock, now};
 use crate::worker::{Left, Worker};
 
 impl Worker {
     /// Leads a replica until no more frames can come, or it is lost; whoever works for it then has a thread of its own.
-    pub(crate) fn serve(self: Arc<Self>, mut crew: Crew) {
-        if let Left::Lost(failed) = self.work(&mut crew) {
-            self.recover(*failed, Some(crew));
+    pub(crate) fn serve(self: Arc<Self>, mut led: LedTeam) {
+        if let Left::Lost(failed) = self.work(&mut led) {
+            self.recover(*failed, Some(led));
         }
     }
 
@@ -21,7 +21,7 @@ impl Worker {
     pub(crate) fn replace(self: &Arc<Self>, answer: Packet) -> bool {
         let worker = Arc::clone(self);
         let recover = move || {
-            worker.post.recorder.record_failure();
+            worker.slot.recorder.record_failure();
             worker.recover(answer, None);
         };
         match self.dispatch.spawn(&self.name(), recover) {
@@ -36,7 +36,7 @@ impl Worker {
 
     /// Passes on the frame that a replica was lost with, lets go of those who worked on it, and has the replica prepared again where there is
     /// use in it.
-    fn recover(self: &Arc<Self>, failed: Packet, lost: Option<Crew>) {
+    fn recover(self: &Arc<Self>, failed: Packet, lost: Option<LedTeam>) {
         let is_alone = self.replicas.working.fetch_sub(1, Ordering::SeqCst) == 1;
         // Before the frame: whoever receives it may count on what comes next.
         let goes_elsewhere =
@@ -50,7 +50,7 @@ impl Worker {
         if goes_elsewhere {
             self.drain();
         } else {
-            let pause = lock(&self.post.restarts).after_loss(now());
+            let pause = lock(&self.slot.restarts).after_loss(now());
             self.start_again(pause);
         }
     }
@@ -82,6 +82,6 @@ impl Worker {
 }
 
 /// Drops what a backend made, which may panic again after it was lost.
-pub(crate) fn let_go(crew: Crew) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(crew)));
+pub(crate) fn let_go(led: LedTeam) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(led)));
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::RuntimeError;
-use crate::crew::Hiring;
 use crate::dispatch::Dispatch;
+use crate::led_team::TeamFactory;
 use crate::recovery::let_go;
 use crate::restarts::Pause;
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -83,7 +83,7 @@ impl Worker {
             if caretaker.is_useless() {
                 return caretaker.retire();
             }
-            let error = match attempt(&self.hiring, &self.dispatch, &self.name()) {
+            let error = match attempt(&self.factory, &self.dispatch, &self.name()) {
                 Ok(attempt) => match caretaker.preparation(&attempt) {
                     Waited::Done(Ok(())) => return caretaker.hand_over(&attempt),
                     Waited::Done(Err(error)) => error,
@@ -92,24 +92,24 @@ impl Worker {
                 Err(error) => error,
             };
             self.dispatch.warn(format!("{} can't be started again: {error}", self.name()));
-            pause = Some(lock(&self.post.restarts).after_failure());
+            pause = Some(lock(&self.slot.restarts).after_failure());
         }
     }
 }
 
 /// Starts a thread that prepares a replica. As long as it does, it holds nothing that others wait for.
-fn attempt(hiring: &Arc<Hiring>, dispatch: &Arc<Dispatch>, name: &str) -> Result<Attempt, RuntimeError> {
+fn attempt(factory: &Arc<TeamFactory>, dispatch: &Arc<Dispatch>, name: &str) -> Result<Attempt, RuntimeError> {
     let (tell, outcome) = bounded(1);
     let (go, may_go) = bounded::<Arc<Worker>>(1);
-    let (hiring, own, threads) = (Arc::clone(hiring), name.to_owned(), Arc::clone(dispatch));
-    let work = move || match hiring.again(&threads, &own) {
-        Ok(crew) => {
+    let (factory, own, threads) = (Arc::clone(factory), name.to_owned(), Arc::clone(dispatch));
+    let work = move || match factory.again(&threads, &own) {
+        Ok(led) => {
             let _ = tell.send(Ok(()));
-            let Ok(worker) = may_go.recv() else { return let_go(crew) };
-            worker.post.set_team(crew.team());
-            worker.post.recorder.record_restart();
+            let Ok(worker) = may_go.recv() else { return let_go(led) };
+            worker.slot.set_team(led.team());
+            worker.slot.recorder.record_restart();
             worker.replicas.working.fetch_add(1, Ordering::SeqCst);
-            worker.serve(crew);
+            worker.serve(led);
         }
         Err(error) => {
             let _ = tell.send(Err(error));
@@ -172,7 +172,7 @@ impl Caretaker {
     /// Waits for an attempt to end. It may take as long as it likes, but frames don't wait so long where they have a time limit.
     fn preparation(&mut self, attempt: &Attempt) -> Waited {
         if self.is_awaited {
-            let until = self.worker.hiring.options.time_limit().map(|limit| now() + limit.max(PREPARATION));
+            let until = self.worker.factory.options.time_limit().map(|limit| now() + limit.max(PREPARATION));
             match self.until(until, Some(attempt)) {
                 Waited::Elapsed => self.stop_waiting("starting it again takes too long"),
                 other => return other,

@@ -12,7 +12,7 @@ const LEAST_PAUSE: Duration = Duration::from_millis(1);
 pub(crate) fn watch(dispatch: &Dispatch, limit: Duration) {
     let mut pause = limit;
     while !dispatch.stop.wait(pause.max(LEAST_PAUSE)) {
-        let next = dispatch.posts().iter().filter_map(|post| post.watch(CANCEL_INTERVAL)).min();
+        let next = dispatch.slots().iter().filter_map(|slot| slot.watch(CANCEL_INTERVAL)).min();
         // A frame that begins now is not over before.
         pause = next.map_or(limit, |next| next.saturating_duration_since(now()).min(limit));
     }

@@ -7,10 +7,10 @@ use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
 use crate::FrameError;
-use crate::crew::{Crew, Hiring};
 use crate::dispatch::{Dispatch, GenerationId};
+use crate::led_team::{LedTeam, TeamFactory};
 use crate::packet::{Packet, StageSpan};
-use crate::post::{Ended, Post};
+use crate::replica_slot::{Ended, ReplicaSlot};
 use crate::route::StageRoute;
 use crate::sync::channel::{Receiver, Sender, TryRecvError};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, now};
@@ -31,8 +31,8 @@ pub(crate) struct Worker {
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
     pub(crate) dispatch: Arc<Dispatch>,
-    pub(crate) post: Arc<Post>,
-    pub(crate) hiring: Arc<Hiring>,
+    pub(crate) slot: Arc<ReplicaSlot>,
+    pub(crate) factory: Arc<TeamFactory>,
     /// Of the whole stage.
     pub(crate) replicas: Arc<Replicas>,
 }
@@ -65,11 +65,11 @@ impl Worker {
     }
 
     /// Takes frames until no more can come, or this replica can't go on.
-    pub(crate) fn work(self: &Arc<Self>, crew: &mut Crew) -> Left {
+    pub(crate) fn work(self: &Arc<Self>, led: &mut LedTeam) -> Left {
         let mut free_since = now();
         while let Some((mut packet, available)) = self.next(free_since) {
             if packet.failure.is_none() {
-                match self.work_on(crew, &mut packet, available) {
+                match self.work_on(led, &mut packet, available) {
                     Some(Condition::Sound) => {}
                     Some(Condition::Lost) => return Left::Lost(Box::new(packet)),
                     None => return Left::GivenUp,
@@ -131,9 +131,9 @@ impl Worker {
     ///
     /// The frame's time starts when it was `available` and the worker was free. What the system then takes to wake the
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
-    fn work_on(self: &Arc<Self>, crew: &mut Crew, packet: &mut Packet, available: Instant) -> Option<Condition> {
+    fn work_on(self: &Arc<Self>, led: &mut LedTeam, packet: &mut Packet, available: Instant) -> Option<Condition> {
         let start = available;
-        self.post.begin(self, crew, packet);
+        self.slot.begin(self, led, packet);
         let boundary = &self.route.boundary;
         let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
         let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();
@@ -141,8 +141,8 @@ impl Worker {
             packet.values[slot] = None;
         }
 
-        let ran = crew.run(inputs.into_iter(), &boundary.outputs);
-        if matches!(self.post.end(crew), Ended::GivenUp) {
+        let ran = led.run(inputs.into_iter(), &boundary.outputs);
+        if matches!(self.slot.end(led), Ended::GivenUp) {
             return None;
         }
         let mut condition = Condition::Sound;
@@ -161,8 +161,8 @@ impl Worker {
         let end = now();
         // Waiting for admission is the caller's doing, not the pipeline's.
         let queued = if self.is_first { start } else { packet.queued };
-        self.post.recorder.record(queued, start, end, packet.failure.is_some());
-        packet.steps.extend(crew.take_steps());
+        self.slot.recorder.record(queued, start, end, packet.failure.is_some());
+        packet.steps.extend(led.take_steps());
         packet.spans.push(StageSpan { stage: self.stage, replica: self.replica, start, end });
         Some(condition)
     }

@@ -10,8 +10,8 @@ use millstream_backend::{Backend, BackendError, Canceller, PreparedSegment, Tens
 use millstream_board::Processor;
 use millstream_graph::ValueId;
 
-use crate::crew::Hiring;
 use crate::joining::Joining;
+use crate::led_team::TeamFactory;
 use crate::program::{Program, Step};
 use crate::remains::Remains;
 use crate::sleeper::Sleeper;
@@ -71,8 +71,8 @@ struct Member {
 }
 
 impl Team {
-    pub(crate) fn new(hiring: &Hiring) -> Self {
-        let Hiring { place: (stage, replica_index), replica, backends, graph, options, busy, remains } = hiring;
+    pub(crate) fn new(factory: &TeamFactory) -> Self {
+        let TeamFactory { place: (stage, replica_index), replica, backends, graph, options, busy, remains } = factory;
         let program = Program::new(replica, graph);
         let member = |(processor, backend): (Processor, &Arc<dyn Backend>)| Member {
             processor,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::crew::Crew;
+use crate::led_team::LedTeam;
 use crate::metrics::Recorder;
 use crate::packet::Packet;
 use crate::restarts::Restarts;
@@ -17,7 +17,7 @@ use crate::{EngineOptions, FrameError};
 const GRACE: Duration = Duration::from_millis(500);
 
 /// One replica, whichever threads work for it.
-pub(crate) struct Post {
+pub(crate) struct ReplicaSlot {
     pub(crate) recorder: Recorder,
     /// How long each processor has worked.
     pub(crate) busy: Arc<[AtomicU64]>,
@@ -50,7 +50,7 @@ pub(crate) enum Ended {
     GivenUp,
 }
 
-impl Post {
+impl ReplicaSlot {
     pub(crate) fn new(
         team: Arc<Team>,
         busy: Arc<[AtomicU64]>,
@@ -93,11 +93,11 @@ impl Post {
     }
 
     /// Notes that a frame's work begins.
-    pub(crate) fn begin(&self, worker: &Arc<Worker>, crew: &Crew, packet: &Packet) {
+    pub(crate) fn begin(&self, worker: &Arc<Worker>, led: &LedTeam, packet: &Packet) {
         if let Some(limit) = self.limit {
             let running = Running {
                 worker: Arc::clone(worker),
-                team: crew.team(),
+                team: led.team(),
                 stand_in: packet.stand_in(),
                 until: now() + limit,
                 cancelled: None,
@@ -107,12 +107,12 @@ impl Post {
     }
 
     /// Notes that a frame's work is over; tells whether the frame is still there to go on.
-    pub(crate) fn end(&self, crew: &Crew) -> Ended {
+    pub(crate) fn end(&self, led: &LedTeam) -> Ended {
         if self.limit.is_none() {
             return Ended::InTime;
         }
         let mut running = lock(&self.running);
-        if !running.as_ref().is_some_and(|running| crew.is(&running.team)) {
+        if !running.as_ref().is_some_and(|running| led.is(&running.team)) {
             return Ended::GivenUp;
         }
         *running = None;

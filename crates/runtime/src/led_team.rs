@@ -14,13 +14,13 @@ use crate::team::{Condition, Prepared, Ready, Team};
 use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
 
 /// A team with the segments of its leader. The other threads end with it.
-pub(crate) struct Crew {
+pub(crate) struct LedTeam {
     // First, so that they are gone when the team is.
     segments: Prepared,
     team: Arc<Team>,
 }
 
-impl Crew {
+impl LedTeam {
     pub(crate) fn team(&self) -> Arc<Team> {
         Arc::clone(&self.team)
     }
@@ -44,14 +44,14 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for LedTeam {
     fn drop(&mut self) {
         self.team.end();
     }
 }
 
 /// What it takes to make up a replica's team, as often as it is needed.
-pub(crate) struct Hiring {
+pub(crate) struct TeamFactory {
     /// Stage and replica, counted from 0.
     pub(crate) place: (usize, usize),
     pub(crate) replica: Replica,
@@ -63,7 +63,7 @@ pub(crate) struct Hiring {
     pub(crate) remains: Arc<Remains>,
 }
 
-impl Hiring {
+impl TeamFactory {
     /// A team without threads.
     pub(crate) fn team(&self) -> Result<Arc<Team>, RuntimeError> {
         let team = Team::new(self);
@@ -71,26 +71,26 @@ impl Hiring {
     }
 
     /// A team in place of one that was lost, led by the calling thread, once all of it is ready.
-    pub(crate) fn again(&self, dispatch: &Dispatch, name: &str) -> Result<Crew, RuntimeError> {
+    pub(crate) fn again(&self, dispatch: &Dispatch, name: &str) -> Result<LedTeam, RuntimeError> {
         let team = self.team()?;
         let (ready, are_ready) = bounded::<Ready>(team.size());
         follow(&team, dispatch, name, &ready)?;
-        let crew = lead(&team, &ready);
+        let led = lead(&team, &ready);
         drop(ready);
         for _ in 0..team.size() {
             are_ready.recv().map_err(|_| RuntimeError::Stopped)??;
         }
-        crew.ok_or(RuntimeError::Stopped)
+        led.ok_or(RuntimeError::Stopped)
     }
 }
 
 /// Prepares what the calling thread needs to lead a team. On an error, which goes to `ready`, the others end.
-pub(crate) fn lead(team: &Arc<Team>, ready: &Sender<Ready>) -> Option<Crew> {
+pub(crate) fn lead(team: &Arc<Team>, ready: &Sender<Ready>) -> Option<LedTeam> {
     let prepared = team.prepare(0, ready);
     if prepared.is_none() {
         team.end();
     }
-    prepared.map(|segments| Crew { team: Arc::clone(team), segments })
+    prepared.map(|segments| LedTeam { team: Arc::clone(team), segments })
 }
 
 /// Starts the threads of a team but for its leader's. If not all can be started, the others end.
