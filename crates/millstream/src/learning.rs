@@ -19,6 +19,9 @@ use crate::{Aim, Control, Error, Event, Network, Plans};
 /// A trial that takes so many times as long as was expected is repeated: a host that is busy for some seconds shows in no counter.
 const SLOWER: f64 = 1.15;
 
+/// What a plan without teams may be predicted above one with teams, and still turn out to be better.
+const WORTH_A_TRIAL: f64 = 1.1;
+
 /// What is known of a network before plans are tried out.
 pub(crate) struct Known<'a> {
     /// Its profile, to which trials add.
@@ -131,6 +134,17 @@ impl PlanModel<'_> {
         self.plans.lessons.tried.iter().any(|tried| tried.is_same_pipeline(plan))
     }
 
+    /// The best plan without teams, if a plan with teams is the best of what was tried and may be so by errors of predictions alone: teams
+    /// are predicted from more parts than single processors.
+    fn untried_without_teams(&self) -> Option<&Plan> {
+        let tried = self.plans.allowed(&self.plans.lessons.tried);
+        let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
+        let rivals = self.plans.allowed(&self.plans.without_teams);
+        let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
+        let is_close = self.distance(rival).seconds() < WORTH_A_TRIAL * self.distance(known).seconds();
+        (known.has_teams() && is_close && !self.is_tried(rival)).then_some(rival)
+    }
+
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
     fn contradiction(&mut self, plan: &Plan, seen: &PlanTrial) -> Option<String> {
         if !self.plans.lessons.tried.is_empty() {
@@ -166,6 +180,9 @@ impl Model for PlanModel<'_> {
         let shortest = allowed.last().filter(|plan| self.objective == Objective::Throughput && !self.is_tried(plan));
         if let Some(plan) = shortest {
             return Ok((self.candidate(plan), Nanoseconds::ZERO));
+        }
+        if let Some(rival) = self.untried_without_teams() {
+            return Ok((self.candidate(rival), Nanoseconds::ZERO));
         }
         // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed again.
         let best = choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied());
@@ -250,6 +267,7 @@ mod tests {
     use millstream_onnx::ReadOptions;
 
     use super::*;
+    use crate::lessons::Lessons;
 
     /// Two equal cores, on which every operator takes a microsecond.
     fn plans(network: &Network) -> (Board, Plans) {
@@ -300,5 +318,41 @@ mod tests {
         assert_eq!(model.period(&fast), model.distance(&fast.plan));
         // Whatever its times, a plan of the same pipeline is the same candidate.
         assert!(fast == model.candidate(&with(&fast.plan, 1, 1)) && fast != quick);
+    }
+
+    /// A team that was tried is held to what is predicted without teams, where that is close.
+    #[test]
+    fn a_team_is_not_chosen_before_its_closest_rival_was_tried() {
+        let ground = crate::lessons::tests::ground();
+        let mut plans = crate::lessons::tests::search(&ground, Lessons::default());
+        let (network, board, _) = &ground;
+        let alone = plans.without_teams[0].clone();
+        let team = plans.front[0].clone();
+        assert!(team.has_teams() && !alone.has_teams());
+        for (part, is_tried) in [(0.95, true), (0.8, false)] {
+            let seconds = part * alone.latency.seconds();
+            let time = Nanoseconds::from_seconds(seconds);
+            let seen = team.clone().with_measured(vec![vec![time]], time);
+            plans.lessons.tried = vec![seen.clone()];
+            plans.front = vec![seen];
+            let mut profile = Profile::new(board, crate::provenance());
+            let mut model = PlanModel {
+                network,
+                board,
+                profile: &mut profile,
+                is_old: false,
+                plans,
+                objective: Objective::Latency,
+                others: 0.0,
+                contradiction: None,
+                failure: None,
+            };
+            let (next, _) = model.best().unwrap();
+            assert_eq!(next.plan.is_same_pipeline(&alone), is_tried, "{}", next.plan.configuration());
+            // Once it was tried, there is nothing left to try.
+            model.plans.lessons.tried.push(alone.clone());
+            assert!(model.untried_without_teams().is_none());
+            plans = model.plans;
+        }
     }
 }

@@ -130,7 +130,7 @@ impl Lessons {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::Board;
     use millstream_cost::{PartCost, RowCost, TransferModel};
@@ -141,7 +141,7 @@ mod tests {
     use crate::{Aim, Control, Network, Plans};
 
     /// A fast core and one that is three times slower, which may divide operators by channels at hardly any cost, and by rows.
-    fn ground() -> (Network, Board, CostTable) {
+    pub(crate) fn ground() -> (Network, Board, CostTable) {
         let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
         let board = Board::from_json(
             r#"{"format": "millstream-board", "version": 1, "name": "uneven", "clusters": [
@@ -168,7 +168,7 @@ mod tests {
         (network, board, table)
     }
 
-    fn search(ground: &(Network, Board, CostTable), lessons: Lessons) -> Plans {
+    pub(crate) fn search(ground: &(Network, Board, CostTable), lessons: Lessons) -> Plans {
         let (network, board, table) = ground;
         Plans::search_again((network, board, table), Aim::default(), lessons, &Control::new()).unwrap()
     }

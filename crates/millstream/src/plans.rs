@@ -33,6 +33,8 @@ pub struct Plans {
     pub best_on_single_processors: Option<Nanoseconds>,
     /// A period that no pipeline of the searched stages goes below, and which teams these may run on.
     pub searched: (PeriodBound, TeamSpace),
+    /// The same front without teams, as predicted; empty if teams were not searched.
+    pub(crate) without_teams: Vec<Plan>,
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
     /// What was asked for.
@@ -102,6 +104,10 @@ impl Plans {
                 .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
             false => pareto_front(&problem)?,
         };
+        let without_teams = match problem.has_teams() {
+            true => pareto_front(&problem.clone().without_teams()).unwrap_or_default(),
+            false => Vec::new(),
+        };
         let competes_for_memory = memory.is_some();
         if let Some(memory) = memory {
             plans = memory.simulated_front(&problem, plans, &aim)?;
@@ -121,6 +127,7 @@ impl Plans {
             bound,
             best_on_single_processors,
             searched,
+            without_teams,
             competes_for_memory,
             aim,
         })

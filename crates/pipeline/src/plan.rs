@@ -78,6 +78,11 @@ impl Plan {
         self.stages.iter().map(stage).collect::<Vec<_>>().join("-")
     }
 
+    /// Whether several processors work on one frame together anywhere.
+    pub fn has_teams(&self) -> bool {
+        self.stages.iter().any(PlannedStage::has_teams)
+    }
+
     /// Mean power, if the energy is known.
     pub fn watts(&self) -> Option<f64> {
         Some(self.energy?.joules() / self.period.seconds().max(1e-12))
