@@ -13,6 +13,7 @@ mod chaos;
 mod ci;
 mod command;
 mod conformance;
+mod cross;
 mod dependencies;
 mod exhaustive;
 mod fuzz;
@@ -107,8 +108,8 @@ Work on Millstream:
               [arguments of cargo test]
   semver      see that what the crates offer changed no more than their version says, since the last release
   snapshots   accept changed snapshots and schemas
-  wheel       build the Python package into target/wheels; [--check] installs it into an environment of its own and runs its tests there
-              [arguments of pytest]
+  wheel       build the Python package into target/wheels, for this computer, or with [--target x86_64 or aarch64] for others with as old a C
+              library as packages need; [--check, install it where nothing else is and run its tests there] [arguments of pytest]
   solver-from-source
               compile HiGHS apart from all else and run the tests of what uses it
 

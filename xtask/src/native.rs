@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::command::{Failure, capture, root};
 #[cfg(test)]
-use crate::package;
+use crate::cross;
 use crate::{openvino, pinned, solver};
 
 /// The release of ONNX Runtime that is used and tested.
@@ -87,7 +87,7 @@ fn stamp_of(bytes: u64) -> String {
 /// The Python packages that are fetched here.
 #[cfg(test)]
 pub(crate) fn fetched() -> impl Iterator<Item = String> {
-    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}")).chain(openvino::fetched()).chain(package::fetched())
+    std::iter::once(format!("onnxruntime=={ONNX_RUNTIME}")).chain(openvino::fetched()).chain(cross::zig::fetched())
 }
 
 /// Fetches a tool that a Python package carries, when its `file` is not there yet. `.cargo/config.toml` names the places where tools

@@ -4,6 +4,8 @@
 const VARIABLE: &str = "MILLSTREAM_COMMAND";
 /// How commands stand in messages and help.
 const WRITTEN: &str = "cargo xtask ";
+/// What only the repository can do, wherever this program is.
+const ONLY_THERE: &str = "package";
 
 /// Whether it was built and is run where its sources are.
 pub(crate) fn is_in_repository() -> bool {
@@ -16,10 +18,13 @@ pub(crate) fn as_typed(text: &str) -> String {
 }
 
 fn as_run_by(command: &str, text: &str) -> String {
-    match command.is_empty() {
-        true => text.replace(WRITTEN, "millstream "),
-        false => text.replace(WRITTEN, &format!("{command} ")),
-    }
+    let command = if command.is_empty() { "millstream" } else { command };
+    let mut pieces = text.split(WRITTEN);
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |typed, piece| match piece.starts_with(ONLY_THERE) {
+        true => format!("{typed}{WRITTEN}{piece}"),
+        false => format!("{typed}{command} {piece}"),
+    })
 }
 
 /// The command's definition with examples as whoever reads them would type them.
@@ -39,5 +44,12 @@ mod tests {
         let text = "run it with: cargo xtask run --frames 2";
         assert_eq!(as_run_by("", text), "run it with: millstream run --frames 2");
         assert_eq!(as_run_by("cargo xtask", text), text);
+        let both = "cargo xtask package\ncargo xtask deploy board";
+        assert_eq!(
+            as_run_by("", both),
+            "cargo xtask package\nmillstream deploy board",
+            "packages are made in the repository"
+        );
+        assert_eq!(as_run_by("", "text"), "text");
     }
 }

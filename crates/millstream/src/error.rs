@@ -23,7 +23,7 @@ use crate::{Network, PublishedAlgorithm};
 #[non_exhaustive]
 pub enum Error {
     /// Something went wrong with a file.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", with_file(path, source))]
     File {
         /// The file.
         path: PathBuf,
@@ -294,6 +294,12 @@ impl Error {
     }
 }
 
+/// An error with the name of its file, once.
+fn with_file(path: &Path, error: &Error) -> String {
+    let (path, text) = (path.display(), error.to_string());
+    if text.contains(&format!(" {path}: ")) { text } else { format!("{path}: {text}") }
+}
+
 /// Whether the system has refused something.
 fn is_of_system(error: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<std::io::Error>())
@@ -308,5 +314,25 @@ pub(crate) trait InFile<T> {
 impl<T, E: Into<Error>> InFile<T> for Result<T, E> {
     fn in_file(self, path: &Path) -> Result<T, Error> {
         self.map_err(|error| Error::File { path: path.to_owned(), source: Box::new(error.into()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::ReadOptions;
+
+    #[test]
+    fn a_file_is_named_once() {
+        let folder = std::env::temp_dir();
+        let message = Network::open(&folder.display().to_string(), ReadOptions::default()).unwrap_err().to_string();
+        assert!(message.starts_with("cannot read "), "{message}");
+        assert_eq!(message.matches(&folder.display().to_string()).count(), 1, "{message}");
+        let file = Error::File { path: "a.onnx".into(), source: Box::new(Error::Closed) };
+        assert_eq!(file.to_string(), format!("a.onnx: {}", Error::Closed));
+        let empty = Network::open("", ReadOptions::default()).unwrap_err();
+        assert_eq!((empty.kind(), empty.to_string().as_str()), (ErrorKind::Unfit, "the path of the model is empty"));
     }
 }

@@ -39,6 +39,9 @@ impl Network {
     /// # Errors
     /// [`Error::File`] with what is wrong with the file, or [`Error::Zoo`].
     pub fn open(source: &str, options: ReadOptions) -> Result<Self, Error> {
+        if source.is_empty() {
+            return Err(Error::Unfit("the path of the model is empty".to_owned()));
+        }
         let model = match source.strip_prefix("zoo:") {
             Some(name) => millstream_zoo::build_with(name, &options)?,
             None => Model::read(Path::new(source), &options).in_file(Path::new(source))?,

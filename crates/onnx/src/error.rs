@@ -40,7 +40,7 @@ pub enum OnnxError {
         op_type: String,
     },
     /// Dimensions of the inputs that the file leaves open.
-    #[error("the model leaves dimensions open: {}; fix each with --dim NAME=SIZE", dimensions.join(", "))]
+    #[error("the model leaves dimensions open: {}; fix each with --dim NAME=SIZE, or with `dimensions` from Python and C", dimensions.join(", "))]
     OpenDimensions {
         /// `name (of input 'x')`, one each.
         dimensions: Vec<String>,

@@ -1,7 +1,7 @@
 //! The iterator over the results of frames that are streamed.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 use millstream::{Owner, Submitted, Tensor};
@@ -16,8 +16,11 @@ use crate::frame::Ports;
 use crate::waiting::wait_for;
 
 /// Results of Session.stream(), in the order of the frames.
-#[pyclass(module = "millstream")]
-pub(crate) struct Results {
+#[pyclass(frozen, module = "millstream")]
+pub(crate) struct Results(Mutex<Stream>);
+
+/// Frames on their way, and what is to come of them.
+struct Stream {
     core: Arc<Core>,
     ports: Ports,
     owner: Owner,
@@ -42,7 +45,37 @@ impl Results {
         slf
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        match self.0.try_lock() {
+            Ok(mut stream) => stream.next(py),
+            Err(TryLockError::Poisoned(stream)) => stream.into_inner().next(py),
+            Err(TryLockError::WouldBlock) => Err(errors::Error::new_err(
+                "these results are being waited for already, by another thread or by the frames themselves: one at a time may ask for the next",
+            )),
+        }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Whoever has it is waiting for a result, and so it is no garbage.
+        self.0.try_lock().map_or(Ok(()), |stream| visit.call(&stream.frames))
+    }
+
+    fn __clear__(&self) {
+        let frames = self.0.try_lock().ok().and_then(|mut stream| stream.frames.take());
+        drop(frames);
+    }
+}
+
+impl Results {
+    pub(crate) fn new(core: Arc<Core>, ports: Ports, frames: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let frames = Some(frames.try_iter()?.unbind());
+        let owner = core.join()?;
+        Ok(Self(Mutex::new(Stream { core, ports, owner, frames, held: None, pending: VecDeque::new() })))
+    }
+}
+
+impl Stream {
+    fn next<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let core = Arc::clone(&self.core);
         loop {
             // Before a frame is asked for, which may take time.
@@ -69,22 +102,6 @@ impl Results {
                 core.session.advance(wanted, time).map(Some).map_err(|error| errors::of(&error))
             })?;
         }
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.frames)
-    }
-
-    fn __clear__(&mut self) {
-        self.frames = None;
-    }
-}
-
-impl Results {
-    pub(crate) fn new(core: Arc<Core>, ports: Ports, frames: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let frames = Some(frames.try_iter()?.unbind());
-        let owner = core.join()?;
-        Ok(Self { core, ports, owner, frames, held: None, pending: VecDeque::new() })
     }
 
     /// Submits the frame that is held, or asks for one. Returns whether to go on like that.
@@ -135,7 +152,7 @@ impl Results {
     }
 }
 
-impl Drop for Results {
+impl Drop for Stream {
     fn drop(&mut self) {
         self.core.session.leave(self.owner);
     }

@@ -88,6 +88,22 @@ def test_frames_may_use_the_session_themselves(session):
     check(list(session.stream(again)), expected)
 
 
+def test_only_one_at_a_time_may_ask_for_the_next_result(session):
+    told = []
+
+    def frames():
+        yield frame(0)
+        try:
+            next(results)
+        except millstream.Error as error:
+            told.append(str(error))
+        yield frame(1)
+
+    results = session.stream(frames())
+    check(list(results), means(session, 2))
+    assert len(told) == 1 and "one at a time" in told[0]
+
+
 def test_submitted_frames_are_received_in_order(session):
     expected = means(session, 8)
     assert session.receive() is None

@@ -22,6 +22,7 @@ mod duration;
 mod facts;
 mod fitting;
 mod page;
+mod parting;
 mod plan;
 mod plot;
 mod report_page;

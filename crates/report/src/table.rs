@@ -4,6 +4,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{Cell, CellAlignment};
 
 use crate::fitting::{in_lines, widths};
+use crate::parting::parts;
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +34,26 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text of which no line has more than so many characters, if its columns allow it: what is too long for that goes on in
-    /// the next lines of its row.
+    /// The table as text of which no line has more than so many characters: what is too long for that goes on in the next lines of its row,
+    /// and where that is not enough, further columns stand in further tables below, each with the columns that tell the rows apart. Only
+    /// where no columns do that, and for single columns that have no room, lines are longer.
     pub fn within(&self, width: usize) -> String {
+        let fits = |text: &str| text.lines().all(|line| line.chars().count() <= width);
+        let whole = self.broken(width);
+        if fits(&whole) {
+            return whole;
+        }
+        match parts(&self.columns, &self.rows, |columns| fits(&self.of(columns).broken(width))) {
+            Some(parts) => {
+                let texts: Vec<String> = parts.iter().map(|columns| self.of(columns).broken(width)).collect();
+                texts.join("\n\n")
+            }
+            None => whole,
+        }
+    }
+
+    /// The table as text with cells that take several lines, so that it is no wider than this if its columns allow it.
+    fn broken(&self, width: usize) -> String {
         if self.to_string().lines().all(|line| line.chars().count() <= width) {
             return self.to_string();
         }
@@ -46,6 +64,15 @@ impl Table {
         let mut fitted = Self::new(titles.iter().map(String::as_str).zip(aligns));
         self.rows.iter().for_each(|row| fitted.row(row.iter().zip(&widths).map(cell)));
         fitted.to_string()
+    }
+
+    /// The table of some of its columns.
+    fn of(&self, columns: &[usize]) -> Self {
+        let rows = self.rows.iter();
+        Self {
+            columns: columns.iter().filter_map(|&place| self.columns.get(place).cloned()).collect(),
+            rows: rows.map(|row| columns.iter().filter_map(|&place| row.get(place).cloned()).collect()).collect(),
+        }
     }
 
     /// Titles of the columns, and how each is aligned.
@@ -98,5 +125,11 @@ mod tests {
         }
         assert_eq!(table.within(200), table.to_string());
         assert_eq!(table.to_string().lines().count(), 3);
+        // Nothing can be broken any further: the rest stands below, with what tells the rows apart.
+        let narrow = table.within(26);
+        let (upper, lower) = narrow.split_once("\n\n").unwrap_or_default();
+        assert!(narrow.lines().all(|line| line.chars().count() <= 26), "{narrow}");
+        assert!(upper.contains("s1@") && !upper.contains("25.6"), "{narrow}");
+        assert!(lower.contains("instance") && lower.contains("25.6"), "{narrow}");
     }
 }

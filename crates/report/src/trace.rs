@@ -141,7 +141,9 @@ impl Groups {
             TraceEvent::Slice { name, track, start, duration, arguments } => {
                 let arguments =
                     Map::from_iter(arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-                let more = more(json!({"ts": start, "dur": duration, "args": arguments}));
+                let (start, end) = (nanoseconds(*start), nanoseconds(start + duration));
+                let (ts, dur) = (microseconds(start), microseconds(end - start));
+                let more = more(json!({"ts": ts, "dur": dur, "args": arguments}));
                 Line { name: name.clone(), ph: "X", pid: self.process(*track), tid: thread(*track), more }
             }
             TraceEvent::Flow { id, track, at, step } => {
@@ -151,15 +153,27 @@ impl Groups {
                     FlowStep::End => "f",
                 };
                 // `bp` has the arrow end at the slice around the moment, not at the next one.
-                let more = more(json!({"ts": at, "id": id, "cat": "frame", "bp": "e"}));
+                let more = more(json!({"ts": microseconds(nanoseconds(*at)), "id": id, "cat": "frame", "bp": "e"}));
                 Line { name: "frame".to_owned(), ph, pid: self.process(*track), tid: thread(*track), more }
             }
             TraceEvent::Counter { name, at, value } => {
-                let more = more(json!({"ts": at, "args": {"value": value}}));
+                let more = more(json!({"ts": microseconds(nanoseconds(*at)), "args": {"value": value}}));
                 Line { name: name.clone(), ph: "C", pid: COUNTERS, tid: 0, more }
             }
         }
     }
+}
+
+/// A moment in microseconds as whole nanoseconds, which is what viewers count in.
+fn nanoseconds(microseconds: f64) -> f64 {
+    (microseconds * 1e3).round()
+}
+
+/// Whole nanoseconds as the number of microseconds of which viewers make them again: they multiply it, and leave out what is behind the point.
+/// One nanosecond less or more would have slices overlap that touch or enclose each other, and such slices are not shown.
+fn microseconds(nanoseconds: f64) -> f64 {
+    let microseconds = nanoseconds / 1e3;
+    if microseconds * 1e3 < nanoseconds { microseconds.next_up() } else { microseconds }
 }
 
 /// Thread 0 of a process stands for the process.

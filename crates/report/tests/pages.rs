@@ -89,6 +89,17 @@ fn what_can_not_be_drawn_is_left_out() {
     assert!(single.svg.contains("<circle") && !single.svg.contains("no schedule is above"), "{}", single.svg);
 }
 
+#[test]
+fn one_box_is_not_called_boxes() {
+    let model = millstream_zoo::build("alexnet").unwrap();
+    let order = model.graph().order();
+    let whole = Replica::single(Processor::new("B", [0]), order.to_vec());
+    let one = network_drawing(model.graph(), &Schedule { stages: vec![Stage { replicas: vec![whole] }] });
+    assert!(one.caption.starts_with(&format!("{} operators in 1 box and 1 layer.", order.len())), "{}", one.caption);
+    let two = network_drawing(model.graph(), &schedule(order, 7));
+    assert!(two.caption.contains(" boxes and "), "{}", two.caption);
+}
+
 /// As large as real ones of a thousand operators.
 #[test]
 fn a_large_network_is_folded_and_drawn_in_a_moment() {

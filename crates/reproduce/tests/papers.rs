@@ -12,6 +12,10 @@ fn check(paper: Paper, selection: Selection, could_fail: usize, hold: usize) -> 
     assert_eq!((tally.could_fail, tally.hold), (could_fail, hold), "{paper}");
     let failed: Vec<_> = reproduction.misses().filter(|claim| !claim.counts()).collect();
     assert!(failed.is_empty(), "checks have no excuse: {failed:#?}");
+    for section in &reproduction.sections {
+        let shown = section.table.within(80);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{}\n{shown}", section.title);
+    }
     for figure in &reproduction.figures {
         assert!(figure.svg.contains("</svg>") && figure.file.ends_with(".svg"));
     }

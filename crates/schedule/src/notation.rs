@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Replica, Schedule, Stage};
+use crate::{Assignment, Replica, Schedule, Stage};
 
 /// Stages joined by `-`, such as `B4-s2-s2`.
 impl fmt::Display for Schedule {
@@ -42,15 +42,20 @@ fn join<T: fmt::Display>(formatter: &mut fmt::Formatter<'_>, items: &[T], separa
 impl Replica {
     /// Its processors with their cores, such as `B2 (cores 0 1) + G1`.
     pub fn with_cores(&self) -> String {
-        let processors = self.assignments.iter().map(|assignment| {
-            let processor = &assignment.processor;
-            let cores: Vec<String> = processor.cores.iter().map(ToString::to_string).collect();
-            match cores.as_slice() {
-                [] => processor.to_string(),
-                [core] => format!("{processor} (core {core})"),
-                cores => format!("{processor} (cores {})", cores.join(" ")),
-            }
-        });
+        let processors = self.assignments.iter().map(Assignment::with_cores);
         processors.collect::<Vec<_>>().join(" + ")
+    }
+}
+
+impl Assignment {
+    /// Its processor with its cores, such as `B2 (cores 0 1)`.
+    pub fn with_cores(&self) -> String {
+        let processor = &self.processor;
+        let cores: Vec<String> = processor.cores.iter().map(ToString::to_string).collect();
+        match cores.as_slice() {
+            [] => processor.to_string(),
+            [core] => format!("{processor} (core {core})"),
+            cores => format!("{processor} (cores {})", cores.join(" ")),
+        }
     }
 }

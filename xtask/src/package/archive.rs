@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
+use crate::cross::{GLIBC, Target};
 
 use super::contents::VERSION;
-use super::target::Target;
 use super::{failed, folder};
 
 /// Packs it as `.tar.gz`, with its checksum beside it. Of the same content it makes the same bytes.
@@ -73,7 +73,7 @@ fn link(tree: &Path, from: &str, to: &str) -> Result<(), Failure> {
 }
 
 fn description(target: Target) -> String {
-    let (major, minor) = super::versions::GLIBC;
+    let (major, minor) = GLIBC;
     format!(
         "Package: millstream\nVersion: {VERSION}\nArchitecture: {}\nMaintainer: The Millstream developers\n\
          Section: science\nPriority: optional\n\

@@ -5,17 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
+use crate::command::{Failure, capture};
+use crate::cross::{EmulatedBoard, RECORDED, Target};
 use crate::solver;
 
-use super::debian::{self, Packages};
+use super::elsewhere::{self, FRAME};
 use super::failed;
-use super::target::Target;
 
 /// A network that is small enough for an emulated processor.
 const NETWORK: &str = "zoo:tiny-darknet";
-/// The board whose system files QEMU shows, as `fixtures/sysfs` has them, and what it calls itself.
-const RECORDED: (&str, &str) = ("rk3588", "Radxa ROCK 5B");
 
 /// A package in a folder of its own.
 struct Installed {
@@ -27,24 +25,35 @@ struct Installed {
 /// Unpacks and uses a package; fails with what went wrong.
 pub(super) fn check(target: Target, tarball: &Path) -> Result<(), Failure> {
     let installed = Installed::unpack(target, tarball)?;
-    let told = installed.succeed(&["board"])?;
-    if !target.is_own() && !told.contains(RECORDED.1) {
-        return Err(Failure(format!("the emulated board is no {}:\n{told}", RECORDED.1)));
+    let told = installed.succeed(&["board", "--json"])?;
+    if !target.is_own() && !is_recorded(&told) {
+        return Err(Failure(format!("the emulated board is no {} with its three clusters:\n{told}", RECORDED.1)));
     }
     installed.succeed(&["profile", "--no-sweep", "--model", NETWORK, "--budget", "1s"])?;
     installed.succeed(&["schedule", "--model", NETWORK, "--profile", "profile.json"])?;
     installed.succeed(&["run", "--frames", "4"])?;
+    if !target.is_own() {
+        let here = installed.folder.join("home/here");
+        elsewhere::results_of_here(NETWORK, &here)?;
+        installed.succeed(&["run", "--input", &format!("here/{FRAME}"), "--expect", "here/results"])?;
+        elsewhere::test(target, &installed.emulator)?;
+    }
 
     // What is built in needs no files.
     let (board, _) = RECORDED;
-    let elsewhere = ["--board", board, "--cost", board];
-    installed.succeed(&[&["schedule", "--model", NETWORK, "-o", "elsewhere.json"], &elsewhere[..]].concat())?;
-    installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &elsewhere[..]].concat())?;
+    let absent = ["--board", board, "--cost", board];
+    installed.succeed(&[&["schedule", "--model", NETWORK, "-o", "elsewhere.json"], &absent[..]].concat())?;
+    installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &absent[..]].concat())?;
 
     installed.for_c(target)?;
     installed.without_library()?;
     eprintln!("{} is sound", tarball.display());
     fs::remove_dir_all(&installed.folder).map_err(|error| failed(&installed.folder, &error))
+}
+
+/// Whether a board's file is that of the recorded one.
+fn is_recorded(told: &str) -> bool {
+    told.contains(RECORDED.1) && told.matches("\"label\":").count() == 3
 }
 
 impl Installed {
@@ -57,7 +66,10 @@ impl Installed {
         // A link, as in /usr/bin: libraries stand beside the program itself.
         let link = folder.join("home/millstream");
         std::os::unix::fs::symlink("../bin/millstream", &link).map_err(|error| failed(&link, &error))?;
-        let emulator = if target.is_own() { Vec::new() } else { emulator(target, &folder)? };
+        let emulator = match target.is_own() {
+            true => Vec::new(),
+            false => EmulatedBoard::new(target, &folder.join("guest"), &[], &[])?.words(),
+        };
         Ok(Self { folder, emulator })
     }
 
@@ -111,42 +123,4 @@ impl Installed {
             Ok(told) => Err(Failure(format!("without {place}, frames ran all the same:\n{told}"))),
         }
     }
-}
-
-/// QEMU and its arguments, with Debian's C library and the recorded system below a folder that stands before the system's own.
-fn emulator(target: Target, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let tools = super::folder().join("qemu");
-    let qemu = Packages { architecture: Target::own()?.debian(), names: &["qemu-user-static"], with: &[] };
-    debian::unpack(&qemu, &tools)?;
-    let guest = folder.join("guest");
-    let names = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g"];
-    let kept = super::folder().join(target.name()).join("guest");
-    debian::unpack(&Packages { architecture: target.debian(), names: &names, with: &[] }, &kept)?;
-    capture(Command::new("cp").arg("--archive").arg(&kept).arg(&guest))?;
-    show_board(&guest)?;
-    let program = tools.join("usr/bin").join(format!("qemu-{}-static", target.name()));
-    Ok(vec![program, "-L".into(), guest])
-}
-
-/// Lays the recorded system files out, and what the kernel says of such processors: ONNX Runtime reads it.
-fn show_board(guest: &Path) -> Result<(), Failure> {
-    let recording = root().join(format!("fixtures/sysfs/{}.txt", RECORDED.0));
-    let text = fs::read_to_string(&recording).map_err(|error| failed(&recording, &error))?;
-    let files = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" = "));
-    for (path, content) in files {
-        write(&guest.join("sys").join(path), &format!("{content}\n"))?;
-    }
-    let core = |number: u32| {
-        let part = if number < 4 { "0xd05" } else { "0xd0b" };
-        format!(
-            "processor\t: {number}\nBogoMIPS\t: 48.00\nFeatures\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid \
-             asimdrdm lrcpc dcpop asimddp\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x2\nCPU part\t: {part}\nCPU revision\t: 0\n\n"
-        )
-    };
-    write(&guest.join("proc/cpuinfo"), &(0..8).map(core).collect::<String>())
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).and_then(|()| fs::write(path, text)).map_err(|error| failed(path, &error))
 }

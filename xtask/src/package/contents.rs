@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, cargo, root};
+use crate::cross::Target;
 use crate::native;
 
 use super::compile::Compiled;
-use super::target::Target;
 use super::wheels::Wheels;
 use super::{failed, folder, licences};
 

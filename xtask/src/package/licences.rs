@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::{Failure, capture, root};
+use crate::cross::Target;
 use crate::tools;
 
-use super::target::Target;
 use super::{failed, folder};
 
 /// What decides about the page.

@@ -7,20 +7,16 @@ mod archive;
 mod check;
 mod compile;
 mod contents;
-mod debian;
+mod elsewhere;
 mod licences;
-mod rust;
-mod target;
 mod versions;
 mod wheels;
 
 use std::path::PathBuf;
 
 use crate::command::{Failure, root};
+use crate::cross::Target;
 use crate::native;
-#[cfg(test)]
-pub(crate) use compile::fetched;
-use target::Target;
 
 /// What the command was asked for.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,12 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::command::{Failure, capture};
+use crate::cross::{GLIBC, Target};
 
 use super::failed;
-use super::target::Target;
-
-/// The newest GNU C library that may be needed: that of Debian 10 and Ubuntu 18.10, and what ONNX Runtime needs itself.
-pub(super) const GLIBC: (u32, u32) = (2, 28);
 
 /// What every system has that the package is for.
 const OF_THE_SYSTEM: [&str; 9] = [

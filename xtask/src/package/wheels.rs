@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::command::Failure;
+use crate::cross::Target;
 use crate::native::{ONNX_RUNTIME, pip_install_for};
 use crate::solver::{self, HIGHS};
 
-use super::target::Target;
 use super::{failed, folder};
 
 /// Any Python that both packages have files for: only libraries are taken, which do not care.

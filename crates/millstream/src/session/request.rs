@@ -108,6 +108,16 @@ impl Aim {
             max_period: max_period.map(Into::into),
             max_watts: max_power,
         };
+        if max_power.is_some_and(|watts| !(watts.is_finite() && watts > 0.0)) {
+            return Err(Error::Unfit("max_power must be a positive number".to_owned()));
+        }
+        if !(margin.is_finite() && margin >= 0.0) {
+            return Err(Error::Unfit("margin must be a number that is not negative".to_owned()));
+        }
+        if margin > 0.0 && limits == Limits::default() {
+            let message = "a margin is one to a limit: give max_latency, min_throughput or max_power with it";
+            return Err(Error::Unfit(message.to_owned()));
+        }
         Ok(Self::best(objective).within(constraints).with_margin(margin))
     }
 }
@@ -144,6 +154,17 @@ mod tests {
             let throughput = Limits { min_throughput: Some(wrong), ..Limits::default() };
             assert_eq!(refused(throughput), "min_throughput must be a positive number", "{wrong}");
         }
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let power = Limits { max_power: Some(wrong), ..Limits::default() };
+            assert_eq!(refused(power), "max_power must be a positive number", "{wrong}");
+        }
+        for wrong in [-0.1, f64::NAN, f64::INFINITY] {
+            let message = Aim::named("latency", limits, wrong).unwrap_err().to_string();
+            assert_eq!(message, "margin must be a number that is not negative", "{wrong}");
+        }
+        let message = Aim::named("latency", Limits::default(), 0.1).unwrap_err().to_string();
+        assert!(message.contains("a margin is one to a limit"), "{message}");
+        assert!(Aim::named("latency", Limits::default(), 0.0).is_ok());
         let message = Aim::named("speed", Limits::default(), 0.0).unwrap_err().to_string();
         assert!(message.contains("speed") && message.contains("throughput"), "{message}");
     }

@@ -15,6 +15,7 @@ import atexit as _atexit
 
 from millstream._errors import Error, FileError, FrameFailed, InputError, Timeout
 from millstream._native import Board, Results, Session, __version__, _close_all, plan, profile, simulate
+from millstream._progress import Progress
 from millstream._values import Value
 
 _atexit.register(_close_all)
@@ -25,6 +26,7 @@ __all__ = [
     "FileError",
     "FrameFailed",
     "InputError",
+    "Progress",
     "Results",
     "Session",
     "Timeout",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::{Replica, Schedule};
+use millstream_schedule::{Assignment, Replica, Schedule};
 
 use super::layers::layers_of;
 
@@ -81,7 +81,7 @@ fn places(graph: &Graph, schedule: &Schedule) -> Vec<Place> {
     {
         for assignment in &replica.assignments {
             for operator in &assignment.operators {
-                let processor = processor_of(replica, *operator, &assignment.processor.to_string());
+                let processor = processor_of(replica, *operator, assignment);
                 places[operator.index()] = Place { stage, processor };
             }
         }
@@ -89,10 +89,10 @@ fn places(graph: &Graph, schedule: &Schedule) -> Vec<Place> {
     places
 }
 
-/// How a processor of a team is named; nothing where a stage has only one.
-fn processor_of(replica: &Replica, operator: OperatorId, processor: &str) -> Option<String> {
+/// How a processor of a team is named, with its cores, since others may be equal; nothing where a stage has only one.
+fn processor_of(replica: &Replica, operator: OperatorId, assignment: &Assignment) -> Option<String> {
     let is_shared = replica.split_of(operator).is_some();
-    (replica.assignments.len() > 1).then(|| if is_shared { "shared".to_owned() } else { processor.to_owned() })
+    (replica.assignments.len() > 1).then(|| if is_shared { "shared".to_owned() } else { assignment.with_cores() })
 }
 
 /// Operators after each other, of one place and without branches between them, as one group.
@@ -201,6 +201,21 @@ mod tests {
         let squeezenet = millstream_zoo::build("squeezenet").unwrap();
         let whole = halves(squeezenet.graph(), squeezenet.graph().operators().len());
         assert_eq!(check(squeezenet.graph(), &whole).0.len(), 1 + 8 * 3);
+    }
+
+    #[test]
+    fn equal_cores_of_a_team_are_different_places() {
+        let alexnet = millstream_zoo::build("alexnet").unwrap();
+        let graph = alexnet.graph();
+        let (front, back) = graph.order().split_at(7);
+        let on = |core, operators: &[OperatorId]| Assignment {
+            processor: Processor::new("B", [core]),
+            operators: operators.to_vec(),
+        };
+        let team = Replica { assignments: vec![on(0, front), on(1, back)], splits: Vec::new() };
+        let (groups, _) = check(graph, &Schedule { stages: vec![Stage { replicas: vec![team] }] });
+        let places: Vec<_> = groups.iter().map(|group| group.place.processor.as_deref()).collect();
+        assert_eq!(places, [Some("B1 (core 0)"), Some("B1 (core 1)")]);
     }
 
     #[test]

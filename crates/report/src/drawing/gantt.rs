@@ -11,6 +11,9 @@ const LANE: f64 = 48.0;
 const BAR: f64 = 22.0;
 const NAME: f64 = 18.0;
 const AXIS: f64 = 36.0;
+/// Room at both ends, for the numbers that stand below them.
+const LEFT: f64 = 24.0;
+const RIGHT: f64 = 26.0;
 /// The least width of a bar that its frame's number fits into, for each digit.
 const DIGIT: f64 = 9.0;
 
@@ -36,7 +39,7 @@ pub fn gantt_drawing(lanes: &[String], bars: &[GanttBar], caption: &str) -> Opti
     }
     let height = lanes.len() as f64 * LANE + AXIS;
     let bottom = height - AXIS;
-    let scale = Scale::new(0.0, 1e3 * (end - begin), (2.0, WIDTH - 26.0));
+    let scale = Scale::new(0.0, 1e3 * (end - begin), (LEFT, WIDTH - RIGHT));
     let span = |bar: &GanttBar| {
         let [from, to] = [bar.start_seconds, bar.end_seconds].map(|time| scale.at(1e3 * (time - begin)));
         (from, (to - from).max(0.5))
@@ -50,7 +53,7 @@ pub fn gantt_drawing(lanes: &[String], bars: &[GanttBar], caption: &str) -> Opti
             }
             text x=(WIDTH - 2.0) y=(height - 4.0) text-anchor="end" { "ms" }
             @for (index, name) in lanes.iter().enumerate() {
-                text x="2" y=(place(index as f64 * LANE + NAME - 4.0)) { (name) }
+                text x=(LEFT) y=(place(index as f64 * LANE + NAME - 4.0)) { (name) }
             }
             @for bar in bars.iter().filter(|bar| bar.lane < lanes.len()) {
                 @let (from, width) = span(bar);
@@ -67,4 +70,24 @@ pub fn gantt_drawing(lanes: &[String], bars: &[GanttBar], caption: &str) -> Opti
         }
     };
     Some(Drawing { svg: drawn.into_string(), caption: caption.to_owned(), legend: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_the_ends_of_the_axis_have_room() {
+        let bar = GanttBar { lane: 0, frame: 1, start_seconds: 3.0, end_seconds: 3.0016 };
+        let svg = gantt_drawing(&["a core".to_owned()], &[bar], "").map_or(String::new(), |drawing| drawing.svg);
+        // Behind each bracket stand the attributes of a text, and what it says.
+        let texts = svg.split("<text ").filter(|text| text.contains("middle"));
+        let ends = texts.filter_map(|text| {
+            let middle: f64 = text.split('"').nth(1)?.parse().ok()?;
+            let half = 0.3 * 15.0 * text.split_once('>')?.1.split_once('<')?.0.chars().count() as f64;
+            Some((middle - half, middle + half))
+        });
+        let ends: Vec<(f64, f64)> = ends.collect();
+        assert!(ends.len() > 3 && ends.iter().all(|(left, right)| *left > 0.0 && *right < WIDTH), "{ends:?}: {svg}");
+    }
 }

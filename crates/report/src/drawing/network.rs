@@ -123,11 +123,15 @@ fn in_full(group: &Group, graph: &Graph) -> String {
 
 fn caption(graph: &Graph, groups: &[Group], layout: &Layout) -> String {
     format!(
-        "{} operators in {} boxes and {} layers. A box has operators that follow each other; the number in it is its stage.",
-        graph.operators().len(),
-        groups.len(),
-        layout.layers
+        "{} in {} and {}. A box has operators that follow each other; the number in it is its stage.",
+        counted(graph.operators().len(), "operator", "operators"),
+        counted(groups.len(), "box", "boxes"),
+        counted(layout.layers, "layer", "layers")
     )
+}
+
+fn counted(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 fn legend(schedule: &Schedule) -> Vec<(usize, String)> {

@@ -1,24 +1,27 @@
-//! Architectures that packages are made for.
+//! Architectures that packages and wheels are made for.
 
 use crate::command::Failure;
 
+/// The newest GNU C library that may be needed: that of Debian 10 and Ubuntu 18.10, and what ONNX Runtime needs itself.
+pub(crate) const GLIBC: (u32, u32) = (2, 28);
+
 /// An architecture, with Linux and the GNU C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     X86_64,
     Aarch64,
 }
 
 impl Target {
     /// That of this computer.
-    pub(super) fn own() -> Result<Self, Failure> {
+    pub(crate) fn own() -> Result<Self, Failure> {
         if !cfg!(target_os = "linux") {
             return Err(Failure("packages are made on Linux only".to_owned()));
         }
         Self::parse(std::env::consts::ARCH)
     }
 
-    pub(super) fn parse(name: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(name: &str) -> Result<Self, Failure> {
         match name {
             "x86_64" => Ok(Self::X86_64),
             "aarch64" => Ok(Self::Aarch64),
@@ -27,11 +30,11 @@ impl Target {
     }
 
     /// Whether its programs run here.
-    pub(super) fn is_own(self) -> bool {
+    pub(crate) fn is_own(self) -> bool {
         self.name() == std::env::consts::ARCH
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
             Self::Aarch64 => "aarch64",
@@ -39,12 +42,12 @@ impl Target {
     }
 
     /// As Rust calls it.
-    pub(super) fn triple(self) -> String {
+    pub(crate) fn triple(self) -> String {
         format!("{}-unknown-linux-gnu", self.name())
     }
 
     /// As Debian calls it.
-    pub(super) fn debian(self) -> &'static str {
+    pub(crate) fn debian(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
             Self::Aarch64 => "arm64",
@@ -52,7 +55,7 @@ impl Target {
     }
 
     /// As `readelf` calls it.
-    pub(super) fn elf(self) -> &'static str {
+    pub(crate) fn elf(self) -> &'static str {
         match self {
             Self::X86_64 => "X86-64",
             Self::Aarch64 => "AArch64",
@@ -60,7 +63,7 @@ impl Target {
     }
 
     /// As Zig's headers of the C library call it.
-    pub(super) fn headers(self) -> &'static str {
+    pub(crate) fn headers(self) -> &'static str {
         match self {
             Self::X86_64 => "x86",
             Self::Aarch64 => "aarch64",

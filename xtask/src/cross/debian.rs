@@ -10,15 +10,15 @@ use crate::command::{Failure, capture};
 use super::{failed, folder};
 
 /// Packages of an architecture: Debian's names of both.
-pub(super) struct Packages<'a> {
-    pub(super) architecture: &'a str,
-    pub(super) names: &'a [&'a str],
+pub(crate) struct Packages<'a> {
+    pub(crate) architecture: &'a str,
+    pub(crate) names: &'a [&'a str],
     /// Packages that these depend on are fetched as well if their names begin so.
-    pub(super) with: &'a [&'a str],
+    pub(crate) with: &'a [&'a str],
 }
 
 /// Unpacks packages into a folder, once: `stamp` says there what was done.
-pub(super) fn unpack(packages: &Packages<'_>, into: &Path) -> Result<(), Failure> {
+pub(crate) fn unpack(packages: &Packages<'_>, into: &Path) -> Result<(), Failure> {
     let stamp = into.join(format!("{}.{}.unpacked", packages.names.join("+"), packages.architecture));
     if stamp.is_file() {
         return Ok(());

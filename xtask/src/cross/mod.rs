@@ -1,0 +1,23 @@
+//! Making things for other computers than this one: older ones, and those of another architecture, which QEMU stands in for.
+
+mod board;
+mod debian;
+mod rust;
+mod target;
+pub(crate) mod zig;
+
+use std::path::{Path, PathBuf};
+
+use crate::command::{Failure, root};
+
+pub(crate) use board::{EmulatedBoard, RECORDED};
+pub(crate) use target::{GLIBC, Target};
+
+/// The folder of what is fetched for this.
+fn folder() -> PathBuf {
+    root().join("target/cross")
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("{}: {error}", path.display()))
+}
