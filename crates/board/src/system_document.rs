@@ -1,9 +1,12 @@
 //! System files.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{BoardDocument, BoardError, Document, DocumentError, read_document};
 
@@ -50,13 +53,39 @@ pub struct HostDocument {
 }
 
 /// Where the board of a host is described.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum BoardSource {
     /// A board file, by its path from the folder of the system file, or the name of a built-in board.
     Named(String),
     /// Here.
     Inline(Box<BoardDocument>),
+}
+
+/// Either a text or a board, told apart beforehand, so that a mistake in a board is told with its place.
+impl<'de> Deserialize<'de> for BoardSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = BoardSource;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("the path of a board file, the name of a built-in board, or a board")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<BoardSource, E> {
+                Ok(BoardSource::Named(name.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BoardSource, A::Error> {
+                let board = BoardDocument::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(BoardSource::Inline(Box::new(board)))
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// What connects two hosts.

@@ -69,6 +69,14 @@ fn what_is_wrong_is_named_with_a_remedy() {
         (message(&HOSTS.replace("pi\"", "rk\""), LINK), "hosts[1].id: is 'rk', which another host is called as well"),
         (message(&HOSTS.replace("\"pi\"", "\"a/b\""), LINK), "hosts[1].id: is 'a/b', must be a letter and then"),
         (message(&HOSTS.replace("[\"B\"]", "[\"G\"]"), LINK), "hosts[1].clusters: names 'G', which board 'pi.json'"),
+        (
+            message(&HOSTS.replace("\"rk.json\"", "7"), LINK),
+            "hosts[0].board: invalid type: integer `7`, expected the path of",
+        ),
+        (
+            message(&HOSTS.replace("\"rk.json\"", "{\"name\": 7}"), LINK),
+            "system file, hosts[0].board.name: invalid type",
+        ),
         (message(HOSTS, ""), "links: has none to 'rk': nobody has measured how frames get there"),
         (message(HOSTS, &link("\"pi\"]", "\"po\"]")), "links[0].hosts: names 'po', which is no host; there are rk, pi"),
         (message(HOSTS, &link("\"pi\"]", "\"rk\"]")), "links[0].hosts: names 'rk' twice"),
