@@ -82,6 +82,12 @@ fn hosts_are_lost_and_links_slow_down_in_simulations() {
     assert_eq!(run(&[])["unfinished"], 0);
     assert!(run(&["--lose", "500ms:pi"])["unfinished"].as_u64().unwrap() > 0);
     assert_eq!(run(&["--lose", "500ms:pi", "--restore", "1s:pi"])["unfinished"], 0);
+    let alone =
+        ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "-o", "alone.json", "--without", "pi"];
+    let said = workplace.succeed(&alone);
+    assert!(!said.contains("pi/") && said.contains("| all on rk "), "{said}");
+    assert_eq!(run(&["--lose", "500ms:pi", "--fallback", "alone.json"])["unfinished"], 0);
+    assert!(workplace.fail(&[&alone[..8], &["xx"]].concat()).contains("the system has no host 'xx', only rk, pi"));
     let period = |report: &Value| report["simulated_period_seconds"].as_f64().unwrap();
     assert!(period(&run(&["--speed", "1ms:rk-pi:0.01"])) > 2.0 * period(&run(&[])));
     let message = workplace.fail(&["simulate", "--system", "two.json", "--speed", "1s:rk-xx:0.5"]);

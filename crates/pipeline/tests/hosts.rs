@@ -316,6 +316,10 @@ fn too_many_hosts_are_refused_and_shares_divide_all_blocks() {
     assert_eq!(HostDivision::by_shares(&problem, &[1.0, 3.0]).spans(), [0..1, 1..4]);
     assert_eq!(HostDivision::by_shares(&problem, &[0.0, 1.0]).spans(), [0..0, 0..4]);
     let plan = problem.front_of(&HostDivision::by_shares(&problem, &[1.0, 3.0])).unwrap().pop().unwrap();
+    // Without one of the two, the other has everything.
+    let left = problem.front_without(&[0]).unwrap();
+    assert!(left.iter().all(|plan| !plan.configuration().contains("a/")) && left[0].period.0 == 4000);
+    assert_eq!(problem.front_without(&[0, 1]), Err(PipelineError::Infeasible));
     // The value of the first operator only, and what the network is given, which the second reads too: 400 and 4 bytes.
     assert_eq!((plan.configuration().as_str(), plan.period.0), ("a/c01-b/c01", 3000 + 2 * 404));
     assert!(table.find(&ProcessorClass::new("a/c0", 1)).is_some());

@@ -25,6 +25,9 @@ pub(crate) struct ScheduleCommand {
         "html",
     ])]
     pub(crate) system: Option<PathBuf>,
+    /// Leave a host of the system out, for a schedule to fall back on when it is lost; may be repeated
+    #[arg(long = "without", value_name = "HOST", requires = "system")]
+    pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
     /// A profile of the board; without it, a cached one is used or a new one is made

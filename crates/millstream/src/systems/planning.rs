@@ -77,21 +77,23 @@ impl SystemPlan {
     }
 }
 
-/// Finds the best schedule of a network on a system, by the costs that its file names. Nothing runs.
+/// Finds the best schedule of a network on a system, by the costs that its file names, without the hosts that are named: what there is to fall
+/// back on when they are lost. Nothing runs.
 ///
 /// # Errors
 /// [`Error::Pipeline`] if nothing runs the network or keeps to the constraints, [`Error::File`] if costs can't be read, [`Error::Unfit`] if
-/// the aim is about energy, which is not counted over several boards.
-pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim) -> Result<SystemPlan, Error> {
+/// the aim is about energy, which is not counted over several boards, or a host is not there.
+pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[String]) -> Result<SystemPlan, Error> {
     if aim.wants_energy {
         let remedy = "choose another objective, and leave a limit on power out";
         return Err(Error::Unfit(format!("plans over several boards don't count energy: {remedy}")));
     }
+    let lost = without.iter().map(|name| place_of(hosts, name)).collect::<Result<Vec<_>, _>>()?;
     let (graph, board) = (network.graph(), hosts.machine().board());
     let table = hosts.table(network)?;
     let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
     let bound = ThroughputBound::of(graph, board, &table);
-    let front = problem.front()?;
+    let front = problem.front_without(&lost)?;
     let plan = best(aim.limits().among(&front)?, aim.objective)?;
 
     let schedule = problem.schedule(&plan);
@@ -102,8 +104,15 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim) -> Result<System
     let predicted = Prediction { searched, ..Prediction::new(&evaluation, bound.period.seconds()) };
     let document = document(&schedule, predicted, "exact", aim.objective, network, board);
     let document = ScheduleDocument { constraints: aim.stated(), ..document };
-    let rivals = rivals(hosts, &problem, aim.objective);
+    let rivals = rivals(hosts, &problem, aim.objective, &lost);
     Ok(SystemPlan { front, plan, schedule, evaluation, crossings, document, bound, rivals, table, problem })
+}
+
+/// The place of a host among all.
+fn place_of(hosts: &Hosts, name: &str) -> Result<usize, Error> {
+    let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
+    let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
+    names.iter().position(|own| *own == name).ok_or_else(unknown)
 }
 
 /// The plan that an objective asks for.
@@ -115,7 +124,7 @@ fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
 
 /// What others do: all on one host, equal parts for all hosts, parts by the sizes of their memories. Each host runs its part as well as it
 /// can.
-fn rivals(hosts: &Hosts, problem: &SystemProblem, objective: Objective) -> Vec<SystemRival> {
+fn rivals(hosts: &Hosts, problem: &SystemProblem, objective: Objective, lost: &[usize]) -> Vec<SystemRival> {
     let all = hosts.system().hosts();
     let of = |name: String, division: &HostDivision| {
         let plan = problem.front_of(division).map_err(Error::from).and_then(|front| best(front, objective));
@@ -124,15 +133,20 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, objective: Objective) -> Vec<S
     let alone = |(place, host): (usize, &millstream_board::Host)| {
         of(format!("all on {}", host.id), &HostDivision::only(problem, place))
     };
-    let mut rivals: Vec<SystemRival> = all.iter().enumerate().map(alone).collect();
+    let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(place);
+    let mut rivals: Vec<SystemRival> = all.iter().enumerate().filter(is_there).map(alone).collect();
     // Of these only the best is one that somebody would choose.
     let period = |rival: &SystemRival| rival.plan.as_ref().map_or(u64::MAX, |plan| plan.period.0);
     if let Some(place) = (0..rivals.len()).min_by_key(|&place| period(&rivals[place])) {
         rivals = vec![rivals.swap_remove(place)];
     }
-    rivals.push(of("equal parts".to_owned(), &HostDivision::by_shares(problem, &vec![1.0; all.len()])));
-    let memories: Option<Vec<f64>> =
-        all.iter().map(|host| host.board.memory_bytes().map(|bytes| bytes as f64)).collect();
+    let of_each = |share: &dyn Fn(&millstream_board::Host) -> Option<f64>| -> Option<Vec<f64>> {
+        let own = |(place, host)| if lost.contains(&place) { Some(0.0) } else { share(host) };
+        all.iter().enumerate().map(own).collect()
+    };
+    let equal = of_each(&|_| Some(1.0)).unwrap_or_default();
+    rivals.push(of("equal parts".to_owned(), &HostDivision::by_shares(problem, &equal)));
+    let memories = of_each(&|host| host.board.memory_bytes().map(|bytes| bytes as f64));
     rivals.push(match memories {
         Some(shares) => of("parts by memory".to_owned(), &HostDivision::by_shares(problem, &shares)),
         None => {

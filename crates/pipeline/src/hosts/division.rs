@@ -19,6 +19,12 @@ impl HostDivision {
         Self { spans: vec![0..problem.blocks; problem.hosts.len()], has_pipelines: true }
     }
 
+    /// Every host may run everything but those at these places, which run nothing.
+    pub fn without(problem: &SystemProblem, places: &[usize]) -> Self {
+        let span = |host: usize| if places.contains(&host) { 0..0 } else { 0..problem.blocks };
+        Self { spans: (0..problem.hosts.len()).map(span).collect(), has_pipelines: true }
+    }
+
     /// One host runs everything; `place` is its place among the hosts.
     pub fn only(problem: &SystemProblem, place: usize) -> Self {
         let span = |host: usize| if host == place { 0..problem.blocks } else { 0..0 };

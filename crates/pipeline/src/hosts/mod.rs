@@ -79,14 +79,25 @@ impl SystemProblem {
     /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into
     /// the memories.
     pub fn front(&self) -> Result<Vec<Plan>, PipelineError> {
-        let plans = Search::front(self, &HostDivision::any(self));
+        self.front_without(&[])
+    }
+
+    /// The same where the hosts at these places are not there: what is left of a system that has lost them.
+    ///
+    /// # Errors
+    /// As [`SystemProblem::front`].
+    pub fn front_without(&self, places: &[usize]) -> Result<Vec<Plan>, PipelineError> {
+        let division = HostDivision::without(self, places);
+        let plans = Search::front(self, &division);
         let hosts = self.hosts.len();
         let others = || {
-            let alone = (0..hosts).map(|place| HostDivision::only(self, place));
-            let divisions = alone.chain([HostDivision::by_shares(self, &vec![1.0; hosts])]);
+            let is_there = |place: &usize| !places.contains(place);
+            let alone = (0..hosts).filter(is_there).map(|place| HostDivision::only(self, place));
+            let shares: Vec<f64> = (0..hosts).map(|place| f64::from(u8::from(is_there(&place)))).collect();
+            let divisions = alone.chain([HostDivision::by_shares(self, &shares)]);
             divisions.flat_map(|division| self.front_of(&division).unwrap_or_default()).collect()
         };
-        self.fitting(plans, &HostDivision::any(self), others)
+        self.fitting(plans, &division, others)
     }
 
     /// The same of those plans in which each host has the blocks that a division gives it.

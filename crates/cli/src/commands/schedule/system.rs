@@ -62,7 +62,7 @@ pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
     };
     let network = Network::open(model, options)?.with_inputs(&command.inputs.inputs())?;
     warn_of_unpredictable(&network);
-    let planned = plan_system(&hosts, &network, &command.aim())?;
+    let planned = plan_system(&hosts, &network, &command.aim(), &command.without)?;
     files::write(&command.output, &files::to_json(&planned.document)?)?;
     match command.json {
         true => output::json(&report(&planned, command.objective))?,
