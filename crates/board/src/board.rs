@@ -190,7 +190,7 @@ impl Board {
     }
 
     /// Labels of clusters, then of accelerators.
-    fn labels(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
         let clusters = self.clusters.iter().map(|cluster| cluster.label.as_str());
         clusters.chain(self.accelerators.iter().map(|own| own.label.as_str()))
     }

@@ -1,4 +1,4 @@
-//! What the hardware is: clusters of CPU cores, accelerators, links, memory, heat and power.
+//! What the hardware is: clusters of CPU cores, accelerators, links, memory, heat and power; and systems of several boards.
 //!
 //! [`Board::from_json`] reads a file: what detection can't find out about a machine, or a board that is somewhere else. The
 //! crate `millstream-machine` describes the computer at hand.
@@ -21,6 +21,9 @@
 //! # Ok::<(), millstream_board::BoardError>(())
 //! ```
 //!
+//! A [`System`] is several such boards, its hosts, with links between them; [`System::board`] is all of it as one board, whose clusters
+//! are called `host/label`.
+//!
 //! Invariants: a [`Board`] has at least one core, no core belongs to two clusters, and clusters are sorted from the fastest
 //! to the slowest; accelerators and clusters have different labels. Everything here is data: nothing
 //! looks at the computer at hand or runs anything.
@@ -39,6 +42,8 @@ mod provenance;
 mod provider;
 mod reading;
 mod slowdown;
+mod system;
+mod system_document;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
 pub use board::{Board, Cache, Cluster, Core, CoreId, Engines, Memory, OperatingPoint, PowerCoefficients, Thermal};
@@ -50,3 +55,7 @@ pub use processor::{Processor, ProcessorClass};
 pub use provenance::Provenance;
 pub use provider::{Provider, ProviderName};
 pub use reading::{Document, DocumentError, is_document, read_document};
+pub use system::{Host, HostLink, System, host_of, label_in};
+pub use system_document::{
+    BoardSource, Duplex, HostDocument, HostLinkDocument, SYSTEM_FORMAT, SYSTEM_VERSION, SystemDocument,
+};

@@ -23,6 +23,9 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         millstream::Error::File { source, .. } => of_error(source),
         millstream::Error::NoProfile { model, .. } => Some(format!("`cargo xtask schedule --model {model}` makes one")),
         millstream::Error::NotHere { .. } => Some("`cargo xtask board --json` describes this machine".to_owned()),
+        millstream::Error::NotBuiltIn { what: "system", .. } => {
+            Some("give the path of a system file; `cargo xtask schedule --help` says what may stand there".to_owned())
+        }
         millstream::Error::NotBuiltIn { .. } => Some("`cargo xtask boards` lists what is built in".to_owned()),
         millstream::Error::NoEngine { .. } => Some("`cargo xtask simulate` needs no engine".to_owned()),
         millstream::Error::Predict(error) => of_prediction(error),

@@ -18,10 +18,13 @@
 //! assert_eq!(table.hand_over(processor, processor, 100_000), Nanoseconds(20_000));
 //! ```
 //!
+//! Costs of several boards with links between them are one table as well ([`CostTable::of_hosts`]).
+//!
 //! Invariants: this crate does no I/O and knows no models; all times in a [`CostTable`] are whole nanoseconds, so that sums are exact
 //! in any order.
 
 mod clocks;
+mod hosts;
 mod memory;
 mod nanoseconds;
 mod power;
@@ -30,6 +33,7 @@ mod tiles;
 mod transfer;
 
 pub use clocks::{Clocks, clock_combinations};
+pub use hosts::HostCrossing;
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use table::{CostTable, Entry, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};

@@ -1,6 +1,6 @@
 use millstream_board::ProcessorClass;
 
-use crate::{BlockedEnd, Nanoseconds, ProcessorPower, RowCost, TransferModel};
+use crate::{BlockedEnd, HostCrossing, Nanoseconds, ProcessorPower, RowCost, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,6 +152,8 @@ pub struct CostTable {
     parts: Vec<PartCost>,
     /// Likewise; missing for processors that make no tiles of rows.
     pub(crate) row_costs: Vec<Option<RowCost>>,
+    /// Ways between hosts; none for a single board.
+    pub(crate) crossings: Vec<HostCrossing>,
 }
 
 impl CostTable {
@@ -179,6 +181,7 @@ impl CostTable {
             units,
             unit_of,
             classes,
+            crossings: Vec::new(),
         }
     }
 
@@ -187,6 +190,7 @@ impl CostTable {
     #[must_use]
     pub fn derived(&self, classes: &[(ProcessorClass, ProcessorIndex, f64)]) -> Self {
         let mut derived = Self::new(self.operators, classes.iter().map(|(class, _, _)| class.clone()));
+        derived.crossings.clone_from(&self.crossings);
         let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
         for (to, &(_, from, factor)) in derived.processors().zip(classes) {
             for operator in 0..self.operators {
@@ -213,6 +217,28 @@ impl CostTable {
             }
         }
         derived
+    }
+
+    /// Fills the classes from the `first` on with what another table, of which they are the classes, says.
+    pub(crate) fn take_over(&mut self, table: &Self, first: usize) {
+        let [own, all] = [table.classes.len(), self.classes.len()];
+        for (to, from) in (first..).map(ProcessorIndex).zip(table.processors()) {
+            for operator in 0..table.operators {
+                let (place, source) = (self.place(to, operator), table.place(from, operator));
+                self.entries[place] = table.entries[source];
+                self.parts[place] = table.parts[source];
+                self.row_costs[place] = table.row_costs[source];
+            }
+            self.hand_overs[to.0] = table.hand_overs[from.0];
+            self.power[to.0] = table.power[from.0];
+            self.access[to.0] = table.access[from.0];
+            for source in table.processors() {
+                let other = ProcessorIndex(first + source.0);
+                let link = self.link_place(to, other);
+                self.links[link] = table.links[table.link_place(from, source)];
+                self.transfers[to.0 * all + other.0] = table.transfers[from.0 * own + source.0];
+            }
+        }
     }
 
     /// Number of operators.

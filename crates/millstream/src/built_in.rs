@@ -70,6 +70,26 @@ const ALL: &[BuiltInBoard] = built_in![
     "zed-8pe",
 ];
 
+macro_rules! systems {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../systems/", $name, ".json")))),*]
+    };
+}
+
+/// Names and files of systems of several boards.
+const SYSTEMS: &[(&str, &str)] = systems![
+    "pipe-search-1",
+    "pipe-search-2",
+    "pipe-search-3",
+    "pipe-search-4",
+    "rk3588-raspberry-pi-5",
+    "shisha-c1",
+    "shisha-c2",
+    "shisha-c3",
+    "shisha-c4",
+    "shisha-c5",
+];
+
 /// So many names that come near are told.
 const MOST_NEAR: usize = 5;
 /// Names that are at least so alike come near; 1 is the same.
@@ -114,6 +134,24 @@ fn text(path: &Path, what: &'static str, of: fn(BuiltInBoard) -> &'static str) -
     }
 }
 
+/// Whether a board of the collection is called so.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    BuiltInBoard::all().any(|board| board.name == name)
+}
+
+/// The text of a system file, or of a built-in system.
+pub(crate) fn system(path: &Path) -> Result<Cow<'static, str>, Error> {
+    let name = path.to_str().filter(|name| is_name(name) && !path.exists());
+    let Some(name) = name else { return files::read(path).map(Cow::Owned) };
+    match SYSTEMS.iter().find(|(own, _)| *own == name) {
+        Some((_, text)) => Ok(Cow::Borrowed(text)),
+        None => {
+            let near = near_of(name, SYSTEMS.iter().map(|(own, _)| *own));
+            Err(Error::NotBuiltIn { what: "system", name: name.to_owned(), near })
+        }
+    }
+}
+
 /// Whether it could be meant as the name of a board: paths have folders or extensions.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|character| character.is_alphanumeric() || "-_ ".contains(character))
@@ -121,15 +159,18 @@ fn is_name(text: &str) -> bool {
 
 /// Names that come near, the nearest first.
 fn near(name: &str) -> Vec<&'static str> {
+    near_of(name, BuiltInBoard::all().map(|board| board.name))
+}
+
+fn near_of(name: &str, all: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let plain = |name: &str| name.chars().filter(|own| own.is_alphanumeric()).collect::<String>().to_lowercase();
     let wanted = plain(name);
-    let likeness = |board: BuiltInBoard| {
-        let own = plain(board.name);
+    let likeness = |known: &'static str| {
+        let own = plain(known);
         let is_part = wanted.len() > 2 && own.contains(&wanted);
-        (if is_part { 1.0 } else { strsim::jaro_winkler(&own, &wanted) }, board.name)
+        (if is_part { 1.0 } else { strsim::jaro_winkler(&own, &wanted) }, known)
     };
-    let mut names: Vec<(f64, &str)> =
-        BuiltInBoard::all().map(likeness).filter(|&(likeness, _)| likeness >= LIKENESS).collect();
+    let mut names: Vec<(f64, &str)> = all.map(likeness).filter(|&(likeness, _)| likeness >= LIKENESS).collect();
     names.sort_by(|one, other| other.0.total_cmp(&one.0));
     names.into_iter().map(|(_, name)| name).take(MOST_NEAR).collect()
 }

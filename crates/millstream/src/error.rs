@@ -111,7 +111,7 @@ pub enum Error {
         if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(", ")) }
     )]
     NotBuiltIn {
-        /// What was to be read: `board` or `costs`.
+        /// What was to be read: `board`, `costs` or `system`.
         what: &'static str,
         /// The name.
         name: String,

@@ -145,7 +145,7 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
             fallback: fallback.as_ref(),
         })
         .collect();
-    let conditions = conditions(board, set, options)?;
+    let conditions = conditions(board, &tables, set, options)?;
     let simulations = simulate_streams(&streams, &conditions)?;
     let expected = |own: &Scheduled, table: &CostTable| {
         SteadyState::of(&own.schedule, own.network.graph(), table, conditions.memory_bytes_per_second)
@@ -162,7 +162,12 @@ fn read_fallback(path: &Path, set: &[Scheduled], board: &Board) -> Result<Schedu
 }
 
 /// What the options ask for, and what the board says of it.
-fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Conditions, Error> {
+fn conditions(
+    board: &Board,
+    tables: &[CostTable],
+    set: &[Scheduled],
+    options: &SimulateOptions<'_>,
+) -> Result<Conditions, Error> {
     let mut known = Conditions::of(board);
     // Costs are those at the schedule's clocks: no cluster goes above its.
     for own in &mut known.thermals {
@@ -180,7 +185,8 @@ fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -
         let remedy = "give one in its file a 'thermal'";
         return Err(Error::Unfit(format!("board '{name}' does not say how its clusters heat up: {remedy}")));
     }
-    for disturbance in &options.disturbances {
+    let disturbances: Vec<Disturbance> = options.disturbances.iter().map(|own| in_system(own, tables)).collect();
+    for disturbance in &disturbances {
         check(&disturbance.kind, board)?;
     }
     Ok(Conditions {
@@ -190,8 +196,27 @@ fn conditions(board: &Board, set: &[Scheduled], options: &SimulateOptions<'_>) -
         keeps_spans: options.keeps_spans,
         memory_bytes_per_second: known.memory_bytes_per_second.filter(|_| options.memory != MemoryCompetition::Never),
         thermals: if options.has_heat { known.thermals } else { Vec::new() },
-        disturbances: options.disturbances.clone(),
+        disturbances,
     })
+}
+
+/// What a label means that is not one of the board but the name of a host of its system, or of a link between two.
+fn in_system(disturbance: &Disturbance, tables: &[CostTable]) -> Disturbance {
+    let is_host = |name: &str| tables.iter().any(|table| table.hosts().contains(&name));
+    let is_link = |name: &str| tables.iter().flat_map(CostTable::crossings).any(|own| own.link == name);
+    let of_host = |unit: &Unit| match unit {
+        Unit::Accelerator(name) if is_host(name) => Unit::Host(name.clone()),
+        other => other.clone(),
+    };
+    let kind = match &disturbance.kind {
+        DisturbanceKind::Speed { label, factor } if is_link(label) => {
+            DisturbanceKind::Link { link: label.clone(), factor: *factor }
+        }
+        DisturbanceKind::Lost(unit) => DisturbanceKind::Lost(of_host(unit)),
+        DisturbanceKind::Restored(unit) => DisturbanceKind::Restored(of_host(unit)),
+        other => other.clone(),
+    };
+    Disturbance { kind, ..*disturbance }
 }
 
 /// Whether the board has what is disturbed.
@@ -205,6 +230,10 @@ fn check(kind: &DisturbanceKind, board: &Board) -> Result<(), Error> {
         DisturbanceKind::Lost(Unit::Accelerator(label)) | DisturbanceKind::Restored(Unit::Accelerator(label)) => {
             (format!("accelerator {label}"), board.accelerator(label).is_some())
         }
+        // These were found by their names.
+        DisturbanceKind::Link { .. }
+        | DisturbanceKind::Lost(Unit::Host(_))
+        | DisturbanceKind::Restored(Unit::Host(_)) => return Ok(()),
     };
     match is_known {
         true => Ok(()),

@@ -63,6 +63,16 @@ pub enum PipelineError {
         /// What a search can tell apart.
         most: usize,
     },
+    /// A system has too many hosts.
+    #[error(
+        "the system has {hosts} hosts, and a search can go through all orders of {most} at the most; plan for fewer"
+    )]
+    Hosts {
+        /// How many it has.
+        hosts: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// No pipeline that was found fits into the board's memory.
     #[error(
         "no pipeline fits into the board's memory of {most_bytes} bytes: weights and values of the smallest take {least_bytes} bytes"

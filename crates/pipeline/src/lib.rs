@@ -8,6 +8,7 @@
 //! [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`] adds stages whose processors
 //! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
 //! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`ShortestPeriod`].
+//! [`SystemProblem`] is the same of several boards with links between them.
 //! [`explained`] says how the searches work.
 //!
 //! ```
@@ -54,6 +55,7 @@ mod energy_search;
 mod error;
 mod experience;
 mod front;
+mod hosts;
 mod memory;
 mod multisets;
 mod objective;
@@ -108,6 +110,7 @@ pub use energy::Nanojoules;
 pub use energy_front::{ClockedPlan, clocked_front, energy_front};
 pub use error::PipelineError;
 pub use front::pareto_front;
+pub use hosts::{HostDivision, SystemProblem};
 pub use millstream_schedule::Objective;
 pub use objective::{choose, score};
 pub use para_pipe::{ParaPipe, Strategy, para_pipe_points};

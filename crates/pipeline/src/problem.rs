@@ -2,9 +2,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use millstream_board::{Accelerator, Board, Cluster, CoreId, EngineSet, ProcessorClass};
-use millstream_cost::{CostTable, ProcessorIndex};
-use millstream_graph::Graph;
-use millstream_partition::Chain;
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::{Graph, OperatorId};
+use millstream_partition::{BlockRange, Chain};
 
 use crate::allocations::KnownOptions;
 use crate::cores::{CoreCounts, Cores};
@@ -46,6 +46,25 @@ pub struct Problem {
     pub(crate) watch: Option<Watch>,
     /// What counts of teams' stages that nobody has looked at.
     pub(crate) reading: Reading,
+    /// What stages pay on top for frames from and to other hosts; nothing on a single board.
+    pub(crate) crossing: Option<Arc<CrossingTimes>>,
+}
+
+/// What a stage pays for a frame that comes from another host or goes to one, by the place where it begins or ends.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CrossingTimes {
+    /// By the number of blocks before it; empty if it is entered from its own host.
+    pub(crate) receiving: Vec<Nanoseconds>,
+    /// By the number of blocks that are done after it; empty if frames stay on its host.
+    pub(crate) sending: Vec<Nanoseconds>,
+}
+
+impl CrossingTimes {
+    /// What the stage of these blocks pays.
+    pub(crate) fn of(&self, blocks: BlockRange) -> Nanoseconds {
+        let at = |times: &[Nanoseconds], place: usize| times.get(place).copied().unwrap_or_default();
+        at(&self.receiving, blocks.start().index()) + at(&self.sending, blocks.end().index())
+    }
 }
 
 /// The cores of a cluster, or an accelerator: a cluster of one unit without a core.
@@ -69,6 +88,27 @@ impl Problem {
     /// different from each other,
     /// [`PipelineError::Unsupported`] if no processor runs some operator.
     pub fn new(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> Result<Self, PipelineError> {
+        let runs = |class: &ProcessorClass, operator: usize| {
+            table.find(class).is_some_and(|processor| table.time(processor, operator).is_some())
+        };
+        let problem = Self::of_board(graph, chain, board, table, None)?;
+        let classes: Vec<ProcessorClass> = board.processor_classes().collect();
+        let is_orphan = |id: &OperatorId| !classes.iter().any(|class| runs(class, id.index()));
+        match graph.operator_ids().find(is_orphan) {
+            Some(id) => Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() }),
+            None => Ok(problem),
+        }
+    }
+
+    /// The same of a board that need not run all operators, where all stages but those that begin the network take their frames over from
+    /// this class, if one is given.
+    pub(crate) fn of_board(
+        graph: &Graph,
+        chain: &Chain,
+        board: &Board,
+        table: &CostTable,
+        sender: Option<ProcessorClass>,
+    ) -> Result<Self, PipelineError> {
         let mut clusters = Vec::new();
         let mut classes = Vec::new();
         let of_cluster = |cluster: &Cluster| {
@@ -91,14 +131,12 @@ impl Problem {
             engines.map(|engine| find(class.clone().with_engine(engine))).collect::<Result<Vec<_>, _>>()
         };
         let processors: Vec<Vec<ProcessorIndex>> = classes.iter().map(with_each_engine).collect::<Result<_, _>>()?;
-        let is_orphan =
-            |operator: usize| processors.iter().flatten().all(|&processor| table.time(processor, operator).is_none());
-        if let Some(id) = graph.operator_ids().find(|id| is_orphan(id.index())) {
-            return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
-        }
         let first_classes: Vec<(ProcessorIndex, usize)> =
             clusters.iter().map(|own| (processors[own.offset][0], own.count)).collect();
-        let kinds = SenderKinds::new(table, &first_classes);
+        let kinds = match sender {
+            Some(sender) => SenderKinds::only(sender, clusters.len()),
+            None => SenderKinds::new(table, &first_classes),
+        };
         if kinds.count() > SenderKinds::MOST {
             return Err(PipelineError::Links { kinds: kinds.count(), most: SenderKinds::MOST });
         }
@@ -125,6 +163,7 @@ impl Problem {
             options: Arc::default(),
             watch: None,
             reading: Reading::Found,
+            crossing: None,
         })
     }
 

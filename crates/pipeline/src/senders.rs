@@ -77,6 +77,11 @@ impl SenderKinds {
         Self { kind_of, members }
     }
 
+    /// One sender for all stages but the first, whatever comes before them.
+    pub(crate) fn only(class: ProcessorClass, clusters: usize) -> Self {
+        Self { kind_of: vec![0; clusters], members: vec![vec![Member { class, is_single: false }]] }
+    }
+
     /// All sets of kinds.
     pub(crate) fn all(&self) -> impl Iterator<Item = Senders> + use<> {
         (0..(1_usize << self.members.len()) - 1).map(Senders)

@@ -138,9 +138,13 @@ impl Problem {
     /// Time of the stage of these blocks on a class or a team that takes its frames over from these senders; `None` if it can't run there.
     #[inline]
     pub(crate) fn time(&self, way: WayId, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
-        match way.index().checked_sub(self.times.classes()) {
+        let time = match way.index().checked_sub(self.times.classes()) {
             None => self.times.time(way, senders, blocks),
             Some(team) => self.teams[team].time(self.reading, senders, blocks),
+        };
+        match &self.crossing {
+            None => time,
+            Some(crossing) => possible(time? + crossing.of(blocks)),
         }
     }
 

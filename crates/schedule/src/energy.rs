@@ -1,6 +1,7 @@
 use millstream_cost::CostTable;
 use millstream_graph::Graph;
 
+use crate::crossing::crossing_costs;
 use crate::{Schedule, ScheduleError};
 
 /// What frames cost in energy while they flow without pause.
@@ -29,6 +30,7 @@ impl Schedule {
     pub fn energy(&self, graph: &Graph, table: &CostTable) -> Result<Option<Energy>, ScheduleError> {
         let evaluation = self.evaluate(graph, table)?;
         let period = evaluation.period.seconds();
+        let crossing = crossing_costs(&self.crossings(graph, table)?);
         let mut joules = 0.0;
         for (index, (stage, evaluated)) in self.stages.iter().zip(&evaluation.stages).enumerate() {
             let entry = self.entry(index);
@@ -37,7 +39,7 @@ impl Schedule {
                     let power = table.find(&assignment.processor.class()).and_then(|processor| table.power(processor));
                     let Some(power) = power else { return Ok(None) };
                     let dynamic = power.active_watts - power.idle_watts;
-                    joules += power.idle_watts * period + dynamic * share * busy.seconds();
+                    joules += power.idle_watts * period + dynamic * share * (busy + crossing[index]).seconds();
                 }
             }
         }

@@ -169,6 +169,25 @@ pub enum ScheduleError {
         /// What it waits for.
         needs: String,
     },
+    /// A stage is on several hosts of a system.
+    #[error("stage {stage} has processors of several hosts; all replicas of a stage live on one host")]
+    SeveralHosts {
+        /// Stage, counted from 1.
+        stage: usize,
+    },
+    /// Frames would have to go where there is no link.
+    #[error(
+        "frames come to stage {stage} from '{from}' to '{to}', and the system has no link between the two; add one to the system file, or \
+         schedule again"
+    )]
+    NoLink {
+        /// Stage, counted from 1.
+        stage: usize,
+        /// The host that would send.
+        from: String,
+        /// The host that would receive.
+        to: String,
+    },
     /// The cost table has no entry for what the schedule does.
     #[error("operator '{operator}' can't run on {class}, or its cost there is not known")]
     Unsupported {

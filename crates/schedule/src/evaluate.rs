@@ -4,6 +4,7 @@ use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TilePlace};
 use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
+use crate::crossing::{Crossing, crossing_costs};
 use crate::execution::Execution;
 use crate::paces::{LinkUse, replica_rates, shared_period};
 use crate::replica_tasks::ReplicaTasks;
@@ -14,10 +15,25 @@ use crate::{Assignment, Replica, Schedule, ScheduleError, Share, Task};
 pub struct Evaluation {
     /// Stage by stage.
     pub stages: Vec<StageEvaluation>,
-    /// Time between two frames: the longest stage period.
+    /// What is occupied of links between hosts; empty on a single board.
+    pub links: Vec<LinkEvaluation>,
+    /// Time between two frames: the longest period of a stage or of a link between hosts.
     pub period: Nanoseconds,
-    /// Time of one frame through the pipeline: the sum of the stages' slowest replicas.
+    /// Time of one frame through the pipeline: the sum of the stages' slowest replicas and of the ways between hosts.
     pub latency: Nanoseconds,
+}
+
+/// What frames occupy of a link between two hosts: of one direction, or of all of it if it is half duplex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkEvaluation {
+    /// The link's name.
+    pub link: String,
+    /// What of it is occupied.
+    pub channel: usize,
+    /// Size of what a frame sends over it.
+    pub bytes: u64,
+    /// For how long that occupies it: no more than one frame passes in this time.
+    pub period: Nanoseconds,
 }
 
 /// What one stage achieves.
@@ -61,6 +77,13 @@ impl Evaluation {
         1.0 / self.period.seconds()
     }
 
+    /// The link between hosts that lets frames pass least often, if it and no stage is what holds them up.
+    pub fn link_bottleneck(&self) -> Option<&LinkEvaluation> {
+        let longest = self.links.iter().max_by_key(|link| link.period)?;
+        let stages = self.stages.iter().map(|stage| stage.period).max().unwrap_or_default();
+        (longest.period > stages).then_some(longest)
+    }
+
     /// The stage with the longest period.
     pub fn bottleneck(&self) -> Option<usize> {
         (0..self.stages.len()).rev().max_by_key(|&index| self.stages[index].period)
@@ -84,25 +107,47 @@ impl StageEvaluation {
 impl Schedule {
     /// Period and latency under the execution rules: self-timed processors, transfers beside computation but for ends of them that
     /// occupy a processor, and a stage that takes over its inputs from the processors of the stage before it, before it starts. Replicas that take frames over the same
-    /// link take no more than it carries.
+    /// link take no more than it carries. Between hosts, both ends pay for what they send and receive, and the way itself goes on beside
+    /// computation: it adds to the latency, and a link passes one frame at a time.
     ///
     /// # Errors
     /// [`ScheduleError::Unsupported`] if the table lacks a needed time, [`ScheduleError::Order`] if an operator waits for
-    /// one that runs after it.
+    /// one that runs after it, and as [`Schedule::crossings`].
     pub fn evaluate(&self, graph: &Graph, table: &CostTable) -> Result<Evaluation, ScheduleError> {
         let mut stages = Vec::with_capacity(self.stages.len());
+        let crossings = self.crossings(graph, table)?;
+        let costs = crossing_costs(&crossings);
         for (index, stage) in self.stages.iter().enumerate() {
             let entry = self.entry(index);
-            let times = stage.replicas.iter().map(|replica| replica.time(&entry, graph, table));
-            let replica_times = times.collect::<Result<Vec<_>, _>>().map_err(|error| error.in_stage(index + 1))?;
+            let times = stage.replicas.iter().map(|replica| Ok(replica.time(&entry, graph, table)? + costs[index]));
+            let replica_times =
+                times.collect::<Result<Vec<_>, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))?;
             let links: Vec<_> = stage.replicas.iter().map(|replica| replica.link_use(&entry, graph, table)).collect();
             let period = shared_period(&replica_times, &links);
             stages.push(StageEvaluation { replica_times, links, period });
         }
-        let period = stages.iter().map(|stage| stage.period).max().unwrap_or_default();
-        let latency = stages.iter().map(StageEvaluation::latency).sum();
-        Ok(Evaluation { stages, period, latency })
+        let links = occupied_links(&crossings);
+        let periods = stages.iter().map(|stage| stage.period).chain(links.iter().map(|link| link.period));
+        let period = periods.max().unwrap_or_default();
+        let in_stages: Nanoseconds = stages.iter().map(StageEvaluation::latency).sum();
+        let on_ways: Nanoseconds = crossings.iter().flatten().map(Crossing::time).sum();
+        Ok(Evaluation { stages, links, period, latency: in_stages + on_ways })
     }
+}
+
+/// What frames occupy of each channel that they use, in the order in which they meet them.
+fn occupied_links(crossings: &[Option<Crossing>]) -> Vec<LinkEvaluation> {
+    let mut links: Vec<LinkEvaluation> = Vec::new();
+    for Crossing { link, channel, bytes, occupied, .. } in crossings.iter().flatten() {
+        match links.iter_mut().find(|known| known.channel == *channel) {
+            Some(known) => (known.bytes, known.period) = (known.bytes + bytes, known.period + *occupied),
+            None => {
+                let (link, channel, bytes) = (link.clone(), *channel, *bytes);
+                links.push(LinkEvaluation { link, channel, bytes, period: *occupied });
+            }
+        }
+    }
+    links
 }
 
 impl Replica {

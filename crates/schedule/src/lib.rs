@@ -37,6 +37,7 @@
 //! everything that evaluates, validates, maps or simulates goes through them; this crate searches nothing and runs nothing.
 
 mod constraints;
+mod crossing;
 mod document;
 mod energy;
 mod error;
@@ -55,13 +56,14 @@ mod tasks;
 mod validate;
 
 pub use constraints::{Achieved, Constrained, MissedConstraint, StatedConstraints};
+pub use crossing::{Crossing, crossing_bytes, crossing_costs};
 pub use document::{
     AssignmentDocument, BoardReference, ModelReference, Prediction, ReplicaDocument, SCHEDULE_FORMAT, SCHEDULE_VERSION,
     ScheduleDocument, SearchedBound, SplitDocument, StageDocument,
 };
 pub use energy::Energy;
 pub use error::ScheduleError;
-pub use evaluate::{Entry, Evaluation, StageEvaluation, task_time};
+pub use evaluate::{Entry, Evaluation, LinkEvaluation, StageEvaluation, task_time};
 pub use footprint::{Footprints, held_bytes};
 pub use objective::Objective;
 pub use paces::{LinkUse, replica_rates, replicated_period, shared_period};

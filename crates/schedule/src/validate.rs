@@ -9,7 +9,7 @@ use crate::{Replica, Schedule, ScheduleError};
 
 impl Schedule {
     /// Whether the schedule can run: every operator once, nothing before what it needs, every processor's cores on the
-    /// board and its own, and everything that it holds within the memory that the board has.
+    /// board and its own, every stage on one host, and everything that it holds within the memory that the board has.
     ///
     /// # Errors
     /// The first [`ScheduleError`] found, in the order of the stages.
@@ -23,6 +23,7 @@ impl Schedule {
         for (index, stage) in self.stages.iter().enumerate() {
             let number = index + 1;
             let mut expected: Option<BTreeSet<OperatorId>> = None;
+            stage.host(number)?;
             for (position, replica) in stage.replicas.iter().enumerate() {
                 let empty = |what: &str| ScheduleError::Empty { what: format!("{what} of stage {number}") };
                 if replica.assignments.is_empty() {

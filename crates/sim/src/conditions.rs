@@ -1,10 +1,10 @@
 use millstream_board::{Board, CoreId, OperatingPoint, Thermal};
 use millstream_cost::Nanoseconds;
 
-/// What streams meet on a board.
+/// What streams meet on a board, or on the boards of a system.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conditions {
-    /// Relative standard deviation of the times of operators; 0 for exactly the table's times.
+    /// Relative standard deviation of the times of operators, and of what frames take on links between hosts; 0 for exactly the table's times.
     pub noise: f64,
     /// Draws the noise.
     pub seed: u64,
@@ -67,6 +67,13 @@ pub enum DisturbanceKind {
         /// The part, above 0.
         factor: f64,
     },
+    /// From now on a link between hosts carries this part of what its file says; frames that are on it arrive as they would have.
+    Link {
+        /// The link's name, such as `rk-pi`.
+        link: String,
+        /// The part, above 0.
+        factor: f64,
+    },
     /// A unit is taken away. What ran on it is lost: its frame starts the stage again, on another replica if there is one.
     Lost(Unit),
     /// A unit that was taken away is there again.
@@ -80,4 +87,6 @@ pub enum Unit {
     Core(CoreId),
     /// An accelerator, by its label.
     Accelerator(String),
+    /// A host of a system with all that it has, by its name.
+    Host(String),
 }

@@ -1,7 +1,9 @@
 //! What happens to the board while frames flow.
 
+use millstream_board::host_of;
 use millstream_cost::Nanoseconds;
 
+use crate::links::Way;
 use crate::simulation::Simulator;
 use crate::{DisturbanceKind, Unit};
 
@@ -11,6 +13,9 @@ impl Simulator<'_> {
         let Some(disturbance) = conditions.disturbances.get(index) else { return };
         match &disturbance.kind {
             DisturbanceKind::Speed { label, factor } => self.set_speed(label, *factor),
+            DisturbanceKind::Link { link, factor } => {
+                self.link_speeds.insert(link.clone(), *factor);
+            }
             DisturbanceKind::Lost(unit) => self.lose(unit),
             DisturbanceKind::Restored(unit) => self.restore(unit),
         }
@@ -77,8 +82,10 @@ impl Simulator<'_> {
             }
             frames.extend(self.slots[slot].blocked.take());
         }
-        frames.sort_unstable();
         let flow = &mut self.flows[stream];
+        frames.extend(flow.ways.iter().flatten().flat_map(Way::frames));
+        frames.sort_unstable();
+        flow.generation += 1;
         flow.returned = frames.into();
         flow.fell_back = Some(self.now);
         // It was evaluated at the start.
@@ -89,17 +96,26 @@ impl Simulator<'_> {
         self.lost.retain(|lost| lost != unit);
         for slot in self.slots_with(unit) {
             let (first, processors) = (self.slots[slot].first, self.slots[slot].plan.tracks.len());
-            let mut units = self.tracks[first..first + processors].iter().flat_map(|track| &track.units);
-            self.slots[slot].is_lost = units.any(|unit| self.lost.contains(unit));
+            let tracks = first..first + processors;
+            self.slots[slot].is_lost = self.lost.iter().any(|unit| tracks.clone().any(|track| self.needs(track, unit)));
         }
         (0..self.flows.len()).for_each(|stream| self.feed(stream));
     }
 
     /// Replicas that need a unit.
     fn slots_with(&self, unit: &Unit) -> Vec<usize> {
-        let mut slots: Vec<usize> =
-            self.tracks.iter().filter(|track| track.units.contains(unit)).map(|track| track.slot).collect();
+        let tracks = (0..self.tracks.len()).filter(|&track| self.needs(track, unit));
+        let mut slots: Vec<usize> = tracks.map(|track| self.tracks[track].slot).collect();
         slots.dedup();
         slots
+    }
+
+    /// Whether a processor can't work without a unit.
+    fn needs(&self, track: usize, unit: &Unit) -> bool {
+        let own = &self.tracks[track];
+        match unit {
+            Unit::Host(host) => host_of(&self.labels[own.label]) == Some(host.as_str()),
+            Unit::Core(_) | Unit::Accelerator(_) => own.units.contains(unit),
+        }
     }
 }

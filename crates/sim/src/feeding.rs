@@ -1,5 +1,6 @@
 //! Which frames start when.
 
+use crate::links::Way;
 use crate::simulation::Simulator;
 use crate::state::{Event, Flow, Slot};
 
@@ -87,6 +88,7 @@ impl Simulator<'_> {
                         has_moved = true;
                     }
                 }
+                has_moved |= self.send(index, stage);
             }
             if !has_moved {
                 return;
@@ -101,11 +103,15 @@ impl Simulator<'_> {
             let flow = &mut self.flows[index];
             let blocked = flow.stages[stage].clone().filter_map(|slot| Some((self.slots[slot].blocked?, slot)));
             let Some((frame, slot)) = blocked.min() else { return has_moved };
-            if flow.queues[stage + 1].len() >= flow.stream.queue.max(1) {
+            let (way, queue) = (&mut flow.ways[stage + 1], &mut flow.queues[stage + 1]);
+            if way.as_ref().map_or(queue.len(), Way::waiting) >= flow.stream.queue.max(1) {
                 return has_moved;
             }
             self.slots[slot].blocked = None;
-            flow.queues[stage + 1].push_back(frame);
+            match way {
+                Some(way) => way.wait(frame, self.now),
+                None => queue.push_back(frame),
+            }
             has_moved = true;
         }
     }

@@ -1,5 +1,6 @@
 //! Discrete-event simulation of schedules: many frames, queues between stages, transfers beside computation, noise; and with
 //! [`simulate_streams`] several networks on one board, memory bandwidth, temperatures, and cores that come and go.
+//! Over several boards, links between hosts carry one frame at a time, slow down, and hosts are lost.
 //!
 //! ```
 //! use millstream_board::Processor;
@@ -31,6 +32,7 @@ mod error;
 mod faults;
 mod feeding;
 mod heat;
+mod links;
 mod operators;
 mod plan;
 mod result;

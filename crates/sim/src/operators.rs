@@ -75,7 +75,7 @@ impl Simulator<'_> {
     }
 
     /// A time with lognormal noise whose mean is 1.
-    fn with_noise(&mut self, nanoseconds: u64) -> u64 {
+    pub(crate) fn with_noise(&mut self, nanoseconds: u64) -> u64 {
         let sigma = self.conditions.noise;
         if sigma <= 0.0 {
             return nanoseconds;

@@ -6,11 +6,14 @@ use millstream_board::Processor;
 use millstream_cost::{BlockedEnd, CostTable};
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::execution::{Execution, OutputId, ProcessorId, TaskGraph, TaskId};
-use millstream_schedule::{Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task};
+use millstream_schedule::{
+    Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task, crossing_costs,
+};
 
 /// What one replica does for a frame.
 pub(crate) struct ReplicaPlan {
     pub(crate) processors: Vec<Processor>,
+    /// Taking it over, and what frames from and to other hosts cost on top.
     pub(crate) hand_over: u64,
     /// What of it occupies the link to the replica's cluster or accelerator.
     pub(crate) link: Option<LinkUse>,
@@ -59,18 +62,25 @@ pub(crate) struct Fetch {
     pub(crate) nanoseconds: u64,
 }
 
-/// The replicas of each stage.
+/// The replicas of each stage, and the ways to them from other hosts.
 pub(crate) fn plan(
     schedule: &Schedule,
     graph: &Graph,
     table: &CostTable,
-) -> Result<Vec<Vec<ReplicaPlan>>, ScheduleError> {
+) -> Result<(Vec<Vec<ReplicaPlan>>, Vec<Option<Crossing>>), ScheduleError> {
+    let crossings = schedule.crossings(graph, table)?;
+    let costs = crossing_costs(&crossings);
     let of_stage = |(index, stage): (usize, &Stage)| {
         let entry = schedule.entry(index);
-        let plans = stage.replicas.iter().map(|replica| replica_plan(replica, &entry, graph, table));
+        let plan = |replica| -> Result<ReplicaPlan, ScheduleError> {
+            let own = replica_plan(replica, &entry, graph, table)?;
+            Ok(ReplicaPlan { hand_over: own.hand_over + costs[index].0, ..own })
+        };
+        let plans = stage.replicas.iter().map(plan);
         plans.collect::<Result<_, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))
     };
-    schedule.stages.iter().enumerate().map(of_stage).collect()
+    let stages = schedule.stages.iter().enumerate().map(of_stage).collect::<Result<_, _>>()?;
+    Ok((stages, crossings))
 }
 
 fn replica_plan(

@@ -9,6 +9,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::heat::Heat;
+use crate::links::Way;
 use crate::plan::plan;
 use crate::result::Simulation;
 use crate::state::{Due, Event, Flow, Slot, Track, add_slots, shaped};
@@ -65,8 +66,10 @@ fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), Simulati
     streams.iter().try_for_each(|stream| positive("the weight of a stream", stream.weight))?;
     conditions.memory_bytes_per_second.map_or(Ok(()), |rate| positive("the memory's bandwidth", rate))?;
     for disturbance in &conditions.disturbances {
-        if let DisturbanceKind::Speed { label, factor } = &disturbance.kind {
-            positive(&format!("the speed of '{label}'"), *factor)?;
+        match &disturbance.kind {
+            DisturbanceKind::Speed { label, factor } => positive(&format!("the speed of '{label}'"), *factor)?,
+            DisturbanceKind::Link { link, factor } => positive(&format!("the speed of the link '{link}'"), *factor)?,
+            DisturbanceKind::Lost(_) | DisturbanceKind::Restored(_) => {}
         }
     }
     Ok(())
@@ -95,6 +98,9 @@ pub(crate) struct Simulator<'a> {
     pub(crate) running: Vec<usize>,
     /// Until when the link to a stage's replicas on a cluster is occupied, by stream, stage and cluster.
     pub(crate) links: HashMap<(usize, usize, String), u64>,
+    /// Until when each channel between hosts is occupied, and what part of their speed links have, where it is not all.
+    pub(crate) channels: HashMap<usize, u64>,
+    pub(crate) link_speeds: HashMap<String, f64>,
     /// What has been taken away from the board.
     pub(crate) lost: Vec<Unit>,
     pub(crate) history: Vec<(Nanoseconds, String, f64)>,
@@ -150,6 +156,8 @@ impl<'a> Simulator<'a> {
             is_changed: false,
             running: Vec::new(),
             links: HashMap::new(),
+            channels: HashMap::new(),
+            link_speeds: HashMap::new(),
             lost: Vec::new(),
             history: Vec::new(),
             count: 0,
@@ -169,11 +177,14 @@ impl<'a> Simulator<'a> {
     /// Gives a stream the replicas of a schedule.
     pub(crate) fn install(&mut self, index: usize, schedule: &Schedule) -> Result<(), ScheduleError> {
         let Stream { graph, table, .. } = *self.flows[index].stream;
-        let stages = plan(schedule, graph, table)?;
+        let (stages, crossings) = plan(schedule, graph, table)?;
+        let period = schedule.evaluate(graph, table)?.period;
         let Self { labels, slots, tracks, .. } = self;
         let ranges = add_slots(index, stages, table, labels, slots, tracks);
         self.speeds.resize(self.labels.len(), Speed { given: 1.0, cooled: 1.0, cooled_power: 1.0 });
         let flow = &mut self.flows[index];
+        let way = |crossing| Way::new(crossing, flow.stream.queue, period);
+        flow.ways = crossings.into_iter().map(|own| own.map(way)).collect();
         flow.queues = vec![Default::default(); ranges.len()];
         flow.stages = ranges;
         self.find_rivals();
@@ -229,6 +240,10 @@ impl<'a> Simulator<'a> {
                     self.slots[slot].is_fetched[number as usize] = true;
                     self.release(slot, track as usize);
                 }
+                Event::LinkFree => (0..self.flows.len()).for_each(|stream| self.feed(stream)),
+                Event::Landed(stream, stage, frame, generation) => {
+                    self.land(stream as usize, stage as usize, frame as usize, generation);
+                }
                 Event::Frame(stream) => self.frame_arrived(stream),
                 Event::Disturbance(index) => self.disturb(index as usize),
                 Event::Tick => {
@@ -261,6 +276,11 @@ impl<'a> Simulator<'a> {
         }
         let epoch = self.slots.get(slot as usize).map_or(0, |slot| slot.epoch);
         self.events.push(Reverse(Due { time, sequence: self.sequence, slot, epoch, event }));
+    }
+
+    /// Something that will happen to a link between hosts.
+    pub(crate) fn schedule_on_link(&mut self, time: u64, event: Event) {
+        self.push(time, NOWHERE, event);
     }
 
     /// Something that will happen to a replica.

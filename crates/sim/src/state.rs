@@ -7,6 +7,7 @@ use std::rc::Rc;
 use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds};
 
+use crate::links::Way;
 use crate::plan::ReplicaPlan;
 use crate::result::Span;
 use crate::{Stream, Unit};
@@ -24,6 +25,10 @@ pub(crate) enum Event {
     Sent(u32),
     /// A processor has fetched a value.
     Fetched(u32, u32),
+    /// A link between hosts is free again.
+    LinkFree,
+    /// A frame has come over a link: stream, stage, frame, and how often the stream had changed its schedule when it was sent.
+    Landed(u32, u32, u32, u32),
     /// The next frame of a stream is there.
     Frame(u32),
     /// Something happens to the board.
@@ -147,6 +152,10 @@ pub(crate) struct Flow<'a> {
     /// The replicas of each stage, as numbers of slots.
     pub(crate) stages: Vec<Range<usize>>,
     pub(crate) queues: Vec<VecDeque<usize>>,
+    /// The ways from other hosts to the stages.
+    pub(crate) ways: Vec<Option<Way>>,
+    /// How often its schedule has changed.
+    pub(crate) generation: u32,
     /// Frames that have to start again.
     pub(crate) returned: VecDeque<usize>,
     pub(crate) next_frame: usize,
@@ -165,6 +174,8 @@ impl<'a> Flow<'a> {
             stream,
             stages: Vec::new(),
             queues: Vec::new(),
+            ways: Vec::new(),
+            generation: 0,
             returned: VecDeque::new(),
             next_frame: 0,
             starts: Vec::with_capacity(stream.frames),

@@ -66,6 +66,7 @@ impl SteadyState {
         let period_seconds = simulation.period_seconds();
         let evaluation = Evaluation {
             stages,
+            links: alone.links,
             period: Nanoseconds::from_seconds(period_seconds),
             latency: simulation.worst_time_in_stages(),
         };

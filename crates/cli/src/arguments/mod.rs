@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::distinct::NamedFiles;
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use millstream::{CostSource, EngineName, EngineSet, Machine, ReadOptions, SlowCore};
+use millstream::{CostSource, EngineName, EngineSet, Machine, ReadOptions, Scheduled, SlowCore};
 #[cfg(feature = "highs")]
 use millstream_reproduce::Paper;
 
@@ -148,6 +148,9 @@ pub(crate) struct CertifyCommand {
     /// The certificate
     #[arg(long, value_name = "FILE", default_value = "certificate.json")]
     pub(crate) certificate: PathBuf,
+    /// The system that it was made for: a system file, or the name of a built-in system
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["board", "engine", "profile", "cost"])]
+    pub(crate) system: Option<PathBuf>,
     /// The profile that the schedule was made from; without it, the cached one is used
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
@@ -242,6 +245,14 @@ impl DimensionArguments {
             }
         }
         Ok(combinations)
+    }
+}
+
+/// The network of a schedule that is of one network only, for what is asked about several boards.
+pub(crate) fn only(set: &[Scheduled]) -> Result<&Scheduled> {
+    match set {
+        [only] => Ok(only),
+        _ => bail!("a system runs one network; the schedule file has several"),
     }
 }
 

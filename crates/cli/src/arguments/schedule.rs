@@ -18,6 +18,16 @@ pub(crate) struct ScheduleCommand {
     pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
+    /// Plan for several boards with links between them: a system file, or the name of a built-in system. By the costs that it names: nothing
+    /// is measured
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = [
+        "board", "engine", "profile", "cost", "fresh", "algorithm", "processors", "max_power", "search_effort", "clocks", "weights", "deadlines",
+        "html",
+    ])]
+    pub(crate) system: Option<PathBuf>,
+    /// Leave a host of the system out, for a schedule to fall back on when it is lost; may be repeated
+    #[arg(long = "without", value_name = "HOST", requires = "system")]
+    pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
     /// A profile of the board; without it, a cached one is used or a new one is made
@@ -87,7 +97,8 @@ impl ScheduleCommand {
 
     /// How the schedule is used: on this machine it is run, on another board simulated.
     pub(crate) fn next_command(&self) -> String {
-        let verb = if self.board.board.is_some() { "simulate" } else { "run" };
+        let is_elsewhere = self.board.board.is_some() || self.system.is_some();
+        let verb = if is_elsewhere { "simulate" } else { "run" };
         format!(
             "{verb} it with: cargo xtask {verb} --schedule {}{}",
             quoted(&self.output),
@@ -108,7 +119,7 @@ impl ScheduleCommand {
     /// The flags that say what this command's numbers are about.
     fn ground(&self, with_costs: bool) -> String {
         let costs = [("--cost", &self.cost), ("--profile", &self.profile)].into_iter().filter(|_| with_costs);
-        let flags = [("--board", &self.board.board)].into_iter().chain(costs);
+        let flags = [("--board", &self.board.board), ("--system", &self.system)].into_iter().chain(costs);
         flags.filter_map(|(flag, file)| Some(format!(" {flag} {}", quoted(file.as_deref()?)))).collect()
     }
 

@@ -11,6 +11,9 @@ use super::{ScheduledArguments, cost_source};
 pub(crate) struct SimulateCommand {
     #[command(flatten)]
     pub(crate) scheduled: ScheduledArguments,
+    /// Simulate several boards with links between them: the system file that the schedule was made for, or the name of a built-in system
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["board", "engine", "profile", "cost", "memory", "no_memory"])]
+    pub(crate) system: Option<PathBuf>,
     /// A profile of the board that has the network; without it, the cached one is used
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
@@ -23,7 +26,7 @@ pub(crate) struct SimulateCommand {
     /// Frames that fit into the queue before each stage
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) queue: u32,
-    /// Noise on the times of operators: standard deviation in percent
+    /// Noise on the times of operators, and on what frames take over links: standard deviation in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]
     pub(crate) noise: f64,
     /// Seed of the noise
@@ -41,10 +44,11 @@ pub(crate) struct SimulateCommand {
     /// Let clusters heat up as the board file states, and lower their clocks
     #[arg(long)]
     pub(crate) heat: bool,
-    /// From some time on, run a cluster or accelerator at a part of its speed, such as 2s:B:0.5; may be repeated
+    /// From some time on, run a cluster, an accelerator or a link between hosts at a part of its speed, such as 2s:B:0.5 or 2s:rk-pi:0.1; may
+    /// be repeated
     #[arg(long = "speed", value_name = "TIME:LABEL:FACTOR", value_parser = parse_speed)]
     pub(crate) speeds: Vec<Disturbance>,
-    /// Take a core or an accelerator away at some time, such as 2s:4 or 2s:G; may be repeated
+    /// Take a core, an accelerator or a host away at some time, such as 2s:4, 2s:G or 2s:pi; may be repeated
     #[arg(long = "lose", value_name = "TIME:CORE|LABEL", value_parser = parse_loss)]
     pub(crate) losses: Vec<Disturbance>,
     /// Give it back at some time; may be repeated

@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use millstream::{CostSource, certify, read_schedules};
+use millstream::{CostSource, Hosts, certify, read_schedules};
 use millstream_cost::Nanoseconds;
 use millstream_report::{in_words, milliseconds};
 
@@ -7,12 +7,20 @@ use crate::arguments::{CertifyCommand, cost_source};
 use crate::output;
 
 pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
-    let machine = command.scheduled.board.machine()?;
+    let hosts = command.system.as_deref().map(Hosts::read).transpose()?;
+    let machine = match &hosts {
+        Some(hosts) => hosts.machine().clone(),
+        None => command.scheduled.board.machine()?,
+    };
     let model = &command.scheduled.model;
     let options = model.dimensions.read_options()?;
     let set = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &options)?;
     let [scheduled] = set.as_slice() else { bail!("certificates are of one network; the schedule file has several") };
-    let costs = cost_source(command.cost.as_deref(), command.profile.as_deref()).unwrap_or(CostSource::Cached);
+    let table = hosts.as_ref().map(|hosts| hosts.table(&scheduled.network)).transpose()?;
+    let costs = match &table {
+        Some(table) => CostSource::Table(table),
+        None => cost_source(command.cost.as_deref(), command.profile.as_deref()).unwrap_or(CostSource::Cached),
+    };
     let certificate = certify(&command.certificate, scheduled, &machine, costs)?;
     if command.json {
         return output::json(&certificate);

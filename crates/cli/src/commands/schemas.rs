@@ -1,6 +1,6 @@
 use anyhow::{Context, Result};
 use millstream::{RunReport, files};
-use millstream_board::BoardDocument;
+use millstream_board::{BoardDocument, SystemDocument};
 use millstream_certify::Certificate;
 use millstream_predict::calibration::Measurements;
 use millstream_predict::{CostModels, Profile};
@@ -18,9 +18,10 @@ pub(crate) fn run(command: &SchemasCommand) -> Result<()> {
 }
 
 /// Every file format, by the name of its schema.
-pub(crate) fn schemas() -> [(&'static str, schemars::Schema); 9] {
+pub(crate) fn schemas() -> [(&'static str, schemars::Schema); 10] {
     [
         ("board", schemars::schema_for!(BoardDocument)),
+        ("system", schemars::schema_for!(SystemDocument)),
         ("profile", schemars::schema_for!(Profile)),
         ("cost", schemars::schema_for!(CostModels)),
         ("measurements", schemars::schema_for!(Measurements)),

@@ -1,12 +1,13 @@
 use anyhow::{Context, Result};
-use millstream::{Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
+use millstream::{CostSource, Hosts, Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Fact, Table, milliseconds, rate, rate_beside, simulation_trace, than_predicted};
 use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
 
-use crate::arguments::SimulateCommand;
+use crate::arguments::{SimulateCommand, only};
+use crate::commands::schedule::link_fact;
 use crate::distinct::NamedFiles;
 use crate::output;
 
@@ -38,6 +39,7 @@ struct Report {
 
 fn named_files(command: &SimulateCommand) -> NamedFiles {
     let files = command.scheduled.named().reads("--profile", command.profile.as_deref());
+    let files = files.reads("--system", command.system.as_deref());
     let files = files.reads("--cost", command.cost.as_deref()).reads("--fallback", command.fallback.as_deref());
     files.writes("--trace", command.trace.as_deref())
 }
@@ -47,13 +49,21 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     if let Some(trace) = &command.trace {
         files::check_writable(trace)?;
     }
-    let machine = command.scheduled.board.machine()?;
+    let hosts = command.system.as_deref().map(Hosts::read).transpose()?;
+    let machine = match &hosts {
+        Some(hosts) => hosts.machine().clone(),
+        None => command.scheduled.board.machine()?,
+    };
     let model = &command.scheduled.model;
     let dimensions = model.dimensions.read_options()?;
     let loaded = read_schedules(&command.scheduled.schedule, machine.board(), model.model.as_deref(), &dimensions)?;
     let loaded: Vec<Scheduled> = loaded.into_iter().map(|own| own.with_engines_of(&machine)).collect();
     let context = || command.scheduled.schedule.display().to_string();
-    let options = command.options();
+    let mut options = command.options();
+    let table = hosts.as_ref().map(|hosts| anyhow::Ok(hosts.table(&only(&loaded)?.network)?)).transpose()?;
+    if let Some(table) = &table {
+        options.costs = CostSource::Table(table);
+    }
     let simulated = simulate(&machine, &loaded, &options).with_context(context)?;
     let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
     if let Some(path) = &command.trace {
@@ -71,6 +81,9 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
                 output::line("");
             }
             print(&own.network, &own.schedule, evaluation, simulation, loaded.len() > 1);
+            if let Some(link) = evaluation.link_bottleneck() {
+                output::line(link_fact(link));
+            }
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
         }

@@ -7,7 +7,8 @@ use millstream_pipeline::{Plan, PlannedReplica, PlannedStage, Problem};
 use proptest::prelude::*;
 
 /// A chain of opaque operators, each also reading the value before last.
-fn network(sizes: &[usize]) -> Graph {
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) fn network(sizes: &[usize]) -> Graph {
     let mut builder = GraphBuilder::new("chain");
     let mut values = vec![builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap()];
     builder.input(values[0]);

@@ -2,6 +2,7 @@ mod page;
 mod printing;
 mod published;
 mod shared;
+mod system;
 
 use anyhow::{Context, Result, bail};
 use millstream::{Constraints, Machine, Network, Planned, Plans, files, plan, plan_with_clocks};
@@ -18,6 +19,7 @@ use crate::{html, output};
 use page::Told;
 use printing::{print, print_clocks};
 use published::AlgorithmPoint;
+pub(crate) use system::link_fact;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -64,6 +66,7 @@ fn named_files(command: &ScheduleCommand) -> NamedFiles {
     let files = NamedFiles::default().reads_models(command.models.iter().map(String::as_str));
     let files = command.board.named(files).reads_inputs(&command.inputs.inputs);
     let files = files.reads("--profile", command.profile.as_deref()).reads("--cost", command.cost.as_deref());
+    let files = files.reads("--system", command.system.as_deref());
     files
         .writes("--output", [command.output.as_path()])
         .writes("--certificate", command.certificate.as_deref())
@@ -78,6 +81,9 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     let aim = command.aim();
     if aim.margin > 0.0 && aim.constraints == Constraints::default() {
         bail!("a margin is one to a limit: give --max-latency, --min-throughput or --max-power with it");
+    }
+    if let Some(path) = &command.system {
+        return system::schedule(command, path);
     }
     let machine = command.board.machine()?;
     let machine = match command.costs() {

@@ -1,0 +1,93 @@
+//! System files say what they should, and nothing impossible.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, BoardError, Duplex, Processor, System, SystemDocument, host_of};
+
+fn board(name: &str) -> Result<Board, BoardError> {
+    Board::from_json(&format!(
+        r#"{{"format": "millstream-board", "version": 1, "name": "{name}", "clusters": [
+            {{"label": "B", "capacity": 1024, "cores": [{{"id": 4}}, {{"id": 5}}]}},
+            {{"label": "s", "capacity": 400, "cores": [{{"id": 0}}, {{"id": 1}}]}}],
+            "memory": {{"bytes_per_second": 1e9}}}}"#
+    ))
+}
+
+const HOSTS: &str = r#"{"id": "rk", "board": "rk.json"}, {"id": "pi", "board": "pi.json", "clusters": ["B"]}"#;
+const LINK: &str = r#"{"hosts": ["rk", "pi"], "latency_seconds": 2e-4, "bytes_per_second": 1e8,
+    "cpu_seconds_per_byte": {"pi": 6e-10}, "origin": "measured"}"#;
+
+fn read(hosts: &str, links: &str) -> Result<System, String> {
+    let text = format!(
+        r#"{{"format": "millstream-system", "version": 1, "name": "robot", "hosts": [{hosts}], "links": [{links}]}}"#
+    );
+    let document = SystemDocument::from_json(&text).map_err(|error| error.to_string())?;
+    System::of(document, board).map_err(|error| error.to_string())
+}
+
+#[test]
+fn hosts_become_one_board_with_names_and_cores_of_its_own() {
+    let system = read(HOSTS, LINK).unwrap();
+    let whole = system.board();
+    let labels: Vec<&str> = whole.clusters().iter().map(|cluster| cluster.label.as_str()).collect();
+    assert_eq!(labels, ["rk/B", "pi/B", "rk/s"]);
+    let cores: Vec<u32> = whole.cores().map(|core| core.id.0).collect();
+    assert_eq!(cores, [0, 1, 4, 5, 2, 3]);
+    assert_eq!((whole.name(), whole.memory_bytes_per_second()), ("robot", None));
+    assert_eq!(system.hosts()[0].in_system().memory_bytes_per_second(), Some(1e9));
+    whole.check(&Processor::new("pi/B", [4, 5])).unwrap();
+    assert!(whole.check(&Processor::new("pi/B", [3])).is_err());
+    // And back.
+    let pi = &system.hosts()[1];
+    assert_eq!(pi.own(&Processor::new("pi/B", [5])), Some(Processor::new("B", [5])));
+    assert_eq!(pi.own(&Processor::new("pi/B", [4])), Some(Processor::new("B", [4])));
+    assert_eq!(pi.own(&Processor::new("rk/B", [0])), None);
+    assert_eq!((host_of("pi/B"), host_of("B")), (Some("pi"), None));
+    let link = system.link("pi", "rk").unwrap();
+    assert_eq!((link.name().as_str(), link.duplex, link.cpu_seconds_per_byte), ("rk-pi", Duplex::Full, [0.0, 6e-10]));
+    assert!(system.link("rk", "rk").is_none());
+}
+
+#[test]
+fn an_inline_board_and_a_half_duplex_link_are_read() {
+    let inline = r#"{"id": "x", "board": {"format": "millstream-board", "version": 1, "name": "x", "clusters": [
+        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}}"#;
+    let link = r#"{"hosts": ["x", "rk"], "latency_seconds": 0, "bytes_per_second": 1e8, "duplex": "half"}"#;
+    let system = read(&format!(r#"{inline}, {{"id": "rk", "board": "rk"}}"#), link).unwrap();
+    assert_eq!(system.links()[0].duplex, Duplex::Half);
+    assert_eq!(system.hosts()[0].board.name(), "x");
+    // Alone, a host needs no link.
+    assert_eq!(read(inline, "").unwrap().hosts().len(), 1);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_a_remedy() {
+    let message = |hosts: &str, links: &str| read(hosts, links).unwrap_err();
+    let link = |from: &str, to: &str| LINK.replacen(from, to, 1);
+    let cases = [
+        (message("", ""), "system file, hosts: is empty, a system needs a host"),
+        (message(&HOSTS.replace("pi\"", "rk\""), LINK), "hosts[1].id: is 'rk', which another host is called as well"),
+        (message(&HOSTS.replace("\"pi\"", "\"a/b\""), LINK), "hosts[1].id: is 'a/b', must be a letter and then"),
+        (message(&HOSTS.replace("[\"B\"]", "[\"G\"]"), LINK), "hosts[1].clusters: names 'G', which board 'pi.json'"),
+        (
+            message(&HOSTS.replace("\"rk.json\"", "7"), LINK),
+            "hosts[0].board: invalid type: integer `7`, expected the path of",
+        ),
+        (
+            message(&HOSTS.replace("\"rk.json\"", "{\"name\": 7}"), LINK),
+            "system file, hosts[0].board.name: invalid type",
+        ),
+        (message(HOSTS, ""), "links: has none to 'rk': nobody has measured how frames get there"),
+        (message(HOSTS, &link("\"pi\"]", "\"po\"]")), "links[0].hosts: names 'po', which is no host; there are rk, pi"),
+        (message(HOSTS, &link("\"pi\"]", "\"rk\"]")), "links[0].hosts: names 'rk' twice"),
+        (message(HOSTS, &format!("{LINK}, {LINK}")), "links[1].hosts: is a second link between 'rk' and 'pi'"),
+        (message(HOSTS, &link("1e8", "0")), "links[0].bytes_per_second: is 0, must be above 0"),
+        (message(HOSTS, &link("2e-4", "-1")), "links[0].latency_seconds: is -1, must be a number from 0"),
+        (message(HOSTS, &link("{\"pi\"", "{\"po\"")), "links[0].cpu_seconds_per_byte.po: is of 'po'"),
+        (message(HOSTS, &link("6e-10", "-6")), "links[0].cpu_seconds_per_byte.pi: is -6"),
+        (message(HOSTS, &link("\"origin\"", "\"speed\"")), "links[0].speed: unknown field"),
+    ];
+    for (said, expected) in cases {
+        assert!(said.contains(expected), "{said}\n{expected}");
+    }
+}

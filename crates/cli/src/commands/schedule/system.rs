@@ -1,0 +1,229 @@
+//! Schedules for several boards.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use millstream::{Hosts, Network, SystemPlan, files, plan_system};
+use millstream_board::Processor;
+use millstream_pipeline::{Objective, Plan, choose};
+use millstream_report::{Align, Fact, FrontRow, Table, front_table, milliseconds, rate, stage_rows, stage_table};
+use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument};
+use serde::Serialize;
+
+use super::printing::{network_line, prediction_facts};
+use super::{Point, warn_of_unpredictable};
+use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
+use crate::output;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    front: Vec<Point>,
+    schedule: &'a ScheduleDocument,
+    crossings: Vec<CrossingPoint<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bottleneck_link: Option<&'a str>,
+    rivals: Vec<RivalPoint<'a>>,
+}
+
+/// A way that frames go, in JSON.
+#[derive(Serialize)]
+struct CrossingPoint<'a> {
+    link: &'a str,
+    from: &'a str,
+    to: &'a str,
+    bytes: u64,
+    occupied_seconds: f64,
+    latency_seconds: f64,
+}
+
+/// What others would do, in JSON.
+#[derive(Serialize)]
+struct RivalPoint<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// Plans for one network over several boards, and shows what was found.
+pub(super) fn schedule(command: &ScheduleCommand, system: &Path) -> Result<()> {
+    let ([] | [_]) = command.models.as_slice() else { bail!("a system runs one network: give one --model") };
+    command.certificate.iter().try_for_each(|path| files::check_writable(path))?;
+    let hosts = Hosts::read(system)?;
+    let model = command.models.first().map_or(DEFAULT_MODEL, String::as_str);
+    let mut options = command.dimensions.all_read_options()?;
+    let Some(options) = options.pop().filter(|_| options.is_empty()) else {
+        bail!("a system runs one size: give --dim one size each");
+    };
+    let network = Network::open(model, options)?.with_inputs(&command.inputs.inputs())?;
+    warn_of_unpredictable(&network);
+    let planned = plan_system(&hosts, &network, &command.aim(), &command.without)?;
+    files::write(&command.output, &files::to_json(&planned.document)?)?;
+    match command.json {
+        true => output::json(&report(&planned, command.objective))?,
+        false => print(&hosts, &network, &planned, command.objective),
+    }
+    if let Some(path) = &command.certificate {
+        files::write(path, &files::to_json(&planned.certificate())?)?;
+        output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
+    }
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
+    Ok(())
+}
+
+fn report(planned: &SystemPlan, objective: Objective) -> Report<'_> {
+    let crossing = |own: &'_ Crossing| -> (f64, f64) { (own.occupied.seconds(), own.latency.seconds()) };
+    let crossings = planned.crossings.iter().flatten().map(|own| {
+        let (occupied_seconds, latency_seconds) = crossing(own);
+        let Crossing { link, from, to, bytes, .. } = own;
+        CrossingPoint { link, from, to, bytes: *bytes, occupied_seconds, latency_seconds }
+    });
+    let rivals = planned.rivals.iter().map(|own| {
+        let plan = own.plan.as_ref().ok();
+        RivalPoint {
+            name: &own.name,
+            configuration: plan.map(Plan::configuration),
+            period_seconds: plan.map(|plan| plan.period.seconds()),
+            latency_seconds: plan.map(|plan| plan.latency.seconds()),
+            reason: own.plan.as_ref().err().map(String::as_str),
+        }
+    });
+    Report {
+        front: front_rows(planned, objective).into_iter().map(Point::of).collect(),
+        schedule: &planned.document,
+        crossings: crossings.collect(),
+        bottleneck_link: planned.evaluation.link_bottleneck().map(|link| link.link.as_str()),
+        rivals: rivals.collect(),
+    }
+}
+
+/// The front with what is best for each objective.
+fn front_rows(planned: &SystemPlan, objective: Objective) -> Vec<FrontRow> {
+    let objectives = Objective::ALL.into_iter().filter(|&own| own != Objective::Energy && own != objective);
+    let mut best: Vec<(Option<&Plan>, Objective)> =
+        objectives.map(|own| (choose(&planned.front, own).and_then(|place| planned.front.get(place)), own)).collect();
+    best.push((Some(&planned.plan), objective));
+    let row = |plan: &Plan| FrontRow {
+        configuration: plan.configuration(),
+        period_seconds: plan.period.seconds(),
+        latency_seconds: plan.latency.seconds(),
+        joules_per_frame: None,
+        chosen_for: best.iter().filter(|(own, _)| *own == Some(plan)).map(|(_, own)| own.to_string()).collect(),
+    };
+    planned.front.iter().map(row).collect()
+}
+
+fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Objective) {
+    let document = &planned.document;
+    output::line(network_line(network, hosts.machine().board()));
+    let (table, left_out) = front_table(&front_rows(planned, objective));
+    output::line("\nLatency/throughput front (predicted):\n");
+    output::table(&table);
+    if left_out > 0 {
+        output::line(format!("and {left_out} points between them (all with --json)"));
+    }
+    output::line(format!("\nChosen for {objective}: {}\n", document.configuration));
+    let shown = with_cores_of_hosts(hosts, &planned.schedule);
+    output::table(&stage_table(&stage_rows(&shown, document, network.graph())));
+    if planned.crossings.iter().any(Option::is_some) {
+        output::line("\nBetween hosts, for every frame:\n");
+        output::table(&crossing_table(&planned.crossings));
+    }
+    output::line("\nBeside what is usually done, each host running its part as well as it can:\n");
+    output::table(&rival_table(planned));
+    output::line("");
+    let mut facts = prediction_facts(&document.predicted, &bound(planned));
+    facts.extend(planned.evaluation.link_bottleneck().map(link_fact));
+    output::facts(&facts);
+}
+
+/// The schedule as the hosts number their cores.
+fn with_cores_of_hosts(hosts: &Hosts, schedule: &Schedule) -> Schedule {
+    schedule.with_processors(|processor| {
+        let own = hosts.system().hosts().iter().find_map(|host| host.own(processor));
+        Processor { cores: own.map_or_else(Vec::new, |own| own.cores), ..processor.clone() }
+    })
+}
+
+fn crossing_table(crossings: &[Option<Crossing>]) -> Table {
+    let mut table = Table::new([
+        ("before stage", Align::Right),
+        ("from", Align::Left),
+        ("to", Align::Left),
+        ("kB", Align::Right),
+        ("link busy ms", Align::Right),
+        ("there after ms", Align::Right),
+        ("sender ms", Align::Right),
+        ("receiver ms", Align::Right),
+    ]);
+    for (stage, own) in crossings.iter().enumerate().filter_map(|(stage, own)| Some((stage, own.as_ref()?))) {
+        table.row([
+            (stage + 1).to_string(),
+            own.from.clone(),
+            own.to.clone(),
+            format!("{:.0}", own.bytes as f64 / 1e3),
+            milliseconds(own.occupied.seconds()),
+            milliseconds(own.time().seconds()),
+            milliseconds(own.sending.seconds()),
+            milliseconds(own.receiving.seconds()),
+        ]);
+    }
+    table
+}
+
+fn rival_table(planned: &SystemPlan) -> Table {
+    let mut table = Table::new([
+        ("division", Align::Left),
+        ("stages", Align::Left),
+        ("frames/s", Align::Right),
+        ("latency ms", Align::Right),
+        ("ours is", Align::Right),
+    ]);
+    let plan = |name: &str, plan: &Plan| {
+        let ratio = plan.period.seconds() / planned.plan.period.seconds().max(1e-12);
+        [
+            name.to_owned(),
+            plan.configuration(),
+            rate(plan.period.seconds()),
+            milliseconds(plan.latency.seconds()),
+            format!("{ratio:.2}x"),
+        ]
+    };
+    table.row(plan("ours", &planned.plan));
+    for rival in &planned.rivals {
+        match &rival.plan {
+            Ok(own) => table.row(plan(&rival.name, own)),
+            Err(reason) => table.row([rival.name.clone(), reason.clone(), "-".into(), "-".into(), "-".into()]),
+        }
+    }
+    table
+}
+
+/// What is proven.
+fn bound(planned: &SystemPlan) -> String {
+    let (period, bound) = (planned.plan.period.seconds(), planned.bound.period.seconds());
+    let above = 100.0 * (period / bound.max(1e-12) - 1.0);
+    format!(
+        "no schedule by these costs has a period below {} ms, even if links took no time; its own is at most {above:.1} % above the least.\n\
+         {} ms is the least where stages are contiguous, each on one processor of one host or replicas of it, and the stages of a host follow \
+         each other (exact).",
+        milliseconds(bound),
+        milliseconds(planned.shortest().seconds())
+    )
+}
+
+/// Says that a link is what holds frames up.
+pub(crate) fn link_fact(link: &LinkEvaluation) -> Fact {
+    let text = format!(
+        "the link {} is the bottleneck: {} frames/s, with {:.0} kB a frame.",
+        link.link,
+        rate(link.period.seconds()),
+        link.bytes as f64 / 1e3
+    );
+    Fact::new("Link", text)
+}

@@ -1,0 +1,152 @@
+//! Several boards with links between them.
+
+#![cfg(feature = "highs")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use serde_json::Value;
+use support::Workplace;
+
+/// Two boards on a link with so much bandwidth.
+fn system(bytes_per_second: f64) -> String {
+    format!(
+        r#"{{"format": "millstream-system", "version": 1, "name": "two", "hosts": [
+            {{"id": "rk", "board": "rk3588", "clusters": ["B"]}}, {{"id": "pi", "board": "raspberry-pi-5"}}],
+            "links": [{{"hosts": ["rk", "pi"], "latency_seconds": 2e-4, "bytes_per_second": {bytes_per_second},
+                "cpu_seconds_per_byte": {{"rk": 4e-10, "pi": 6e-10}}}}]}}"#
+    )
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The schedule is checked, simulated and proven by the same file that it was planned with.
+#[test]
+fn a_system_is_planned_simulated_and_certified() {
+    let workplace = Workplace::new();
+    workplace.write("two.json", system(117e6));
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
+    let said = workplace.succeed(&[&arguments[..], &["--certificate", "certificate.json"]].concat());
+    for part in
+        ["squeezenet on two", "| division ", "| ours ", "| all on ", "| equal parts ", "| parts by memory ", "(exact)"]
+    {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    let report = json(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
+    let predicted = report["schedule"]["predicted"]["period_seconds"].as_f64().unwrap();
+    for rival in report["rivals"].as_array().unwrap() {
+        // The objective may give up 3 % of the throughput for a shorter latency.
+        assert!(rival["period_seconds"].as_f64().unwrap() * 1.03 >= predicted, "{rival}");
+    }
+
+    let simulate = ["simulate", "--system", "two.json", "--frames", "400", "--json"];
+    let simulated = json(&workplace.succeed(&simulate));
+    let period = simulated["simulated_period_seconds"].as_f64().unwrap();
+    assert!((period / predicted - 1.0).abs() < 0.01, "{period} {predicted}");
+    assert!((simulated["predicted_period_seconds"].as_f64().unwrap() / predicted - 1.0).abs() < 1e-6);
+    let noisy = json(&workplace.succeed(&[&simulate[..], &["--noise", "20"]].concat()));
+    assert!(noisy["simulated_period_seconds"].as_f64().unwrap() > period);
+    let holds = workplace.succeed(&["certify", "--system", "two.json"]);
+    assert!(holds.contains("The certificate holds: no schedule of squeezenet on two"), "{holds}");
+    // It is of these hosts.
+    assert!(workplace.fail(&["simulate", "--system", "rk3588-raspberry-pi-5"]).contains("is for the board 'two'"));
+}
+
+#[test]
+fn a_slow_link_keeps_everything_on_one_host_and_a_fast_one_does_not() {
+    let workplace = Workplace::new();
+    let configuration = |bytes_per_second: f64| {
+        workplace.write("two.json", system(bytes_per_second));
+        let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--json"];
+        let report = json(&workplace.succeed(&arguments));
+        (report["schedule"]["configuration"].as_str().unwrap().to_owned(), report["bottleneck_link"].clone())
+    };
+    let (fast, bottleneck) = configuration(1e9);
+    assert!(fast.contains("rk/") && fast.contains("pi/"), "{fast}");
+    assert_eq!(bottleneck, Value::Null);
+    let (slow, _) = configuration(1e6);
+    assert!(!(slow.contains("rk/") && slow.contains("pi/")), "{slow}");
+}
+
+#[test]
+fn hosts_are_lost_and_links_slow_down_in_simulations() {
+    let workplace = Workplace::new();
+    workplace.write("two.json", system(1e9));
+    workplace.succeed(&["schedule", "--system", "two.json", "--model", "zoo:squeezenet"]);
+    let run = |more: &[&str]| {
+        let simulate = ["simulate", "--system", "two.json", "--frames", "300", "--json"];
+        json(&workplace.succeed(&[&simulate[..], more].concat()))
+    };
+    assert_eq!(run(&[])["unfinished"], 0);
+    assert!(run(&["--lose", "500ms:pi"])["unfinished"].as_u64().unwrap() > 0);
+    assert_eq!(run(&["--lose", "500ms:pi", "--restore", "1s:pi"])["unfinished"], 0);
+    let alone =
+        ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "-o", "alone.json", "--without", "pi"];
+    let said = workplace.succeed(&alone);
+    assert!(!said.contains("pi/") && said.contains("| all on rk "), "{said}");
+    assert_eq!(run(&["--lose", "500ms:pi", "--fallback", "alone.json"])["unfinished"], 0);
+    assert!(workplace.fail(&[&alone[..8], &["xx"]].concat()).contains("the system has no host 'xx', only rk, pi"));
+    let period = |report: &Value| report["simulated_period_seconds"].as_f64().unwrap();
+    assert!(period(&run(&["--speed", "1ms:rk-pi:0.01"])) > 2.0 * period(&run(&[])));
+    let message = workplace.fail(&["simulate", "--system", "two.json", "--speed", "1s:rk-xx:0.5"]);
+    assert!(message.contains("board 'two' has no rk-xx"), "{message}");
+    assert!(workplace.fail(&["simulate", "--system", "two.json", "--lose", "1s:xx"]).contains("has no accelerator xx"));
+}
+
+#[test]
+fn what_a_system_can_not_be_is_told() {
+    let workplace = Workplace::new();
+    let message = |text: &str, more: &[&str]| {
+        workplace.write("two.json", text);
+        workplace.fail(&[&["schedule", "--system", "two.json", "--model", "zoo:tiny-darknet"], more].concat())
+    };
+    let whole = system(1e8);
+    let cases = [
+        (whole.replace("\"pi\", \"board\"", "\"rk\", \"board\""), "hosts[1].id: is 'rk', which another host is called"),
+        (whole.replace("[\"rk\", \"pi\"]", "[\"rk\", \"po\"]"), "links[0].hosts: names 'po', which is no host"),
+        (system(0.0), "links[0].bytes_per_second: is 0, must be above 0"),
+        (whole.replace("raspberry-pi-5", "none.json"), "cannot read none.json"),
+        (whole.replace("millstream-system", "millstream-board"), "not a system file"),
+        (whole.split("\"links\"").next().unwrap().replace("}],", "}], \"links\": []}"), "links: has none to 'rk'"),
+    ];
+    for (text, expected) in cases {
+        let said = message(&text, &[]);
+        assert!(said.contains("two.json") && said.contains(expected), "{said}\n{expected}");
+    }
+    let said = message(&whole, &["--objective", "energy"]);
+    assert!(said.contains("don't count energy"), "{said}");
+    assert!(message(&whole, &["--board", "rk3588"]).contains("cannot be used with"));
+    let inline =
+        whole.replace("\"raspberry-pi-5\"", &workplace.succeed(&["board", "--board", "raspberry-pi-5", "--json"]));
+    assert!(message(&inline, &[]).contains("host 'pi' has a board of its own; say in 'cost'"));
+    let costed = inline.replace("\"id\": \"pi\",", "\"id\": \"pi\", \"cost\": \"raspberry-pi-5\",");
+    workplace.write("two.json", costed);
+    workplace.succeed(&["schedule", "--system", "two.json", "--model", "zoo:tiny-darknet"]);
+    assert!(
+        workplace
+            .fail(&["schedule", "--system", "rk3588-raspberry-pi"])
+            .contains("did you mean rk3588-raspberry-pi-5?")
+    );
+}
+
+/// Systems of the papers: each place of a chiplet system, and each cluster of a Jetson TX2, is a host.
+#[test]
+fn every_built_in_system_is_planned_for() {
+    let workplace = Workplace::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/systems");
+    let names = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".json").map(str::to_owned));
+    let mut count = 0;
+    for name in names {
+        count += 1;
+        let said = workplace.succeed(&["schedule", "--system", &name, "--model", "zoo:alexnet", "--json"]);
+        let report = json(&said);
+        let [period, bound] = ["period_seconds", "lower_bound_period_seconds"]
+            .map(|field| report["schedule"]["predicted"][field].as_f64().unwrap());
+        assert!(bound <= period && period > 0.0, "{name}: {bound} {period}");
+    }
+    assert_eq!(count, 10);
+}

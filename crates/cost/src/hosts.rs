@@ -1,0 +1,185 @@
+//! Costs of several boards that are one system.
+
+use millstream_board::{Duplex, ProcessorClass, System, host_of, label_in};
+
+use crate::{CostTable, Nanoseconds};
+
+/// What a frame's values take from one host to another, in this direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCrossing {
+    /// The host that sends.
+    pub from: String,
+    /// The host that receives.
+    pub to: String,
+    /// The link's name, such as `rk-pi`.
+    pub link: String,
+    /// What carries one frame at a time: both directions of a half-duplex link have the same number, and nothing else has.
+    pub channel: usize,
+    /// From when the last byte is sent until it is there.
+    pub latency_seconds: f64,
+    /// For how long a byte occupies the channel.
+    pub seconds_per_byte: f64,
+    /// What the sending stage pays for a byte.
+    pub sending_seconds_per_byte: f64,
+    /// What the receiving stage pays for a byte.
+    pub receiving_seconds_per_byte: f64,
+}
+
+impl HostCrossing {
+    /// All crossings of a system: two for each of its links.
+    pub fn all(system: &System) -> Vec<Self> {
+        let mut crossings = Vec::new();
+        for (index, link) in system.links().iter().enumerate() {
+            let name = link.name();
+            for (from, to) in [(0, 1), (1, 0)] {
+                let way = if link.duplex == Duplex::Full { from } else { 0 };
+                crossings.push(Self {
+                    from: link.hosts[from].clone(),
+                    to: link.hosts[to].clone(),
+                    link: name.clone(),
+                    channel: 2 * index + way,
+                    latency_seconds: link.latency_seconds,
+                    seconds_per_byte: 1.0 / link.bytes_per_second,
+                    sending_seconds_per_byte: link.cpu_seconds_per_byte[from],
+                    receiving_seconds_per_byte: link.cpu_seconds_per_byte[to],
+                });
+            }
+        }
+        crossings
+    }
+
+    /// For how long so many bytes occupy the channel.
+    pub fn occupied(&self, bytes: u64) -> Nanoseconds {
+        times(self.seconds_per_byte, bytes)
+    }
+
+    /// From when the last byte is sent until it is there.
+    pub fn latency(&self) -> Nanoseconds {
+        times(self.latency_seconds, 1)
+    }
+
+    /// What so many bytes cost the sending stage.
+    pub fn sending(&self, bytes: u64) -> Nanoseconds {
+        times(self.sending_seconds_per_byte, bytes)
+    }
+
+    /// What so many bytes cost the receiving stage.
+    pub fn receiving(&self, bytes: u64) -> Nanoseconds {
+        times(self.receiving_seconds_per_byte, bytes)
+    }
+}
+
+/// So many times a time, of which a day is the most: sums of days are numbers.
+fn times(seconds: f64, count: u64) -> Nanoseconds {
+    Nanoseconds::from_seconds((seconds * count as f64).min(86_400.0))
+}
+
+impl CostTable {
+    /// The costs of several hosts as those of one system, whose clusters are called `host/label`; values go from one host to another by
+    /// these crossings. All tables must be of the same network.
+    pub fn of_hosts(hosts: &[(&str, &Self)], crossings: Vec<HostCrossing>) -> Self {
+        let in_system = |host: &str, class: &ProcessorClass| ProcessorClass {
+            cluster: label_in(host, &class.cluster),
+            ..class.clone()
+        };
+        let classes = hosts.iter().flat_map(|(host, table)| table.classes().iter().map(|own| in_system(host, own)));
+        let operators = hosts.iter().map(|(_, table)| table.operators()).max().unwrap_or(0);
+        let mut joined = Self::new(operators, classes);
+        let mut first = 0;
+        for (_, table) in hosts {
+            joined.take_over(table, first);
+            first += table.classes().len();
+        }
+        joined.crossings = crossings;
+        joined
+    }
+
+    /// The way from one host to another; `None` if there is no link between the two.
+    pub fn crossing(&self, from: &str, to: &str) -> Option<&HostCrossing> {
+        self.crossings.iter().find(|own| own.from == from && own.to == to)
+    }
+
+    /// All ways between hosts; none for a single board.
+    pub fn crossings(&self) -> &[HostCrossing] {
+        &self.crossings
+    }
+
+    /// The hosts of its classes, each once, in their order; none for a single board.
+    pub fn hosts(&self) -> Vec<&str> {
+        let mut hosts: Vec<&str> = Vec::new();
+        for host in self.classes().iter().filter_map(|class| host_of(&class.cluster)) {
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        hosts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::{Board, BoardError, SystemDocument};
+
+    use super::*;
+    use crate::{HandOver, LinkCost, PartCost};
+
+    fn system(duplex: &str) -> System {
+        let board = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [
+            {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}"#;
+        let text = format!(
+            r#"{{"format": "millstream-system", "version": 1, "name": "two", "hosts": [
+                {{"id": "a", "board": "b"}}, {{"id": "b", "board": "b"}}], "links": [
+                {{"hosts": ["a", "b"], "latency_seconds": 1e-6, "bytes_per_second": 1e9, "duplex": "{duplex}",
+                "cpu_seconds_per_byte": {{"a": 2e-9, "b": 3e-9}}}}]}}"#
+        );
+        let document = SystemDocument::from_json(&text).unwrap();
+        System::of(document, |_| Board::from_json(board).map_err(BoardError::from)).unwrap()
+    }
+
+    #[test]
+    fn each_end_of_a_link_pays_its_own_part_and_ways_share_it_as_they_must() {
+        let [there, back] = HostCrossing::all(&system("full")).try_into().unwrap();
+        assert_eq!((there.link.as_str(), back.link.as_str()), ("a-b", "a-b"));
+        let costs = |own: &HostCrossing| {
+            [own.occupied(100), own.latency(), own.sending(100), own.receiving(100)].map(|time| time.0)
+        };
+        assert_eq!(costs(&there), [100, 1000, 200, 300]);
+        assert_eq!(costs(&back), [100, 1000, 300, 200]);
+        assert_ne!(there.channel, back.channel);
+        let half = HostCrossing::all(&system("half"));
+        assert_eq!(half[0].channel, half[1].channel);
+    }
+
+    #[test]
+    fn a_joined_table_says_what_each_host_s_table_says() {
+        let table = |slowness: u64| {
+            let mut table = CostTable::new(2, [ProcessorClass::new("B", 1), ProcessorClass::new("s", 1)]);
+            let [fast, slow] = [0, 1].map(|place| table.processors().nth(place).unwrap());
+            table.set_time(fast, 1, Nanoseconds(10 * slowness));
+            table.set_time(slow, 0, Nanoseconds(30 * slowness));
+            table.set_part(slow, 0, PartCost { wave: 4, ..PartCost::default() });
+            let hand_over = HandOver { seconds: 1e-9 * slowness as f64, seconds_per_byte: 0.0 };
+            table.set_hand_over(slow, hand_over);
+            table.set_link(fast, slow, LinkCost { hand_over, occupied_seconds_per_byte: 1e-9 });
+            table
+        };
+        let joined = CostTable::of_hosts(&[("a", &table(1)), ("b", &table(7))], HostCrossing::all(&system("full")));
+        assert_eq!(joined.hosts(), ["a", "b"]);
+        let find = |label: &str| joined.find(&ProcessorClass::new(label, 1)).unwrap();
+        assert_eq!(joined.time(find("b/B"), 1), Some(Nanoseconds(70)));
+        assert_eq!(joined.time(find("b/B"), 0), None);
+        assert_eq!((joined.time(find("a/s"), 0), joined.part(find("b/s"), 0).wave), (Some(Nanoseconds(30)), 4));
+        assert_eq!(joined.hand_over(find("b/B"), find("b/s"), 5), Nanoseconds(14));
+        assert_eq!(joined.link_time(find("b/B"), find("b/s"), 5), Nanoseconds(5));
+        // Between hosts, only what the receiver pays for values from anywhere; the crossing says the rest.
+        assert_eq!(joined.hand_over(find("a/B"), find("b/s"), 5), Nanoseconds(7));
+        assert!(joined.link(find("a/B"), find("b/s")).is_none());
+        assert_eq!(joined.crossing("b", "a").unwrap().link, "a-b");
+        // A table for other speeds keeps the ways between hosts.
+        let slower = [(ProcessorClass::new("b/B", 1), find("b/B"), 2.0)];
+        let derived = joined.derived(&slower);
+        assert_eq!(derived.time(derived.processors().next().unwrap(), 1), Some(Nanoseconds(140)));
+        assert_eq!(derived.crossings(), joined.crossings());
+    }
+}

@@ -1,0 +1,100 @@
+//! A system file with the boards and the costs that it names.
+
+use std::path::{Path, PathBuf};
+
+use millstream_board::{Board, BoardSource, HostDocument, ProcessorClass, System, SystemDocument};
+use millstream_cost::{CostTable, HostCrossing, ProcessorIndex};
+
+use crate::error::InFile;
+use crate::{CostSource, Error, Machine, Network, built_in};
+
+/// A system of several boards, and where the costs of each come from.
+///
+/// ```
+/// use millstream::Hosts;
+///
+/// let hosts = Hosts::read("rk3588-raspberry-pi-5".as_ref())?;
+/// let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
+/// assert_eq!(names, ["rk", "pi"]);
+/// assert!(hosts.machine().board().cluster("pi/B").is_ok());
+/// # Ok::<(), millstream::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    system: System,
+    /// All of it as one board.
+    machine: Machine,
+    /// Per host, its whole board and its cost models.
+    costs: Vec<(Board, PathBuf)>,
+}
+
+impl Hosts {
+    /// The system of a file, or a built-in one by its name. Boards and costs that the file names are read as well.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::File`] with what is wrong, or [`Error::NotBuiltIn`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = built_in::system(path)?;
+        let document = SystemDocument::from_json(&text).in_file(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let read = |name: &str| Machine::read(&named(folder, name)).map(|machine| machine.board().clone());
+        let whole_board = |source: &BoardSource| match source {
+            BoardSource::Named(name) => read(name),
+            BoardSource::Inline(board) => Ok(Board::try_from((**board).clone())?),
+        };
+        let of_host = |host: &HostDocument| Ok((whole_board(&host.board)?, cost_models(host, folder)?));
+        let costs = document.hosts.iter().map(of_host).collect::<Result<Vec<_>, Error>>().in_file(path)?;
+        let system = System::of::<Error>(document, read).in_file(path)?;
+        let machine = Machine::of_board(system.board());
+        Ok(Self { system, machine, costs })
+    }
+
+    /// The hosts and the links between them.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// All hosts as one board, which schedules of the system are for.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The costs of a network on all hosts, within what the memory of each moves, and of the ways between them.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the cost models of a host are not usable.
+    pub fn table(&self, network: &Network) -> Result<CostTable, Error> {
+        let mut tables = Vec::new();
+        for (host, (board, costs)) in self.system.hosts().iter().zip(&self.costs) {
+            let machine = Machine::of_board(board.clone());
+            let whole = CostSource::Models(costs).table(network, &machine)?;
+            let whole = whole.within_memory_of(board, network.graph());
+            // A host may have a part of its board only.
+            let class = |class: ProcessorClass| -> Option<(ProcessorClass, ProcessorIndex, f64)> {
+                let index = whole.find(&class)?;
+                Some((class, index, 1.0))
+            };
+            let classes: Vec<_> = host.board.processor_classes().filter_map(class).collect();
+            tables.push((host.id.as_str(), whole.derived(&classes)));
+        }
+        let tables: Vec<(&str, &CostTable)> = tables.iter().map(|(host, table)| (*host, table)).collect();
+        Ok(CostTable::of_hosts(&tables, HostCrossing::all(&self.system)))
+    }
+}
+
+/// Where the cost models of a host are.
+fn cost_models(host: &HostDocument, folder: &Path) -> Result<PathBuf, Error> {
+    match (&host.cost, &host.board) {
+        (Some(cost), _) => Ok(named(folder, cost)),
+        (None, BoardSource::Named(board)) if built_in::is_built_in(board) => Ok(PathBuf::from(board)),
+        _ => Err(Error::Unfit(format!(
+            "host '{}' has a board of its own; say in 'cost' where its cost models are, as `fit` writes them",
+            host.id
+        ))),
+    }
+}
+
+/// What a system file means by a name: a built-in board or costs, or a file that is found from the folder of the system file.
+fn named(folder: &Path, name: &str) -> PathBuf {
+    if built_in::is_built_in(name) { PathBuf::from(name) } else { folder.join(name) }
+}

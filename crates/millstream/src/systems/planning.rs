@@ -1,0 +1,158 @@
+//! Plans for networks on several boards.
+
+use millstream_certify::{CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ThroughputProof};
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_pipeline::{HostDivision, Objective, PipelineError, Plan, SystemProblem, ThroughputBound, choose};
+use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound};
+
+use crate::document::document;
+use crate::{Aim, Error, Hosts, Network, provenance};
+
+/// What the search for pipelines over several hosts went through.
+const SPACE: &str = "contiguous stages on single processors of one host each, and replicas of these, where the stages of a host follow each other";
+
+/// A network on a system.
+pub struct SystemPlan {
+    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on.
+    pub front: Vec<Plan>,
+    /// The one that suits the aim.
+    pub plan: Plan,
+    /// How it runs.
+    pub schedule: Schedule,
+    /// What it achieves, links included.
+    pub evaluation: Evaluation,
+    /// The ways between its hosts, stage by stage.
+    pub crossings: Vec<Option<Crossing>>,
+    /// Its file.
+    pub document: ScheduleDocument,
+    /// No schedule on these hosts goes below this, whatever links carry.
+    pub bound: ThroughputBound,
+    /// What others would do.
+    pub rivals: Vec<SystemRival>,
+    /// The costs that all this is by.
+    pub table: CostTable,
+    problem: SystemProblem,
+}
+
+/// A network divided as it is usually done.
+pub struct SystemRival {
+    /// How it is divided.
+    pub name: String,
+    /// The best plan of those that are divided so, for the same objective; or why there is none.
+    pub plan: Result<Plan, String>,
+}
+
+impl SystemPlan {
+    /// The shortest period of everything that was searched.
+    pub fn shortest(&self) -> Nanoseconds {
+        self.front.iter().map(|plan| plan.period).min().unwrap_or_default()
+    }
+
+    /// What is proven of it: that no schedule on these hosts is faster, whatever links carry.
+    pub fn certificate(&self) -> Certificate {
+        let parts = |(label, parts): &(String, u64)| PartsPerBillion { label: label.clone(), parts: *parts };
+        let document = &self.document;
+        Certificate {
+            format: CERTIFICATE_FORMAT.to_owned(),
+            version: CERTIFICATE_VERSION,
+            provenance: provenance(),
+            model: document.model.clone(),
+            board: document.board.clone(),
+            clocks: document.clocks.clone(),
+            configuration: document.configuration.clone(),
+            predicted_period_seconds: document.predicted.period_seconds,
+            evaluated_period_nanoseconds: self.evaluation.period.0,
+            gap: document.predicted.period_seconds / self.bound.period.seconds().max(1e-12) - 1.0,
+            throughput: ThroughputProof {
+                period_nanoseconds: self.bound.period.0,
+                shares: self.bound.shares.iter().map(parts).collect(),
+            },
+            single_processors: None,
+        }
+    }
+
+    /// How another plan of the front runs.
+    pub fn schedule_of(&self, plan: &Plan) -> Schedule {
+        self.problem.schedule(plan)
+    }
+}
+
+/// Finds the best schedule of a network on a system, by the costs that its file names, without the hosts that are named: what there is to fall
+/// back on when they are lost. Nothing runs.
+///
+/// # Errors
+/// [`Error::Pipeline`] if nothing runs the network or keeps to the constraints, [`Error::File`] if costs can't be read, [`Error::Unfit`] if
+/// the aim is about energy, which is not counted over several boards, or a host is not there.
+pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[String]) -> Result<SystemPlan, Error> {
+    if aim.wants_energy {
+        let remedy = "choose another objective, and leave a limit on power out";
+        return Err(Error::Unfit(format!("plans over several boards don't count energy: {remedy}")));
+    }
+    let lost = without.iter().map(|name| place_of(hosts, name)).collect::<Result<Vec<_>, _>>()?;
+    let (graph, board) = (network.graph(), hosts.machine().board());
+    let table = hosts.table(network)?;
+    let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
+    let bound = ThroughputBound::of(graph, board, &table);
+    let front = problem.front_without(&lost)?;
+    let plan = best(aim.limits().among(&front)?, aim.objective)?;
+
+    let schedule = problem.schedule(&plan);
+    let evaluation = schedule.evaluate(graph, &table)?;
+    let crossings = schedule.crossings(graph, &table)?;
+    let shortest = front.iter().map(|plan| plan.period.seconds()).fold(f64::INFINITY, f64::min);
+    let searched = Some(SearchedBound { period_seconds: shortest, space: SPACE.to_owned() });
+    let predicted = Prediction { searched, ..Prediction::new(&evaluation, bound.period.seconds()) };
+    let document = document(&schedule, predicted, "exact", aim.objective, network, board);
+    let document = ScheduleDocument { constraints: aim.stated(), ..document };
+    let rivals = rivals(hosts, &problem, aim.objective, &lost);
+    Ok(SystemPlan { front, plan, schedule, evaluation, crossings, document, bound, rivals, table, problem })
+}
+
+/// The place of a host among all.
+fn place_of(hosts: &Hosts, name: &str) -> Result<usize, Error> {
+    let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
+    let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
+    names.iter().position(|own| *own == name).ok_or_else(unknown)
+}
+
+/// The plan that an objective asks for.
+fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
+    let place = choose(&plans, objective);
+    let plan = place.and_then(|place| plans.into_iter().nth(place));
+    plan.ok_or(Error::Pipeline(PipelineError::Infeasible))
+}
+
+/// What others do: all on one host, equal parts for all hosts, parts by the sizes of their memories. Each host runs its part as well as it
+/// can.
+fn rivals(hosts: &Hosts, problem: &SystemProblem, objective: Objective, lost: &[usize]) -> Vec<SystemRival> {
+    let all = hosts.system().hosts();
+    let of = |name: String, division: &HostDivision| {
+        let plan = problem.front_of(division).map_err(Error::from).and_then(|front| best(front, objective));
+        SystemRival { name, plan: plan.map_err(|error| error.to_string()) }
+    };
+    let alone = |(place, host): (usize, &millstream_board::Host)| {
+        of(format!("all on {}", host.id), &HostDivision::only(problem, place))
+    };
+    let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(place);
+    let mut rivals: Vec<SystemRival> = all.iter().enumerate().filter(is_there).map(alone).collect();
+    // Of these only the best is one that somebody would choose.
+    let period = |rival: &SystemRival| rival.plan.as_ref().map_or(u64::MAX, |plan| plan.period.0);
+    if let Some(place) = (0..rivals.len()).min_by_key(|&place| period(&rivals[place])) {
+        rivals = vec![rivals.swap_remove(place)];
+    }
+    let of_each = |share: &dyn Fn(&millstream_board::Host) -> Option<f64>| -> Option<Vec<f64>> {
+        let own = |(place, host)| if lost.contains(&place) { Some(0.0) } else { share(host) };
+        all.iter().enumerate().map(own).collect()
+    };
+    let equal = of_each(&|_| Some(1.0)).unwrap_or_default();
+    rivals.push(of("equal parts".to_owned(), &HostDivision::by_shares(problem, &equal)));
+    let memories = of_each(&|host| host.board.memory_bytes().map(|bytes| bytes as f64));
+    rivals.push(match memories {
+        Some(shares) => of("parts by memory".to_owned(), &HostDivision::by_shares(problem, &shares)),
+        None => {
+            let plan = Err("the memory of some host is not known".to_owned());
+            SystemRival { name: "parts by memory".to_owned(), plan }
+        }
+    });
+    rivals
+}

@@ -1,0 +1,150 @@
+//! Pipelines over several boards with links between them.
+
+mod division;
+mod links;
+mod plan;
+mod search;
+mod variants;
+
+use millstream_board::System;
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::Graph;
+use millstream_partition::{BlockId, BlockRange, Chain};
+use millstream_schedule::crossing_bytes;
+
+pub use division::HostDivision;
+
+use crate::undominated::keep_undominated;
+use crate::{PipelineError, Plan};
+use links::Links;
+use search::Search;
+use variants::HostProblem;
+
+/// Stage times of a network on all hosts of a system, ready for searching.
+///
+/// A stage lives on one host, all its replicas on single processors of it. The stages of a host follow each other: frames come to it once, over one
+/// link, or begin there. In whatever order hosts come, what a frame's values take from one to the next is the link's time, of which the
+/// sending and the receiving stage pay their part; the link is as good as another stage, which passes one frame at a time.
+#[derive(Debug, Clone)]
+pub struct SystemProblem {
+    /// Number of blocks.
+    blocks: usize,
+    hosts: Vec<HostProblem>,
+    links: Links,
+}
+
+impl SystemProblem {
+    /// More hosts than this have more sets of them than a search can go through.
+    pub const MOST_HOSTS: usize = 8;
+
+    /// Collects the times of all possible stages on all hosts. The table is one of the whole system, with the ways between hosts.
+    ///
+    /// # Errors
+    /// [`PipelineError::Hosts`] if there are too many hosts, [`PipelineError::MissingProcessor`] and [`PipelineError::Links`] as for a
+    /// [`Problem`](crate::Problem), [`PipelineError::Unsupported`] if no host runs some operator.
+    pub fn new(graph: &Graph, chain: &Chain, system: &System, table: &CostTable) -> Result<Self, PipelineError> {
+        let hosts = system.hosts().len();
+        if hosts > Self::MOST_HOSTS {
+            return Err(PipelineError::Hosts { hosts, most: Self::MOST_HOSTS });
+        }
+        let runs = |operator: usize| table.processors().any(|own| table.time(own, operator).is_some());
+        if let Some(id) = graph.operator_ids().find(|id| !runs(id.index())) {
+            return Err(PipelineError::Unsupported { operator: graph.operator(id).name.clone() });
+        }
+        let blocks = chain.blocks().len();
+        let bytes = bytes_after(graph, chain);
+        let links = Links::new(system, table, &bytes);
+        let host = |place: usize| HostProblem::new((graph, chain, table), system, place, &links, &bytes);
+        let hosts = (0..hosts).map(host).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { blocks, hosts, links })
+    }
+
+    /// The same with one replica per stage.
+    #[must_use]
+    pub fn without_replicas(mut self) -> Self {
+        self.hosts.iter_mut().for_each(HostProblem::drop_replicas);
+        self
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// All plans that no other plan of the problem's space beats in period without losing in latency, from the lowest latency to the
+    /// shortest period: exact. Where some do not fit into the memory of a host, they are left out, and what is found without replicas, on
+    /// each host alone and with a part for every host takes their place, also with one stage per host only; there may be better ones then.
+    ///
+    /// # Errors
+    /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into
+    /// the memories.
+    pub fn front(&self) -> Result<Vec<Plan>, PipelineError> {
+        self.front_without(&[])
+    }
+
+    /// The same where the hosts at these places are not there: what is left of a system that has lost them.
+    ///
+    /// # Errors
+    /// As [`SystemProblem::front`].
+    pub fn front_without(&self, places: &[usize]) -> Result<Vec<Plan>, PipelineError> {
+        let division = HostDivision::without(self, places);
+        let plans = Search::front(self, &division);
+        let hosts = self.hosts.len();
+        let others = || {
+            let is_there = |place: &usize| !places.contains(place);
+            let alone = (0..hosts).filter(is_there).map(|place| HostDivision::only(self, place));
+            let shares: Vec<f64> = (0..hosts).map(|place| f64::from(u8::from(is_there(&place)))).collect();
+            let divisions = alone.chain([HostDivision::by_shares(self, &shares)]);
+            divisions.flat_map(|division| self.front_of(&division).unwrap_or_default()).collect()
+        };
+        self.fitting(plans, &division, others)
+    }
+
+    /// The same of those plans in which each host has the blocks that a division gives it.
+    ///
+    /// # Errors
+    /// As [`SystemProblem::front`].
+    pub fn front_of(&self, division: &HostDivision) -> Result<Vec<Plan>, PipelineError> {
+        self.fitting(Search::front(self, division), division, Vec::new)
+    }
+
+    /// Of what a search found, what fits into the memories, with others if something did not.
+    fn fitting(
+        &self,
+        mut plans: Vec<Plan>,
+        division: &HostDivision,
+        others: impl Fn() -> Vec<Plan>,
+    ) -> Result<Vec<Plan>, PipelineError> {
+        if plans.is_empty() {
+            return Err(PipelineError::Infeasible);
+        }
+        let exceeded = plans.iter().find_map(|plan| self.exceeded_by(plan));
+        let Some(exceeded) = exceeded else { return Ok(plans) };
+        let single = self.clone().without_replicas();
+        plans.extend(Search::front(&single, division));
+        plans.extend(Search::front(&single, &division.clone().with_single_stages()));
+        plans.extend(others());
+        plans.retain(|plan| self.exceeded_by(plan).is_none());
+        keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
+        if plans.is_empty() { Err(exceeded) } else { Ok(plans) }
+    }
+}
+
+/// What is still needed of a frame after so many blocks, in bytes; nothing of it has to go anywhere before the first and after the last.
+fn bytes_after(graph: &Graph, chain: &Chain) -> Vec<u64> {
+    let mut is_done = vec![false; graph.operators().len()];
+    let mut bytes = vec![0];
+    for block in chain.blocks() {
+        block.operators.iter().for_each(|id| is_done[id.index()] = true);
+        bytes.push(crossing_bytes(graph, |id| is_done[id.index()]));
+    }
+    bytes
+}
+
+/// A range of blocks by the numbers of blocks before its start and its end.
+fn range(start: usize, end: usize) -> BlockRange {
+    BlockRange::new(BlockId::new(start), BlockId::new(end))
+}
+
+/// What a way between hosts takes after each number of blocks.
+type Times = Vec<Nanoseconds>;

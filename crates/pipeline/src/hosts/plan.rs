@@ -1,0 +1,69 @@
+//! From stages on hosts to plans, and from plans to schedules.
+
+use std::collections::HashMap;
+
+use millstream_board::host_of;
+use millstream_cost::Nanoseconds;
+use millstream_schedule::{Schedule, shared_period};
+
+use super::search::HostStage;
+use super::{SystemProblem, range};
+use crate::{PipelineError, Plan, PlannedReplica, PlannedStage};
+
+impl SystemProblem {
+    /// The plan of these stages; `None` if one of them can't run.
+    pub(super) fn plan(&self, stages: &[HostStage]) -> Option<Plan> {
+        let mut plan = Plan { stages: Vec::new(), period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, energy: None };
+        for (index, stage) in stages.iter().enumerate() {
+            let HostStage { host, start, end, entry, exit, senders, ref ways } = *stage;
+            let (blocks, variant) = (range(start, end), self.hosts[host].variant(entry, exit));
+            let times = variant.times(ways, senders, blocks)?;
+            plan.period = plan.period.max(shared_period(&times, &variant.links(ways, senders, blocks)));
+            plan.latency += times.iter().copied().max().unwrap_or_default();
+            if let Some(next) = stages.get(index + 1).filter(|next| next.host != host) {
+                let way = self.links.way(host, next.host)?;
+                plan.period = plan.period.max(way.occupied[end]);
+                plan.latency += way.time[end];
+            }
+            let replica = |(&way, time)| {
+                let processors = variant.processors_for(way, senders, blocks);
+                PlannedReplica { processors, time }
+            };
+            plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
+        }
+        Some(plan)
+    }
+
+    /// Gives the plan's stages cores of their own, lowest numbers first.
+    pub fn schedule(&self, plan: &Plan) -> Schedule {
+        let mut given: HashMap<usize, Vec<usize>> = HashMap::new();
+        let stages = plan.stages.iter().flat_map(|stage| {
+            let Some(host) = self.host_of(stage) else { return Vec::new() };
+            let own = self.hosts[host].own();
+            let given = given.entry(host).or_insert_with(|| vec![0; own.clusters()]);
+            own.schedule_after(&alone(vec![stage.clone()]), given).stages
+        });
+        Schedule { stages: stages.collect() }
+    }
+
+    /// The place of a stage's host.
+    fn host_of(&self, stage: &PlannedStage) -> Option<usize> {
+        let name = stage.processors().next().and_then(|class| host_of(&class.cluster))?;
+        self.hosts.iter().position(|host| host.name == name)
+    }
+
+    /// What a plan lacks of the memory of some host; `None` if it fits everywhere.
+    pub(super) fn exceeded_by(&self, plan: &Plan) -> Option<PipelineError> {
+        self.hosts.iter().enumerate().find_map(|(place, host)| {
+            let capacity = host.own().capacity.as_ref()?;
+            let stages = plan.stages.iter().filter(|stage| self.host_of(stage) == Some(place));
+            let own = alone(stages.cloned().collect());
+            (!capacity.has_room_for(&own)).then(|| capacity.exceeded_by(&[own]))
+        })
+    }
+}
+
+/// Stages whose period and latency nobody asks for.
+fn alone(stages: Vec<PlannedStage>) -> Plan {
+    Plan { stages, period: Nanoseconds::ZERO, latency: Nanoseconds::ZERO, energy: None }
+}

@@ -1,0 +1,118 @@
+//! What a frame's values take from one host to another.
+
+use millstream_board::host_of;
+use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
+use millstream_graph::{Graph, OperatorId};
+
+use crate::{Schedule, ScheduleError, Stage};
+
+/// The way between two stages that are on different hosts. It goes on beside computation, but for what its two ends pay; while a frame is
+/// on it, the link carries no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crossing {
+    /// The host that sends.
+    pub from: String,
+    /// The host that receives.
+    pub to: String,
+    /// The link's name.
+    pub link: String,
+    /// What of the link is occupied: one direction of it, or all of it.
+    pub channel: usize,
+    /// Size of all that is still needed of a frame.
+    pub bytes: u64,
+    /// For how long that occupies the channel.
+    pub occupied: Nanoseconds,
+    /// From when the last byte is sent until it is there.
+    pub latency: Nanoseconds,
+    /// What the sending stage pays for it.
+    pub sending: Nanoseconds,
+    /// What the receiving stage pays for it.
+    pub receiving: Nanoseconds,
+}
+
+impl Crossing {
+    /// What so many bytes take on a way between hosts.
+    pub fn of(way: &HostCrossing, bytes: u64) -> Self {
+        Self {
+            from: way.from.clone(),
+            to: way.to.clone(),
+            link: way.link.clone(),
+            channel: way.channel,
+            bytes,
+            occupied: way.occupied(bytes),
+            latency: way.latency(),
+            sending: way.sending(bytes),
+            receiving: way.receiving(bytes),
+        }
+    }
+
+    /// From when the sending stage is done until the receiving one can begin.
+    pub fn time(&self) -> Nanoseconds {
+        self.occupied + self.latency
+    }
+}
+
+/// Bytes of all values that are still needed once these operators have run: what they made and others read or the network returns, and what
+/// the network is given and others read. Values of unknown size count as nothing.
+pub fn crossing_bytes(graph: &Graph, is_done: impl Fn(OperatorId) -> bool) -> u64 {
+    let is_needed = |value| {
+        let is_read = || graph.readers(value).iter().any(|&reader| !is_done(reader));
+        match graph.producer(value) {
+            Some(producer) => is_done(producer) && (graph.outputs().contains(&value) || is_read()),
+            None => graph.inputs().contains(&value) && is_read(),
+        }
+    };
+    graph.value_ids().filter(|&value| is_needed(value)).map(|value| graph.value(value).bytes().unwrap_or(0)).sum()
+}
+
+impl Stage {
+    /// The host that it lives on; `None` on a board that is in no system.
+    ///
+    /// # Errors
+    /// [`ScheduleError::SeveralHosts`] if its processors are not all on the same; `number` is the stage's, counted from 1.
+    pub(crate) fn host(&self, number: usize) -> Result<Option<&str>, ScheduleError> {
+        let assignments = self.replicas.iter().flat_map(|replica| &replica.assignments);
+        let mut hosts = assignments.map(|assignment| host_of(&assignment.processor.cluster));
+        let first = hosts.next().flatten();
+        match hosts.find(|host| *host != first) {
+            None => Ok(first),
+            Some(_) => Err(ScheduleError::SeveralHosts { stage: number }),
+        }
+    }
+}
+
+impl Schedule {
+    /// For every stage the way that frames come to it from another host; `None` where they come from its own, or from outside.
+    ///
+    /// # Errors
+    /// [`ScheduleError::SeveralHosts`] if a stage is on several hosts, [`ScheduleError::NoLink`] if the table knows no way between two
+    /// hosts.
+    pub fn crossings(&self, graph: &Graph, table: &CostTable) -> Result<Vec<Option<Crossing>>, ScheduleError> {
+        let mut crossings = Vec::with_capacity(self.stages.len());
+        let mut is_done = vec![false; graph.operators().len()];
+        let mut before: Option<&str> = None;
+        for (index, stage) in self.stages.iter().enumerate() {
+            let host = stage.host(index + 1)?;
+            crossings.push(match (before, host) {
+                (Some(from), Some(to)) if from != to => {
+                    let Some(way) = table.crossing(from, to) else {
+                        let [from, to] = [from, to].map(str::to_owned);
+                        return Err(ScheduleError::NoLink { stage: index + 1, from, to });
+                    };
+                    Some(Crossing::of(way, crossing_bytes(graph, |id| is_done[id.index()])))
+                }
+                _ => None,
+            });
+            before = host;
+            stage.operators().for_each(|id| is_done[id.index()] = true);
+        }
+        Ok(crossings)
+    }
+}
+
+/// What every stage pays for taking frames over from other hosts and for sending them there.
+pub fn crossing_costs(crossings: &[Option<Crossing>]) -> Vec<Nanoseconds> {
+    let receiving = |stage: usize| crossings[stage].as_ref().map_or(Nanoseconds::ZERO, |own| own.receiving);
+    let sending = |stage: usize| crossings.get(stage + 1).and_then(Option::as_ref).map(|own| own.sending);
+    (0..crossings.len()).map(|stage| receiving(stage) + sending(stage).unwrap_or_default()).collect()
+}

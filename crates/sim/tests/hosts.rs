@@ -1,0 +1,194 @@
+//! Frames over links between hosts.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
+use millstream_sim::{Conditions, Disturbance, DisturbanceKind, Settings, Stream, Unit, simulate, simulate_streams};
+use proptest::prelude::*;
+
+const HOSTS: [&str; 3] = ["a", "b", "c"];
+
+/// A chain of operators whose values are of so many bytes.
+fn graph(sizes: &[usize]) -> Graph {
+    let mut builder = GraphBuilder::new("chain");
+    let mut value = builder.value("input", Some(DataType::U8), Some(Shape::from([1]))).unwrap();
+    builder.input(value);
+    for (index, &size) in sizes.iter().enumerate() {
+        let made = builder.value(format!("v{index}"), Some(DataType::U8), Some(Shape::from([size]))).unwrap();
+        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
+        builder.operator(operator.reads([value]).makes([made])).unwrap();
+        value = made;
+    }
+    builder.output(value);
+    builder.build().unwrap()
+}
+
+/// Hosts of two cores, on which the operators take these times, with links between all of them.
+fn table(times: &[u64], way: HostCrossing, is_half_duplex: bool) -> CostTable {
+    let mut table = CostTable::new(times.len(), [ProcessorClass::new("B", 1), ProcessorClass::new("B", 2)]);
+    for processor in table.processors() {
+        for (operator, &time) in times.iter().enumerate() {
+            table.set_time(processor, operator, Nanoseconds(time));
+        }
+    }
+    let mut ways = Vec::new();
+    for (channel, (from, to)) in HOSTS.iter().flat_map(|from| HOSTS.iter().map(move |to| (from, to))).enumerate() {
+        let [low, high] = if from < to { [from, to] } else { [to, from] };
+        let pair =
+            HOSTS.iter().position(|host| host == low).unwrap() + HOSTS.iter().position(|host| host == high).unwrap();
+        ways.push(HostCrossing {
+            from: (*from).to_owned(),
+            to: (*to).to_owned(),
+            link: format!("{low}-{high}"),
+            channel: if is_half_duplex { pair } else { channel },
+            ..way.clone()
+        });
+    }
+    CostTable::of_hosts(&HOSTS.map(|host| (host, &table)), ways)
+}
+
+fn way(latency: f64, per_byte: f64, sending: f64, receiving: f64) -> HostCrossing {
+    HostCrossing {
+        from: String::new(),
+        to: String::new(),
+        link: String::new(),
+        channel: 0,
+        latency_seconds: latency * 1e-9,
+        seconds_per_byte: per_byte * 1e-9,
+        sending_seconds_per_byte: sending * 1e-9,
+        receiving_seconds_per_byte: receiving * 1e-9,
+    }
+}
+
+/// A stage for each operator, on these hosts; of one that a host has twice, the second is on its second core.
+fn schedule(graph: &Graph, hosts: &[usize]) -> Schedule {
+    let mut used = [0; 3];
+    let stage = |(&operator, &host): (&millstream_graph::OperatorId, &usize)| {
+        used[host] += 1;
+        let core = 10 * host as u32 + used[host];
+        Stage { replicas: vec![Replica::single(Processor::new(format!("{}/B", HOSTS[host]), [core]), vec![operator])] }
+    };
+    Schedule { stages: graph.order().iter().zip(hosts).map(stage).collect() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Links that carry a frame at a time, whichever stage or link is the slowest, and however long frames are under way.
+    #[test]
+    fn the_simulation_shows_what_evaluation_says(
+        (sizes, times, hosts) in (1_usize..6).prop_flat_map(|count| (
+            prop::collection::vec(1_usize..200, count),
+            prop::collection::vec(1_u64..1000, count),
+            prop::collection::vec(0_usize..3, count),
+        )),
+        latency in prop::sample::select(vec![0.0, 10.0, 20_000.0]),
+        per_byte in prop::sample::select(vec![0.001, 1.0, 20.0]),
+        (sending, receiving) in (0.0..3.0, 0.0..3.0),
+        is_half_duplex in any::<bool>(),
+    ) {
+        let graph = graph(&sizes);
+        let table = table(&times, way(latency, per_byte, sending, receiving), is_half_duplex);
+        let schedule = schedule(&graph, &hosts);
+        let evaluation = schedule.evaluate(&graph, &table).unwrap();
+        let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, ..Settings::default() }).unwrap();
+        prop_assert_eq!(alone.worst_latency(), evaluation.latency);
+        let settings = Settings { frames: 400, queue: 2, ..Settings::default() };
+        let simulation = simulate(&schedule, &graph, &table, &settings).unwrap();
+        prop_assert_eq!((simulation.frames.len(), simulation.unfinished), (400, 0));
+        let expected = evaluation.period.seconds();
+        let crossings = hosts.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        // Where frames use a link twice, they come in turns that need not be of equal length.
+        let tolerance = if evaluation.links.len() < crossings { 0.01 } else { 1e-6 };
+        let found = simulation.period_seconds();
+        prop_assert!((found / expected - 1.0).abs() < tolerance, "{found} {expected}");
+        prop_assert_eq!(evaluation.links.is_empty(), crossings == 0);
+    }
+}
+
+/// Two operators of 100 ns on two hosts, 50 bytes between them in 50 ns.
+fn two_hosts() -> (Graph, CostTable, Schedule) {
+    let graph = graph(&[50, 1]);
+    let table = table(&[100, 100], way(10.0, 1.0, 0.0, 0.0), false);
+    let schedule = schedule(&graph, &[0, 1]);
+    (graph, table, schedule)
+}
+
+fn at(at: u64, kind: DisturbanceKind) -> Disturbance {
+    Disturbance { at: Nanoseconds(at), kind }
+}
+
+#[test]
+fn a_link_that_slows_down_holds_up_everything_from_then_on() {
+    let (graph, table, schedule) = two_hosts();
+    let stream = Stream::new(&schedule, &graph, &table, 1000);
+    let slower = DisturbanceKind::Link { link: "a-b".to_owned(), factor: 0.1 };
+    let conditions = Conditions { disturbances: vec![at(10_000, slower)], ..Conditions::default() };
+    let simulation = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap();
+    // A frame every 100 ns, and 500 when the link carries 50 bytes in 500 ns.
+    assert!((simulation.period_seconds() - 500e-9).abs() < 1e-12, "{}", simulation.period_seconds());
+    let early = simulation.frames.iter().filter(|(_, end)| end.0 <= 10_000).count();
+    assert!((95..=100).contains(&early), "{early}");
+    // Ends come in order.
+    assert!(simulation.frames.windows(2).all(|pair| pair[0].1 < pair[1].1));
+    let none = Conditions {
+        disturbances: vec![at(0, DisturbanceKind::Link { link: "a-b".to_owned(), factor: 0.0 })],
+        ..Conditions::default()
+    };
+    assert!(simulate_streams(&[stream], &none).unwrap_err().to_string().contains("the link 'a-b'"));
+}
+
+#[test]
+fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
+    let (graph, table, schedule) = two_hosts();
+    let lost = |host: &str| at(5_000, DisturbanceKind::Lost(Unit::Host(host.to_owned())));
+    let run = |stream, disturbances| {
+        let conditions = Conditions { disturbances, ..Conditions::default() };
+        simulate_streams(&[stream], &conditions).unwrap().pop().unwrap()
+    };
+    let stream = Stream::new(&schedule, &graph, &table, 200);
+    for host in ["a", "b"] {
+        let stopped = run(stream, vec![lost(host)]);
+        assert!(stopped.unfinished > 100, "{}", stopped.unfinished);
+        assert_eq!(stopped.frames.len() + stopped.unfinished, 200);
+        // Back again, it goes on where it was.
+        let back = at(50_000, DisturbanceKind::Restored(Unit::Host(host.to_owned())));
+        assert_eq!(run(stream, vec![lost(host), back]).unfinished, 0);
+    }
+    // A host that no stage is on changes nothing.
+    assert_eq!(run(stream, vec![lost("c")]).frames, run(stream, Vec::new()).frames);
+    let other = Schedule {
+        stages: vec![Stage { replicas: vec![Replica::single(Processor::new("a/B", [9]), graph.order().to_vec())] }],
+    };
+    let saved = run(Stream { fallback: Some(&other), ..stream }, vec![lost("b")]);
+    assert_eq!((saved.unfinished, saved.frames.len(), saved.fell_back), (0, 200, Some(Nanoseconds(5_000))));
+    assert!((saved.period_seconds() - 200e-9).abs() < 1e-12);
+}
+
+#[test]
+fn noise_on_links_is_the_same_for_the_same_seed_and_no_frame_overtakes_another() {
+    let (graph, table, schedule) = two_hosts();
+    let run = |seed| {
+        let settings = Settings { frames: 300, noise: 0.5, seed, ..Settings::default() };
+        simulate(&schedule, &graph, &table, &settings).unwrap()
+    };
+    let simulation = run(7);
+    assert_eq!(simulation, run(7));
+    assert_ne!(simulation.frames, run(8).frames);
+    assert!(simulation.frames.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+}
+
+#[test]
+fn what_goes_where_there_is_no_link_is_refused() {
+    let (graph, table, schedule) = two_hosts();
+    let without = CostTable::of_hosts(&[("a", &CostTable::new(2, [])), ("b", &CostTable::new(2, []))], Vec::new());
+    assert!(matches!(schedule.evaluate(&graph, &without), Err(ScheduleError::NoLink { stage: 2, .. })));
+    let mut both = schedule.clone();
+    let replica = Replica::single(Processor::new("c/B", [21]), vec![graph.order()[1]]);
+    both.stages[1].replicas.push(replica);
+    let error = both.evaluate(&graph, &table).unwrap_err();
+    assert_eq!(error.to_string(), "stage 2 has processors of several hosts; all replicas of a stage live on one host");
+}
