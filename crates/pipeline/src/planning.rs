@@ -25,16 +25,24 @@ impl Problem {
             let times = self.times(&ways, senders, blocks)?;
             plan.period = plan.period.max(shared_period(&times, &self.links(&ways, senders, blocks)));
             plan.latency += times.iter().copied().max().unwrap_or_default();
-            let replica = |(&way, time)| PlannedReplica {
-                processors: self.processors_for(way, senders, blocks),
-                work: self.team(way).and_then(|team| team.work(blocks)).cloned(),
-                time,
-            };
+            let replica = |(&way, time)| self.planned_replica(way, senders, blocks, time);
             plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
             senders = self.senders(&ways);
         }
         plan.energy = self.energy(&plan);
         Some(plan)
+    }
+
+    /// The replica of a stage that takes that time on one way.
+    pub(crate) fn planned_replica(
+        &self,
+        way: WayId,
+        senders: Senders,
+        blocks: BlockRange,
+        time: Nanoseconds,
+    ) -> PlannedReplica {
+        let work = self.team(way).and_then(|team| team.work(blocks)).cloned();
+        PlannedReplica { processors: self.processors_for(way, senders, blocks), work, time }
     }
 
     /// Whether the memory that all share has room for a plan, as far as is known.

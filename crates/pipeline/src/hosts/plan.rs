@@ -8,7 +8,7 @@ use millstream_schedule::{Schedule, shared_period};
 
 use super::search::HostStage;
 use super::{SystemProblem, range};
-use crate::{PipelineError, Plan, PlannedReplica, PlannedStage};
+use crate::{PipelineError, Plan, PlannedStage};
 
 impl SystemProblem {
     /// The plan of these stages; `None` if one of them can't run.
@@ -25,10 +25,7 @@ impl SystemProblem {
                 plan.period = plan.period.max(way.occupied[end]);
                 plan.latency += way.time[end];
             }
-            let replica = |(&way, time)| {
-                let processors = variant.processors_for(way, senders, blocks);
-                PlannedReplica { processors, time }
-            };
+            let replica = |(&way, time)| variant.planned_replica(way, senders, blocks, time);
             plan.stages.push(PlannedStage { blocks, replicas: ways.iter().zip(times).map(replica).collect() });
         }
         Some(plan)
