@@ -119,7 +119,7 @@ impl CostTable {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_board::{Board, BoardError, SystemDocument};
+    use millstream_board::{Board, SystemDocument};
 
     use super::*;
     use crate::{HandOver, LinkCost, PartCost};
@@ -134,7 +134,7 @@ mod tests {
                 "cpu_seconds_per_byte": {{"a": 2e-9, "b": 3e-9}}}}]}}"#
         );
         let document = SystemDocument::from_json(&text).unwrap();
-        System::of(document, |_| Board::from_json(board).map_err(BoardError::from)).unwrap()
+        System::of(document, |_| Board::from_json(board)).unwrap()
     }
 
     #[test]

@@ -62,12 +62,11 @@ pub(crate) struct Fetch {
     pub(crate) nanoseconds: u64,
 }
 
+/// Stage by stage, its replicas, and the way to it from another host.
+pub(crate) type StagePlans = (Vec<Vec<ReplicaPlan>>, Vec<Option<Crossing>>);
+
 /// The replicas of each stage, and the ways to them from other hosts.
-pub(crate) fn plan(
-    schedule: &Schedule,
-    graph: &Graph,
-    table: &CostTable,
-) -> Result<(Vec<Vec<ReplicaPlan>>, Vec<Option<Crossing>>), ScheduleError> {
+pub(crate) fn plan(schedule: &Schedule, graph: &Graph, table: &CostTable) -> Result<StagePlans, ScheduleError> {
     let crossings = schedule.crossings(graph, table)?;
     let costs = crossing_costs(&crossings);
     let of_stage = |(index, stage): (usize, &Stage)| {

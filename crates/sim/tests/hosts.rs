@@ -27,7 +27,7 @@ fn graph(sizes: &[usize]) -> Graph {
 }
 
 /// Hosts of two cores, on which the operators take these times, with links between all of them.
-fn table(times: &[u64], way: HostCrossing, is_half_duplex: bool) -> CostTable {
+fn table(times: &[u64], way: &HostCrossing, is_half_duplex: bool) -> CostTable {
     let mut table = CostTable::new(times.len(), [ProcessorClass::new("B", 1), ProcessorClass::new("B", 2)]);
     for processor in table.processors() {
         for (operator, &time) in times.iter().enumerate() {
@@ -91,7 +91,7 @@ proptest! {
         is_half_duplex in any::<bool>(),
     ) {
         let graph = graph(&sizes);
-        let table = table(&times, way(latency, per_byte, sending, receiving), is_half_duplex);
+        let table = table(&times, &way(latency, per_byte, sending, receiving), is_half_duplex);
         let schedule = schedule(&graph, &hosts);
         let evaluation = schedule.evaluate(&graph, &table).unwrap();
         let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, ..Settings::default() }).unwrap();
@@ -112,7 +112,7 @@ proptest! {
 /// Two operators of 100 ns on two hosts, 50 bytes between them in 50 ns.
 fn two_hosts() -> (Graph, CostTable, Schedule) {
     let graph = graph(&[50, 1]);
-    let table = table(&[100, 100], way(10.0, 1.0, 0.0, 0.0), false);
+    let table = table(&[100, 100], &way(10.0, 1.0, 0.0, 0.0), false);
     let schedule = schedule(&graph, &[0, 1]);
     (graph, table, schedule)
 }
