@@ -327,12 +327,12 @@ mod tests {
     #[test]
     fn a_file_is_named_once() {
         let folder = std::env::temp_dir();
-        let message = Network::open(&folder.display().to_string(), ReadOptions::default()).unwrap_err().to_string();
+        let message = Network::open(&folder.display().to_string(), ReadOptions::default()).err().unwrap().to_string();
         assert!(message.starts_with("cannot read "), "{message}");
         assert_eq!(message.matches(&folder.display().to_string()).count(), 1, "{message}");
         let file = Error::File { path: "a.onnx".into(), source: Box::new(Error::Closed) };
         assert_eq!(file.to_string(), format!("a.onnx: {}", Error::Closed));
-        let empty = Network::open("", ReadOptions::default()).unwrap_err();
+        let empty = Network::open("", ReadOptions::default()).err().unwrap();
         assert_eq!((empty.kind(), empty.to_string().as_str()), (ErrorKind::Unfit, "the path of the model is empty"));
     }
 }
