@@ -25,9 +25,10 @@ struct Installed {
 /// Unpacks and uses a package; fails with what went wrong.
 pub(super) fn check(target: Target, tarball: &Path) -> Result<(), Failure> {
     let installed = Installed::unpack(target, tarball)?;
-    let told = installed.succeed(&["board", "--json"])?;
-    if !target.is_own() && !is_recorded(&told) {
-        return Err(Failure(format!("the emulated board is no {} with its three clusters:\n{told}", RECORDED.1)));
+    let told = installed.succeed(&["board"])?;
+    // It has those of its cores that this computer has as well; that all three clusters are seen is tested with the crate `machine`.
+    if !target.is_own() && !told.contains(RECORDED.1) {
+        return Err(Failure(format!("the emulated board is no {}:\n{told}", RECORDED.1)));
     }
     installed.succeed(&["profile", "--no-sweep", "--model", NETWORK, "--budget", "1s"])?;
     installed.succeed(&["schedule", "--model", NETWORK, "--profile", "profile.json"])?;
@@ -49,11 +50,6 @@ pub(super) fn check(target: Target, tarball: &Path) -> Result<(), Failure> {
     installed.without_library()?;
     eprintln!("{} is sound", tarball.display());
     fs::remove_dir_all(&installed.folder).map_err(|error| failed(&installed.folder, &error))
-}
-
-/// Whether a board's file is that of the recorded one.
-fn is_recorded(told: &str) -> bool {
-    told.contains(RECORDED.1) && told.matches("\"label\":").count() == 3
 }
 
 impl Installed {

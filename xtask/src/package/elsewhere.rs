@@ -13,7 +13,7 @@ use super::failed;
 /// A frame of a network with pictures of 224x224 pixels, in folders of both computers.
 pub(super) const FRAME: &str = "frame.npy";
 /// Crates without native code whose tests take seconds also where a processor is emulated.
-const PURE: [&str; 5] = ["graph", "board", "cost", "schedule", "partition"];
+const PURE: [&str; 6] = ["graph", "board", "machine", "cost", "schedule", "partition"];
 
 /// Runs a network on a frame by the program of this computer, in a folder of its own, and returns nothing but `results` there.
 pub(super) fn results_of_here(network: &str, folder: &Path) -> Result<(), Failure> {

@@ -19,7 +19,8 @@ const TESTS: [&str; 2] = ["tests/test_session.py", "tests/test_streaming.py"];
 pub(super) fn check(target: Target, wheel: &Path, arguments: &[String]) -> Result<(), Failure> {
     let folder = root().join("target/millstream").join(format!("wheel-check-{}", target.name()));
     let guest = folder.join("guest");
-    let board = EmulatedBoard::new(target, &guest, &["python3"], &["python3", "libpython3", "libffi"])?;
+    let board =
+        EmulatedBoard::new(target, &guest, &["python3-minimal", "python3"], &["python3", "libpython3", "libffi"])?;
     let python = guest.join("usr/bin/python3");
     let site = install(target, wheel, &folder, &version(&python)?)?;
 
