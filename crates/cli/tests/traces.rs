@@ -73,6 +73,7 @@ impl Viewer {
                 assert!(phase != "f" || event["bp"] == "e", "else it ends at the next slice: {event}");
                 let slice = open.last().filter(|slice| at <= slice.end);
                 let frame = slice.map(|slice| slice.frame.clone());
+                assert!(frame.is_some(), "an arrow is at a slice: {event}");
                 let step = (phase.chars().next().unwrap(), frame.unwrap());
                 self.arrows.entry(event["id"].as_u64().unwrap()).or_default().push(step);
             }

@@ -32,6 +32,8 @@ impl EmulatedBoard {
         let kept = super::folder().join(target.name()).join(names.join("+"));
         debian::unpack(&Packages { architecture: target.debian(), names: &names, with }, &kept)?;
         let _ = fs::remove_dir_all(guest);
+        let parent = guest.parent().unwrap_or(guest);
+        fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
         capture(Command::new("cp").arg("--archive").arg(&kept).arg(guest))?;
         show(guest)?;
         let qemu = tools.join("usr/bin").join(format!("qemu-{}-static", target.name()));

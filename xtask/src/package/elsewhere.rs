@@ -14,6 +14,8 @@ use super::failed;
 pub(super) const FRAME: &str = "frame.npy";
 /// Crates without native code whose tests take seconds also where a processor is emulated.
 const PURE: [&str; 6] = ["graph", "board", "machine", "cost", "schedule", "partition"];
+/// Tests of the kernel's scheduler, of which QEMU shows programs nothing.
+const OF_KERNEL: [&str; 2] = ["niceness_and_class_are_kept", "only_cores_of_the_affinity_mask_are_detected"];
 
 /// Runs a network on a frame by the program of this computer, in a folder of its own, and returns nothing but `results` there.
 pub(super) fn results_of_here(network: &str, folder: &Path) -> Result<(), Failure> {
@@ -58,7 +60,7 @@ pub(super) fn test(target: Target, runner: &[std::path::PathBuf]) -> Result<(), 
     let words: Vec<String> = runner.iter().map(|word| word.display().to_string()).collect();
     let variable = format!("CARGO_TARGET_{}_RUNNER", triple.replace('-', "_").to_uppercase());
     eprintln!("tests of {}", PURE.join(", "));
-    run(command.env(variable, words.join(" ")))
+    run(command.env(variable, words.join(" ")).arg("--").args(OF_KERNEL.iter().flat_map(|name| ["--skip", name])))
 }
 
 #[cfg(test)]
