@@ -5,6 +5,8 @@
 
 mod support;
 
+use std::path::Path;
+
 use serde_json::Value;
 use support::Workplace;
 
@@ -87,6 +89,13 @@ fn hosts_are_lost_and_links_slow_down_in_simulations() {
     let said = workplace.succeed(&alone);
     assert!(!said.contains("pi/") && said.contains("| all on rk "), "{said}");
     assert_eq!(run(&["--lose", "500ms:pi", "--fallback", "alone.json"])["unfinished"], 0);
+    // A schedule that needs what was lost is no help.
+    let lost = run(&["--lose", "500ms:pi", "--fallback", "schedule.json"])["unfinished"].clone();
+    assert_eq!(lost, run(&["--lose", "500ms:pi"])["unfinished"]);
+    let message = workplace.fail(&["simulate", "--system", "two.json", "--lose", "1s:4"]);
+    assert!(message.contains("core 4 says nothing; its hosts are rk, pi"), "{message}");
+    let both = [&alone[..8], &["rk", "--without", "pi"]].concat();
+    assert!(workplace.fail(&both).contains("no host is left to plan for"));
     assert!(workplace.fail(&[&alone[..8], &["xx"]].concat()).contains("the system has no host 'xx', only rk, pi"));
     let period = |report: &Value| report["simulated_period_seconds"].as_f64().unwrap();
     assert!(period(&run(&["--speed", "1ms:rk-pi:0.01"])) > 2.0 * period(&run(&[])));
@@ -149,4 +158,40 @@ fn every_built_in_system_is_planned_for() {
         assert!(bound <= period && period > 0.0, "{name}: {bound} {period}");
     }
     assert_eq!(count, 10);
+}
+
+/// A board of the built-in ones with so much memory.
+fn with_memory(name: &str, bytes: u64) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boards").join(name);
+    let mut board = json(&std::fs::read_to_string(path).unwrap());
+    board["memory"]["bytes"] = bytes.into();
+    board
+}
+
+/// Memories that have no room for what would be best: nothing is called exact then, and nothing that is usually done is better.
+#[test]
+fn narrow_memories_take_the_claim_away_and_not_the_quality() {
+    let workplace = Workplace::new();
+    let mut narrow = 0;
+    for (rk, pi) in [(12, 11), (14, 11), (14, 18), (17, 24), (4000, 4000)] {
+        let mut document = json(&system(117e6));
+        document["hosts"] = serde_json::json!([
+            {"id": "rk", "cost": "rk3588", "board": with_memory("rk3588.json", rk * 1_000_000)},
+            {"id": "pi", "cost": "raspberry-pi-5", "board": with_memory("raspberry-pi-5.json", pi * 1_000_000)}
+        ]);
+        workplace.write("two.json", document.to_string());
+        let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet"];
+        let report = json(&workplace.succeed(&[&arguments[..], &["--json"]].concat()));
+        let front = report["front"].as_array().unwrap();
+        let least = front.iter().map(|point| point["period_seconds"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
+        for rival in report["rivals"].as_array().unwrap() {
+            let period = rival["period_seconds"].as_f64().unwrap_or(f64::INFINITY);
+            assert!(period >= least, "{rk} {pi}: {rival}");
+        }
+        let is_exact = report["schedule"]["predicted"]["searched"].is_object();
+        let said = workplace.succeed(&arguments);
+        assert_eq!((said.contains("(exact)"), said.contains("not proven")), (is_exact, !is_exact), "{said}");
+        narrow += usize::from(!is_exact);
+    }
+    assert_eq!(narrow, 4);
 }

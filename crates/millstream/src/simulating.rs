@@ -187,7 +187,7 @@ fn conditions(
     }
     let disturbances: Vec<Disturbance> = options.disturbances.iter().map(|own| in_system(own, tables)).collect();
     for disturbance in &disturbances {
-        check(&disturbance.kind, board)?;
+        check(&disturbance.kind, board, tables)?;
     }
     Ok(Conditions {
         keeps_all_busy: set.len() > 1,
@@ -220,7 +220,19 @@ fn in_system(disturbance: &Disturbance, tables: &[CostTable]) -> Disturbance {
 }
 
 /// Whether the board has what is disturbed.
-fn check(kind: &DisturbanceKind, board: &Board) -> Result<(), Error> {
+fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<(), Error> {
+    let hosts: Vec<&str> = tables.iter().flat_map(CostTable::hosts).collect();
+    let of_system = match hosts.is_empty() {
+        true => String::new(),
+        false => format!("; its hosts are {}", hosts.join(", ")),
+    };
+    if let (DisturbanceKind::Lost(Unit::Core(core)) | DisturbanceKind::Restored(Unit::Core(core)), false) =
+        (kind, hosts.is_empty())
+    {
+        return Err(Error::Unfit(format!(
+            "every host has cores of its own, so that core {core} says nothing{of_system}"
+        )));
+    }
     let is_label = |label: &str| board.cluster(label).is_ok() || board.accelerator(label).is_some();
     let (what, is_known) = match kind {
         DisturbanceKind::Speed { label, .. } => (label.clone(), is_label(label)),
@@ -237,6 +249,6 @@ fn check(kind: &DisturbanceKind, board: &Board) -> Result<(), Error> {
     };
     match is_known {
         true => Ok(()),
-        false => Err(Error::Unfit(format!("board '{}' has no {what}", board.name()))),
+        false => Err(Error::Unfit(format!("board '{}' has no {what}{of_system}", board.name()))),
     }
 }

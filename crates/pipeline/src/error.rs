@@ -83,6 +83,18 @@ pub enum PipelineError {
         /// What the board has.
         most_bytes: u64,
     },
+    /// No plan that was found over several hosts fits into their memories.
+    #[error(
+        "no plan that was found fits into the memories of all hosts: the first of them takes {needed_bytes} bytes on {host}, which has {most_bytes}"
+    )]
+    HostMemory {
+        /// The host.
+        host: String,
+        /// What the plan holds there at once.
+        needed_bytes: u64,
+        /// What the host has.
+        most_bytes: u64,
+    },
     /// Energy can't be counted.
     #[error(
         "the power of {class} is not known; let the board file say it, with the voltages of the operating points, or profile on a machine with power sensors"

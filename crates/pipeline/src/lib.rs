@@ -110,7 +110,7 @@ pub use energy::Nanojoules;
 pub use energy_front::{ClockedPlan, clocked_front, energy_front};
 pub use error::PipelineError;
 pub use front::pareto_front;
-pub use hosts::{HostDivision, SystemProblem};
+pub use hosts::{HostDivision, SystemFront, SystemProblem};
 pub use millstream_schedule::Objective;
 pub use objective::{choose, score};
 pub use para_pipe::{ParaPipe, Strategy, para_pipe_points};

@@ -66,6 +66,10 @@ impl SharedCapacity {
     }
 
     /// Why no plan is left.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     pub(crate) fn exceeded_by(&self, plans: &[Plan]) -> PipelineError {
         let least_bytes = plans.iter().map(|plan| self.needed(plan)).min().unwrap_or_default();
         PipelineError::Memory { least_bytes, most_bytes: self.bytes }

@@ -103,7 +103,7 @@ impl Simulator<'_> {
     }
 
     /// Replicas that need a unit.
-    fn slots_with(&self, unit: &Unit) -> Vec<usize> {
+    pub(crate) fn slots_with(&self, unit: &Unit) -> Vec<usize> {
         let tracks = (0..self.tracks.len()).filter(|&track| self.needs(track, unit));
         let mut slots: Vec<usize> = tracks.map(|track| self.tracks[track].slot).collect();
         slots.dedup();

@@ -187,6 +187,10 @@ impl<'a> Simulator<'a> {
         flow.ways = crossings.into_iter().map(|own| own.map(way)).collect();
         flow.queues = vec![Default::default(); ranges.len()];
         flow.stages = ranges;
+        // What was lost before is not there for another schedule either.
+        for unit in self.lost.clone() {
+            self.slots_with(&unit).into_iter().for_each(|slot| self.slots[slot].is_lost = true);
+        }
         self.find_rivals();
         Ok(())
     }

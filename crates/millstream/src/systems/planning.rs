@@ -2,19 +2,23 @@
 
 use millstream_certify::{CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ThroughputProof};
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_pipeline::{HostDivision, Objective, PipelineError, Plan, SystemProblem, ThroughputBound, choose};
+use millstream_pipeline::{
+    HostDivision, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
+};
 use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound};
 
 use crate::document::document;
 use crate::{Aim, Error, Hosts, Network, provenance};
 
 /// What the search for pipelines over several hosts went through.
-const SPACE: &str = "contiguous stages on single processors of one host each, and replicas of these, where the stages of a host follow each other";
+const SPACE: &str = "contiguous stages of whole blocks on single processors of one host each, and replicas of these, where the stages of a host follow each other";
 
 /// A network on a system.
 pub struct SystemPlan {
     /// Everything that no other plan beats in period without losing in latency, from the lowest latency on.
     pub front: Vec<Plan>,
+    /// Whether nothing in the space that was searched is better than the front; not so where the memory of a host has no room for it.
+    pub is_exact: bool,
     /// The one that suits the aim.
     pub plan: Plan,
     /// How it runs.
@@ -93,19 +97,23 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     let table = hosts.table(network)?;
     let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
     let bound = ThroughputBound::of(graph, board, &table);
-    let front = problem.front_without(&lost)?;
+    if lost.len() >= hosts.system().hosts().len() {
+        return Err(Error::Unfit("no host is left to plan for".to_owned()));
+    }
+    let SystemFront { plans: front, is_exact } = problem.front_without(&lost)?;
     let plan = best(aim.limits().among(&front)?, aim.objective)?;
 
     let schedule = problem.schedule(&plan);
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
     let shortest = front.iter().map(|plan| plan.period.seconds()).fold(f64::INFINITY, f64::min);
-    let searched = Some(SearchedBound { period_seconds: shortest, space: SPACE.to_owned() });
+    let searched = is_exact.then(|| SearchedBound { period_seconds: shortest, space: SPACE.to_owned() });
     let predicted = Prediction { searched, ..Prediction::new(&evaluation, bound.period.seconds()) };
-    let document = document(&schedule, predicted, "exact", aim.objective, network, board);
+    let document =
+        document(&schedule, predicted, if is_exact { "exact" } else { "best-found" }, aim.objective, network, board);
     let document = ScheduleDocument { constraints: aim.stated(), ..document };
-    let rivals = rivals(hosts, &problem, aim.objective, &lost);
-    Ok(SystemPlan { front, plan, schedule, evaluation, crossings, document, bound, rivals, table, problem })
+    let rivals = rivals(hosts, &problem, aim, &lost);
+    Ok(SystemPlan { front, is_exact, plan, schedule, evaluation, crossings, document, bound, rivals, table, problem })
 }
 
 /// The place of a host among all.
@@ -123,12 +131,20 @@ fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
 }
 
 /// What others do: all on one host, equal parts for all hosts, parts by the sizes of their memories. Each host runs its part as well as it
-/// can.
-fn rivals(hosts: &Hosts, problem: &SystemProblem, objective: Objective, lost: &[usize]) -> Vec<SystemRival> {
+/// can, and keeps to the same limits.
+fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[usize]) -> Vec<SystemRival> {
     let all = hosts.system().hosts();
     let of = |name: String, division: &HostDivision| {
-        let plan = problem.front_of(division).map_err(Error::from).and_then(|front| best(front, objective));
-        SystemRival { name, plan: plan.map_err(|error| error.to_string()) }
+        let allowed = |front: SystemFront| Ok(best(aim.limits().among(&front.plans)?, aim.objective)?);
+        let plan = problem.front_of(division).map_err(Error::from).and_then(allowed);
+        let reason = |error: Error| match error {
+            Error::Pipeline(PipelineError::Infeasible) => {
+                "nothing runs like that: hosts that follow each other have no link, or one runs none of its part"
+                    .to_owned()
+            }
+            error => error.to_string(),
+        };
+        SystemRival { name, plan: plan.map_err(reason) }
     };
     let alone = |(place, host): (usize, &millstream_board::Host)| {
         of(format!("all on {}", host.id), &HostDivision::only(problem, place))
@@ -136,8 +152,10 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, objective: Objective, lost: &[
     let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(place);
     let mut rivals: Vec<SystemRival> = all.iter().enumerate().filter(is_there).map(alone).collect();
     // Of these only the best is one that somebody would choose.
-    let period = |rival: &SystemRival| rival.plan.as_ref().map_or(u64::MAX, |plan| plan.period.0);
-    if let Some(place) = (0..rivals.len()).min_by_key(|&place| period(&rivals[place])) {
+    let (places, plans): (Vec<usize>, Vec<Plan>) =
+        rivals.iter().enumerate().filter_map(|(place, rival)| Some((place, rival.plan.as_ref().ok()?.clone()))).unzip();
+    if !rivals.is_empty() {
+        let place = choose(&plans, aim.objective).and_then(|own| places.get(own).copied()).unwrap_or(0);
         rivals = vec![rivals.swap_remove(place)];
     }
     let of_each = |share: &dyn Fn(&millstream_board::Host) -> Option<f64>| -> Option<Vec<f64>> {

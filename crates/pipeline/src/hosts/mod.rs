@@ -71,14 +71,14 @@ impl SystemProblem {
         self.blocks
     }
 
-    /// All plans that no other plan of the problem's space beats in period without losing in latency, from the lowest latency to the
-    /// shortest period: exact. Where some do not fit into the memory of a host, they are left out, and what is found without replicas, on
-    /// each host alone and with a part for every host takes their place, also with one stage per host only; there may be better ones then.
+    /// All plans that no other plan of the problem's space beats in period without losing in latency. Where some do not fit into the memory of
+    /// a host, they are left out, and what is found without replicas, on each host alone and with parts for every host, equal or by
+    /// memory, takes their place, also with one stage per host only: [`SystemFront::is_exact`] says so.
     ///
     /// # Errors
-    /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into
-    /// the memories.
-    pub fn front(&self) -> Result<Vec<Plan>, PipelineError> {
+    /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::HostMemory`] if nothing that was found
+    /// fits into the memories.
+    pub fn front(&self) -> Result<SystemFront, PipelineError> {
         self.front_without(&[])
     }
 
@@ -86,16 +86,21 @@ impl SystemProblem {
     ///
     /// # Errors
     /// As [`SystemProblem::front`].
-    pub fn front_without(&self, places: &[usize]) -> Result<Vec<Plan>, PipelineError> {
+    pub fn front_without(&self, places: &[usize]) -> Result<SystemFront, PipelineError> {
         let division = HostDivision::without(self, places);
         let plans = Search::front(self, &division);
         let hosts = self.hosts.len();
         let others = || {
             let is_there = |place: &usize| !places.contains(place);
             let alone = (0..hosts).filter(is_there).map(|place| HostDivision::only(self, place));
-            let shares: Vec<f64> = (0..hosts).map(|place| f64::from(u8::from(is_there(&place)))).collect();
-            let divisions = alone.chain([HostDivision::by_shares(self, &shares)]);
-            divisions.flat_map(|division| self.front_of(&division).unwrap_or_default()).collect()
+            let shares = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
+                (0..hosts).map(|place| if is_there(&place) { of(place) } else { 0.0 }).collect()
+            };
+            let by_memory =
+                |place: usize| self.hosts[place].own().capacity.as_ref().map_or(0.0, |own| own.bytes() as f64);
+            let usual = [shares(&|_| 1.0), shares(&by_memory)].map(|shares| HostDivision::by_shares(self, &shares));
+            let divisions = alone.chain(usual);
+            divisions.filter_map(|division| self.front_of(&division).ok()).flat_map(|front| front.plans).collect()
         };
         self.fitting(plans, &division, others)
     }
@@ -104,7 +109,7 @@ impl SystemProblem {
     ///
     /// # Errors
     /// As [`SystemProblem::front`].
-    pub fn front_of(&self, division: &HostDivision) -> Result<Vec<Plan>, PipelineError> {
+    pub fn front_of(&self, division: &HostDivision) -> Result<SystemFront, PipelineError> {
         self.fitting(Search::front(self, division), division, Vec::new)
     }
 
@@ -114,20 +119,31 @@ impl SystemProblem {
         mut plans: Vec<Plan>,
         division: &HostDivision,
         others: impl Fn() -> Vec<Plan>,
-    ) -> Result<Vec<Plan>, PipelineError> {
+    ) -> Result<SystemFront, PipelineError> {
         if plans.is_empty() {
             return Err(PipelineError::Infeasible);
         }
         let exceeded = plans.iter().find_map(|plan| self.exceeded_by(plan));
-        let Some(exceeded) = exceeded else { return Ok(plans) };
+        let Some(exceeded) = exceeded else {
+            return Ok(SystemFront { plans, is_exact: true });
+        };
         let single = self.clone().without_replicas();
         plans.extend(Search::front(&single, division));
         plans.extend(Search::front(&single, &division.clone().with_single_stages()));
         plans.extend(others());
         plans.retain(|plan| self.exceeded_by(plan).is_none());
         keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
-        if plans.is_empty() { Err(exceeded) } else { Ok(plans) }
+        if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront { plans, is_exact: false }) }
     }
+}
+
+/// What a search for plans over several hosts found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemFront {
+    /// Plans of which none beats another in period without losing in latency, from the lowest latency to the shortest period.
+    pub plans: Vec<Plan>,
+    /// Whether nothing in the problem's space is better. It is not known where the memory of a host has no room for what would be the best.
+    pub is_exact: bool,
 }
 
 /// What is still needed of a frame after so many blocks, in bytes; nothing of it has to go anywhere before the first and after the last.

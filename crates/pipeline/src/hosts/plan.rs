@@ -55,7 +55,11 @@ impl SystemProblem {
             let capacity = host.own().capacity.as_ref()?;
             let stages = plan.stages.iter().filter(|stage| self.host_of(stage) == Some(place));
             let own = alone(stages.cloned().collect());
-            (!capacity.has_room_for(&own)).then(|| capacity.exceeded_by(&[own]))
+            (!capacity.has_room_for(&own)).then(|| PipelineError::HostMemory {
+                host: host.name.clone(),
+                needed_bytes: capacity.needed(&own),
+                most_bytes: capacity.bytes(),
+            })
         })
     }
 }
