@@ -135,7 +135,7 @@ fn best(plans: Vec<Plan>, objective: Objective) -> Result<Plan, Error> {
 fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[usize]) -> Vec<SystemRival> {
     let all = hosts.system().hosts();
     let of = |name: String, division: &HostDivision| {
-        let allowed = |front: SystemFront| Ok(best(aim.limits().among(&front.plans)?, aim.objective)?);
+        let allowed = |front: SystemFront| best(aim.limits().among(&front.plans)?, aim.objective);
         let plan = problem.front_of(division).map_err(Error::from).and_then(allowed);
         let reason = |error: Error| match error {
             Error::Pipeline(PipelineError::Infeasible) => {
