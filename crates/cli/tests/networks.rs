@@ -40,6 +40,29 @@ macro_rules! networks {
     };
 }
 
+/// Networks from outside are planned over two boards, proven and simulated like those of the zoo.
+#[test]
+fn networks_from_outside_go_over_two_boards() {
+    let system = ["--system", "rk3588-raspberry-pi-5"];
+    for (file, sizes) in [
+        ("light/light_inception_v1.onnx", &[][..]),
+        ("nudenet/nudenet/320n.onnx", &["--dim", "height=320", "--dim", "width=320"]),
+    ] {
+        let workplace = Workplace::new();
+        let model = path(file);
+        let schedule = ["schedule", "--certificate", "certificate.json", "--json", "--model", &model];
+        let planned: Value =
+            serde_json::from_str(&workplace.succeed(&[&schedule[..], &system, sizes].concat())).unwrap();
+        let certify = [&["certify", "--model", &model][..], &system, sizes].concat();
+        assert!(workplace.succeed(&certify).contains("The certificate holds"), "{file}");
+        let simulate = [&["simulate", "--frames", "300", "--json", "--model", &model][..], &system, sizes].concat();
+        let simulated: Value = serde_json::from_str(&workplace.succeed(&simulate)).unwrap();
+        let predicted = planned["schedule"]["predicted"]["period_seconds"].as_f64().unwrap();
+        let period = simulated["simulated_period_seconds"].as_f64().unwrap();
+        assert!((period / predicted - 1.0).abs() < 0.01, "{file}: {period} {predicted}");
+    }
+}
+
 /// What is proven of a schedule of a network from outside on a board that is not here holds, and holds no longer once a number is changed.
 #[test]
 fn certificates_of_networks_from_outside_hold() {

@@ -96,6 +96,7 @@ fn hosts_are_lost_and_links_slow_down_in_simulations() {
     assert!(message.contains("core 4 says nothing; its hosts are rk, pi"), "{message}");
     let both = [&alone[..8], &["rk", "--without", "pi"]].concat();
     assert!(workplace.fail(&both).contains("no host is left to plan for"));
+    workplace.succeed(&[&alone[..8], &["pi", "--without", "pi"]].concat());
     assert!(workplace.fail(&[&alone[..8], &["xx"]].concat()).contains("the system has no host 'xx', only rk, pi"));
     let period = |report: &Value| report["simulated_period_seconds"].as_f64().unwrap();
     assert!(period(&run(&["--speed", "1ms:rk-pi:0.01"])) > 2.0 * period(&run(&[])));
@@ -194,4 +195,26 @@ fn narrow_memories_take_the_claim_away_and_not_the_quality() {
         narrow += usize::from(!is_exact);
     }
     assert_eq!(narrow, 4);
+}
+
+/// What others do is held to the same limits and compared in what was asked for.
+#[test]
+fn rivals_keep_to_the_limits_and_are_compared_in_what_counts() {
+    let workplace = Workplace::new();
+    workplace.write("two.json", system(117e6));
+    let arguments = ["schedule", "--system", "two.json", "--model", "zoo:squeezenet", "--objective"];
+    let limited =
+        json(&workplace.succeed(&[&arguments[..], &["throughput", "--max-latency", "15ms", "--json"]].concat()));
+    for rival in limited["rivals"].as_array().unwrap() {
+        assert!(rival["latency_seconds"].as_f64().is_none_or(|latency| latency <= 0.015), "{rival}");
+    }
+    let said = workplace.succeed(&[&arguments[..], &["latency"]].concat());
+    let cells = |line: &str| -> Vec<String> { line.split('|').map(|cell| cell.trim().to_owned()).collect() };
+    let row = |name: &str| cells(said.lines().find(|line| line.starts_with(name)).unwrap());
+    let (ours, equal) = (row("| ours "), row("| equal parts "));
+    let number = |cells: &[String], from_end: usize| -> f64 {
+        cells[cells.len() - from_end].trim_end_matches('x').parse().unwrap()
+    };
+    let ratio = number(&equal, 3) / number(&ours, 3);
+    assert!((number(&equal, 2) - ratio).abs() < 0.02, "{said}");
 }

@@ -1,13 +1,13 @@
 //! One model, by every way of running it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Tensor, WholeNetwork};
 use millstream_backend_ort::{OrtBackend, PlainSession, SessionSettings};
 use millstream_frames::{FrameMaker, Tolerance, compare, largest_difference};
-use millstream_graph::Graph;
+use millstream_graph::{Graph, ValueId};
 use millstream_onnx::proto::ModelProto;
 use millstream_onnx::{Model, ReadOptions};
 use millstream_partition::Chain;
@@ -180,12 +180,7 @@ fn compare_ways(
     check_shapes(graph, expected).map_err(|detail| wrong("shapes", detail))?;
 
     let values = ways::blocks(graph, &chain, &*backend, frame).map_err(|detail| wrong("block by block", detail))?;
-    for (id, tensor) in &values {
-        let value = graph.value(*id);
-        if let Err(inferred) = tensor.check_fits(value) {
-            return Err(wrong("shapes", format!("'{}' is {}, inferred {inferred}", value.name, tensor.description())));
-        }
-    }
+    check_values(graph, &values).map_err(|detail| wrong("shapes", detail))?;
 
     let two_stages = ways::two_stages(&chain);
     let divided = ways::divided(graph, &chain);
@@ -204,6 +199,16 @@ fn compare_ways(
         }
     }
     Ok((two_stages.is_some(), divided.is_some(), tiled.is_some()))
+}
+
+/// Whether values have the types and shapes that were inferred.
+fn check_values(graph: &Graph, values: &HashMap<ValueId, Tensor>) -> Result<(), String> {
+    for (&id, tensor) in values {
+        let value = graph.value(id);
+        let detail = |inferred| format!("'{}' is {}, inferred {inferred}", value.name, tensor.description());
+        tensor.check_fits(value).map_err(detail)?;
+    }
+    Ok(())
 }
 
 /// How much results differ if ONNX Runtime computes and rounds every operator by itself: what rounding alone does to the network.

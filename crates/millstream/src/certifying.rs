@@ -7,7 +7,8 @@ use millstream_certify::{
     CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SingleProcessorProof,
     ThroughputProof, check,
 };
-use millstream_pipeline::{PipelineError, SingleProcessorReach};
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::{PipelineError, SingleProcessorReach, ThroughputBound};
 use millstream_schedule::ScheduleDocument;
 
 use crate::error::InFile;
@@ -25,31 +26,37 @@ impl Plans {
         board: &Board,
     ) -> Result<Certificate, Error> {
         let schedule = document.resolve(network.graph(), network.digest(), board)?;
-        let predicted = document.predicted.period_seconds;
-        let bound = self.bound.period;
         let searched = self.table.within_memory_of(board, network.graph());
-        let parts = |(label, parts): &(String, u64)| PartsPerBillion { label: label.clone(), parts: *parts };
+        let evaluated = schedule.evaluate(network.graph(), &searched)?.period;
         let reach = match SingleProcessorReach::of(&self.problem) {
             Err(PipelineError::Infeasible) => None,
             other => other?,
         };
-        Ok(Certificate {
-            format: CERTIFICATE_FORMAT.to_owned(),
-            version: CERTIFICATE_VERSION,
-            provenance: provenance(),
-            model: document.model.clone(),
-            board: document.board.clone(),
-            clocks: document.clocks.clone(),
-            configuration: document.configuration.clone(),
-            predicted_period_seconds: predicted,
-            evaluated_period_nanoseconds: schedule.evaluate(network.graph(), &searched)?.period.0,
-            gap: predicted / bound.seconds().max(1e-12) - 1.0,
-            throughput: ThroughputProof {
-                period_nanoseconds: bound.0,
-                shares: self.bound.shares.iter().map(parts).collect(),
-            },
-            single_processors: reach.map(proof),
-        })
+        let certificate = written(document, evaluated, &self.bound);
+        Ok(Certificate { single_processors: reach.map(proof), ..certificate })
+    }
+}
+
+/// The certificate of a schedule with this period by its costs: what bounds every schedule, and nothing about single processors.
+pub(crate) fn written(document: &ScheduleDocument, evaluated: Nanoseconds, bound: &ThroughputBound) -> Certificate {
+    let predicted = document.predicted.period_seconds;
+    let parts = |(label, parts): &(String, u64)| PartsPerBillion { label: label.clone(), parts: *parts };
+    Certificate {
+        format: CERTIFICATE_FORMAT.to_owned(),
+        version: CERTIFICATE_VERSION,
+        provenance: provenance(),
+        model: document.model.clone(),
+        board: document.board.clone(),
+        clocks: document.clocks.clone(),
+        configuration: document.configuration.clone(),
+        predicted_period_seconds: predicted,
+        evaluated_period_nanoseconds: evaluated.0,
+        gap: predicted / bound.period.seconds().max(1e-12) - 1.0,
+        throughput: ThroughputProof {
+            period_nanoseconds: bound.period.0,
+            shares: bound.shares.iter().map(parts).collect(),
+        },
+        single_processors: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_backend::Backend;
 use millstream_board::Board;
 use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Objective, Plan, choose, score};
+use millstream_pipeline::{Objective, Plan, choose, pareto_front, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
@@ -136,13 +136,17 @@ impl PlanModel<'_> {
 
     /// The best plan without teams, if a plan with teams is the best of what was tried and may be so by errors of predictions alone: teams
     /// are predicted from more parts than single processors.
-    fn untried_without_teams(&self) -> Option<&Plan> {
+    fn untried_without_teams(&self) -> Option<Plan> {
         let tried = self.plans.allowed(&self.plans.lessons.tried);
         let known = choose(&tried, self.objective).and_then(|index| tried.get(index))?;
-        let rivals = self.plans.allowed(&self.plans.without_teams);
+        if !known.has_teams() {
+            return None;
+        }
+        let without_teams = pareto_front(&self.plans.problem.clone().without_teams()).ok()?;
+        let rivals = self.plans.allowed(&without_teams);
         let rival = choose(&rivals, self.objective).and_then(|index| rivals.get(index).copied())?;
         let is_close = self.distance(rival).seconds() < WORTH_A_TRIAL * self.distance(known).seconds();
-        (known.has_teams() && is_close && !self.is_tried(rival)).then_some(rival)
+        (is_close && !self.is_tried(rival)).then(|| rival.clone())
     }
 
     /// What a trial says against the profile. The first one only: later ones are planned with what the first showed.
@@ -182,7 +186,7 @@ impl Model for PlanModel<'_> {
             return Ok((self.candidate(plan), Nanoseconds::ZERO));
         }
         if let Some(rival) = self.untried_without_teams() {
-            return Ok((self.candidate(rival), Nanoseconds::ZERO));
+            return Ok((self.candidate(&rival), Nanoseconds::ZERO));
         }
         // Where nothing keeps to the constraints any more, there is nothing to try either: what was tried is proposed again.
         let best = choose(&allowed, self.objective).and_then(|index| allowed.get(index).copied());
@@ -326,7 +330,7 @@ mod tests {
         let ground = crate::lessons::tests::ground();
         let mut plans = crate::lessons::tests::search(&ground, Lessons::default());
         let (network, board, _) = &ground;
-        let alone = plans.without_teams[0].clone();
+        let alone = pareto_front(&plans.problem.clone().without_teams()).unwrap().remove(0);
         let team = plans.front[0].clone();
         assert!(team.has_teams() && !alone.has_teams());
         for (part, is_tried) in [(0.95, true), (0.8, false)] {

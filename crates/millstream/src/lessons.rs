@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
-use millstream_pipeline::{Plan, PlannedReplica};
+use millstream_pipeline::Plan;
 use millstream_schedule::Schedule;
 
 /// How far one trial's time is from another's of the same stage: relative standard deviation.
@@ -50,11 +50,9 @@ impl Lessons {
     /// Takes in what a trial showed of a plan and its schedule.
     pub(crate) fn add(&mut self, schedule: &Schedule, measured: Plan) {
         for (stage, own) in measured.stages.iter().enumerate() {
-            for (replica, PlannedReplica { processors, time, .. }) in own.replicas.iter().enumerate() {
-                if processors.len() > 1 {
-                    let (team, schedule) = (processors.clone(), schedule.clone());
-                    self.teams.push(TeamTrial { team, schedule, stage, replica, measured: *time });
-                }
+            for (replica, own) in own.replicas.iter().enumerate().filter(|(_, own)| own.is_team()) {
+                let (team, schedule) = (own.processors.clone(), schedule.clone());
+                self.teams.push(TeamTrial { team, schedule, stage, replica, measured: own.time });
             }
         }
         self.tried.push(measured);
@@ -106,24 +104,23 @@ impl Lessons {
     /// How unlikely the trials are if each hand-over takes that much longer, and the factors of teams that are left.
     fn with_late(&self, late_by: Nanoseconds, graph: &Graph, table: &CostTable) -> (f64, TeamLessons) {
         let table = table.clone().with_longer_transfers(late_by);
-        let mut of_team: BTreeMap<String, (Vec<ProcessorClass>, Vec<f64>)> = BTreeMap::new();
+        let mut of_team: BTreeMap<&[ProcessorClass], Vec<f64>> = BTreeMap::new();
         for trial in &self.teams {
             let evaluation = trial.schedule.evaluate(graph, &table).ok();
             let stage = evaluation.as_ref().and_then(|evaluation| evaluation.stages.get(trial.stage));
             let Some(time) = stage.and_then(|stage| stage.replica_times.get(trial.replica)) else { continue };
             let residual = (trial.measured.seconds().max(1e-9) / time.seconds().max(1e-9)).ln();
-            let name = trial.team.iter().map(ToString::to_string).collect::<Vec<_>>().join("+");
-            of_team.entry(name).or_insert_with(|| (trial.team.clone(), Vec::new())).1.push(residual);
+            of_team.entry(&trial.team).or_default().push(residual);
         }
         let (of_trial, of_prediction) = (TRIAL_NOISE.powi(-2), PREDICTION_NOISE.powi(-2));
         let mut unlikely = 0.0;
         let mut factors = Vec::new();
-        for (team, residuals) in of_team.into_values() {
+        for (team, residuals) in of_team {
             let of_trials = of_trial * residuals.len() as f64;
             let factor = of_trial * residuals.iter().sum::<f64>() / (of_trials + of_prediction);
             unlikely += of_prediction * factor.powi(2);
             unlikely += residuals.iter().map(|residual| of_trial * (residual - factor).powi(2)).sum::<f64>();
-            factors.push((team, factor.exp()));
+            factors.push((team.to_vec(), factor.exp()));
         }
         (unlikely, TeamLessons { late_by, factors })
     }

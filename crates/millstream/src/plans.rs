@@ -33,8 +33,6 @@ pub struct Plans {
     pub best_on_single_processors: Option<Nanoseconds>,
     /// A period that no pipeline of the searched stages goes below, and which teams these may run on.
     pub searched: (PeriodBound, TeamSpace),
-    /// The same front without teams, as predicted; empty if teams were not searched.
-    pub(crate) without_teams: Vec<Plan>,
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
     /// What was asked for.
@@ -75,18 +73,7 @@ impl Plans {
         let board = &with_timed_engines(board, table);
         let searched = table.within_memory_of(board, network.graph());
         let space = TeamSpace::of(board);
-        let ground = (&**network.graph(), network.chain(), board, &searched);
-        let teams = space.teams(board);
-        let by_costs = Problem::with_teams_and_effort(ground, &teams, aim.effort)?;
-        let searched_bound = PeriodBound::of(&by_costs)?;
-        // What trials show of teams changes what is searched for, never what is proven.
-        let TeamLessons { late_by, factors } = lessons.of_teams(network.graph(), &searched);
-        let late = (late_by > Nanoseconds::ZERO).then(|| searched.clone().with_longer_transfers(late_by));
-        let mut problem = match &late {
-            Some(late) => Problem::with_teams_and_effort((ground.0, ground.1, ground.2, late), &teams, aim.effort)?,
-            None => by_costs,
-        };
-        factors.iter().for_each(|(team, factor)| problem.scale_team(team, *factor));
+        let (mut problem, searched_bound) = searched_problem((network, board, &searched), space, aim, &lessons)?;
         let (name, watcher) = (activity(network), control.clone());
         problem = problem.watched(move |progress| {
             watcher.searching(&name, progress);
@@ -103,10 +90,6 @@ impl Plans {
             true => energy_front(&problem, &aim.limits(), ENERGY_TOLERANCE)
                 .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
             false => pareto_front(&problem)?,
-        };
-        let without_teams = match problem.has_teams() {
-            true => pareto_front(&problem.clone().without_teams()).unwrap_or_default(),
-            false => Vec::new(),
         };
         let competes_for_memory = memory.is_some();
         if let Some(memory) = memory {
@@ -127,7 +110,6 @@ impl Plans {
             bound,
             best_on_single_processors,
             searched,
-            without_teams,
             competes_for_memory,
             aim,
         })
@@ -231,6 +213,29 @@ impl Plans {
         let document = document(&schedule, predicted, algorithm, objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
+}
+
+/// What is searched with what trials have shown of teams, and what is proven of it without.
+fn searched_problem(
+    (network, board, table): (&Network, &Board, &CostTable),
+    space: TeamSpace,
+    aim: Aim,
+    lessons: &Lessons,
+) -> Result<(Problem, PeriodBound), Error> {
+    let teams = space.teams(board);
+    let problem = |table: &CostTable| {
+        Problem::with_teams_and_effort((network.graph(), network.chain(), board, table), &teams, aim.effort)
+    };
+    let by_costs = problem(table)?;
+    let bound = PeriodBound::of(&by_costs)?;
+
+    let TeamLessons { late_by, factors } = lessons.of_teams(network.graph(), table);
+    let mut searched = match late_by {
+        Nanoseconds::ZERO => by_costs,
+        late_by => problem(&table.clone().with_longer_transfers(late_by))?,
+    };
+    factors.iter().for_each(|(team, factor)| searched.scale_team(team, *factor));
+    Ok((searched, bound))
 }
 
 /// The board without engines that the costs have no times for, because they were left out: they would make the space of teams larger for

@@ -78,6 +78,11 @@ impl Plan {
         self.stages.iter().map(stage).collect::<Vec<_>>().join("-")
     }
 
+    /// All replicas, stage by stage.
+    fn replicas(&self) -> impl Iterator<Item = &PlannedReplica> {
+        self.stages.iter().flat_map(|stage| &stage.replicas)
+    }
+
     /// Whether several processors work on one frame together anywhere.
     pub fn has_teams(&self) -> bool {
         self.stages.iter().any(PlannedStage::has_teams)
@@ -90,10 +95,7 @@ impl Plan {
 
     /// Whether two plans have the same stages on the same processors, and each processor of a team does the same, whatever their times.
     pub fn is_same_pipeline(&self, other: &Self) -> bool {
-        let work = |plan: &Self| -> Vec<Option<Arc<TeamWork>>> {
-            plan.stages.iter().flat_map(|stage| &stage.replicas).map(|replica| replica.work.clone()).collect()
-        };
-        self.has_same_stages(other) && work(self) == work(other)
+        self.has_same_stages(other) && self.replicas().map(|own| &own.work).eq(other.replicas().map(|own| &own.work))
     }
 
     /// Whether two plans have the same stages on the same processors, however teams divide their work.

@@ -79,6 +79,27 @@ pub(crate) struct Units {
     pub(crate) engines: EngineSet,
 }
 
+impl Units {
+    /// The clusters and then the accelerators of a board, and their classes one after the other.
+    fn of(board: &Board) -> (Vec<Self>, Vec<ProcessorClass>) {
+        let (mut clusters, mut classes) = (Vec::new(), Vec::new());
+        let of_cluster = |cluster: &Cluster| {
+            let cores = cluster.cores.iter().map(|core| core.id).collect();
+            (cluster.label.clone(), cores, cluster.engines.clone())
+        };
+        let of_accelerator = |accelerator: &Accelerator| (accelerator.label.clone(), Vec::new(), EngineSet::default());
+        let units = board.clusters().iter().map(of_cluster).chain(board.accelerators().iter().map(of_accelerator));
+        for (label, cores, engines) in units {
+            let cores: Vec<CoreId> = cores;
+            let (count, offset) = (cores.len().max(1), classes.len());
+            let class = |count| ProcessorClass::new(label.clone(), count).with_engine(engines.first());
+            classes.extend((1..=count).map(class));
+            clusters.push(Self { label, cores, count, offset, engines });
+        }
+        (clusters, classes)
+    }
+}
+
 impl Problem {
     /// Collects the times of every possible stage. A stage whose weights and values exceed the memory of an accelerator does not run
     /// there.
@@ -109,21 +130,7 @@ impl Problem {
         table: &CostTable,
         sender: Option<ProcessorClass>,
     ) -> Result<Self, PipelineError> {
-        let mut clusters = Vec::new();
-        let mut classes = Vec::new();
-        let of_cluster = |cluster: &Cluster| {
-            let cores = cluster.cores.iter().map(|core| core.id).collect();
-            (cluster.label.clone(), cores, cluster.engines.clone())
-        };
-        let of_accelerator = |accelerator: &Accelerator| (accelerator.label.clone(), Vec::new(), EngineSet::default());
-        let units = board.clusters().iter().map(of_cluster).chain(board.accelerators().iter().map(of_accelerator));
-        for (label, cores, engines) in units {
-            let count = cores.len().max(1);
-            let offset = classes.len();
-            let class = |count| ProcessorClass::new(label.clone(), count).with_engine(engines.first());
-            classes.extend((1..=count).map(class));
-            clusters.push(Units { label, cores, count, offset, engines });
-        }
+        let (clusters, classes) = Units::of(board);
         let find = |class: ProcessorClass| table.find(&class).ok_or(PipelineError::MissingProcessor { class });
         let with_each_engine = |class: &ProcessorClass| {
             let own = clusters.iter().find(|own: &&Units| own.label == class.cluster);

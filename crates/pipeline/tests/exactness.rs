@@ -15,19 +15,7 @@ use millstream_pipeline::{
     ThroughputBound, best_period, choose, pareto_front,
 };
 use proptest::prelude::*;
-use random_cases::{Case, cases, linked_cases, plans};
-
-/// Period and latency.
-type Point = (Nanoseconds, Nanoseconds);
-
-/// The points that no other beats, by rising latency.
-fn undominated(all: &[Point]) -> Vec<Point> {
-    let mut kept: Vec<Point> =
-        all.iter().copied().filter(|a| !all.iter().any(|b| b != a && b.0 <= a.0 && b.1 <= a.1)).collect();
-    kept.sort_by_key(|point| point.1);
-    kept.dedup();
-    kept
-}
+use random_cases::{Case, Point, cases, linked_cases, plans, undominated};
 
 fn brute_force(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> Vec<Point> {
     evaluated(problem, graph, board, table, usize::MAX)

@@ -10,13 +10,13 @@ use millstream_board::{
     BoardError, BoardSource, Duplex, HostDocument, HostLinkDocument, ProcessorClass, SYSTEM_FORMAT, SYSTEM_VERSION,
     System, SystemDocument, host_of,
 };
-use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
+use millstream_cost::{CostTable, HostCrossing};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_pipeline::{HostDivision, PipelineError, Plan, Problem, SystemProblem, ThroughputBound};
 use millstream_schedule::ScheduleError;
 use proptest::prelude::*;
-use random_cases::{Case, network, plans};
+use random_cases::{Case, Point, network, plans, undominated};
 
 /// A host of one or two clusters.
 #[derive(Debug, Clone)]
@@ -167,15 +167,20 @@ fn fits(plan: &Plan, graph: &Graph, system: &System, problem: &SystemProblem) ->
     })
 }
 
-/// Period and latency.
-type Point = (Nanoseconds, Nanoseconds);
-
-fn undominated(all: &[Point]) -> Vec<Point> {
-    let mut kept: Vec<Point> =
-        all.iter().copied().filter(|a| !all.iter().any(|b| b != a && b.0 <= a.0 && b.1 <= a.1)).collect();
-    kept.sort_by_key(|point| point.1);
-    kept.dedup();
-    kept
+/// Every plan that visits hosts once and can run, with what evaluation says of it.
+fn all_plans(graph: &Graph, chain: &Chain, system: &System, table: &CostTable) -> Vec<(Plan, Point)> {
+    let whole = Problem::new(graph, chain, &system.board(), table).unwrap();
+    let mut all = Vec::new();
+    for plan in plans(&whole, &system.board()).into_iter().filter(visits_hosts_once) {
+        match whole.schedule(&plan).evaluate(graph, table) {
+            Ok(evaluation) => all.push((plan, (evaluation.period, evaluation.latency))),
+            Err(
+                ScheduleError::SeveralHosts { .. } | ScheduleError::NoLink { .. } | ScheduleError::Unsupported { .. },
+            ) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    all
 }
 
 proptest! {
@@ -193,15 +198,7 @@ proptest! {
                 return Ok(());
             }
         };
-        let whole = Problem::new(&graph, &chain, &board, &table).unwrap();
-        let mut all = Vec::new();
-        for plan in plans(&whole, &board).into_iter().filter(visits_hosts_once) {
-            match whole.schedule(&plan).evaluate(&graph, &table) {
-                Ok(evaluation) => all.push((plan, (evaluation.period, evaluation.latency))),
-                Err(ScheduleError::SeveralHosts { .. } | ScheduleError::NoLink { .. } | ScheduleError::Unsupported { .. }) => {}
-                Err(other) => panic!("{other}"),
-            }
-        }
+        let all = all_plans(&graph, &chain, &system, &table);
         let points: Vec<Point> = all.iter().map(|(_, point)| *point).collect();
         let front = match problem.front() {
             Ok(front) => front,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor};
-use millstream_graph::{Along, Graph, OperatorId, RowRegion};
+use millstream_graph::{Along, ChannelUnits, Graph, OperatorId, RowRegion};
 use millstream_predict::makes_tiles;
 use millstream_predict::samples::PartSample;
 
@@ -55,14 +55,9 @@ pub fn measure_parts(
         let mut operators = vec![head];
         operators.extend(graph.channel_followers(head));
         let places: Vec<usize> = operators.iter().map(|&id| place(id)).collect();
-        let half = (units.channels / units.unit / 2).max(1) * units.unit;
         let Some(inputs) = made_up(graph, &operators) else { continue };
         let block = workload.chain.blocks().iter().position(|block| block.operators.contains(&head)).unwrap_or(0);
-        let mut portions =
-            vec![(Along::Channels, units.channels, units.channels), (Along::Channels, half, units.channels)];
-        let rows = RowRegion::new(graph, &operators).map(|region| region.rows());
-        portions.extend(rows.map(|rows| (Along::Rows, rows / 2, rows)));
-        for (along, channels, of) in portions {
+        for (along, channels, of) in portions(graph, &operators, units) {
             let segment = match along {
                 _ if channels == of => Segment::new(graph, operators.clone()),
                 Along::Channels => Segment::part(graph, operators.clone(), 0..channels),
@@ -72,11 +67,7 @@ pub fn measure_parts(
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
             for processors in all {
                 let mut processors = processors;
-                processors.retain(|processor| {
-                    let may_run =
-                        along == Along::Channels || !processor.is_accelerator() && makes_tiles(&processor.class());
-                    may_run && workload.runs(&segment, processor)
-                });
+                processors.retain(|own| may_run(along, own) && workload.runs(&segment, own));
                 if processors.is_empty() {
                     continue;
                 }
@@ -103,6 +94,20 @@ pub fn measure_parts(
         }
     }
     Ok(samples)
+}
+
+/// What is measured of operators that go together: all of them, half of their channels and, where they can be divided by rows, half of
+/// these. Each with what it is divided along, how many, and of how many.
+fn portions(graph: &Graph, operators: &[OperatorId], units: ChannelUnits) -> Vec<(Along, usize, usize)> {
+    let half = (units.channels / units.unit / 2).max(1) * units.unit;
+    let rows = RowRegion::new(graph, operators).map(|region| region.rows());
+    let by_channels = [units.channels, half].map(|channels| (Along::Channels, channels, units.channels));
+    by_channels.into_iter().chain(rows.map(|rows| (Along::Rows, rows / 2, rows))).collect()
+}
+
+/// Tiles of rows are made on some processors only.
+fn may_run(along: Along, processor: &Processor) -> bool {
+    along == Along::Channels || !processor.is_accelerator() && makes_tiles(&processor.class())
 }
 
 /// The operators with the most work that can be divided, of different shapes.

@@ -37,6 +37,26 @@ struct Report {
     events: u64,
 }
 
+impl Report {
+    /// What is so of a network alone.
+    fn of(own: &Scheduled, simulation: &Simulation, evaluation: &Evaluation, table: &CostTable) -> Self {
+        Self {
+            network: own.network.name().to_owned(),
+            configuration: own.schedule.to_string(),
+            frames: simulation.frames.len(),
+            unfinished: simulation.unfinished,
+            predicted_period_seconds: evaluation.period.seconds(),
+            promised_period_seconds: None,
+            simulated_period_seconds: simulation.period_seconds(),
+            predicted_latency_seconds: evaluation.latency.seconds(),
+            missed_constraints: Vec::new(),
+            worst_latency_seconds: simulation.worst_latency().seconds(),
+            joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
+            events: simulation.events,
+        }
+    }
+}
+
 fn named_files(command: &SimulateCommand) -> NamedFiles {
     let files = command.scheduled.named().reads("--profile", command.profile.as_deref());
     let files = files.reads("--system", command.system.as_deref());
@@ -87,20 +107,9 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
         }
-        reports.push(Report {
-            network: own.network.name().to_owned(),
-            configuration: own.schedule.to_string(),
-            frames: simulation.frames.len(),
-            unfinished: simulation.unfinished,
-            predicted_period_seconds: evaluation.period.seconds(),
-            promised_period_seconds: (loaded.len() > 1).then_some(own.expected_period_seconds),
-            simulated_period_seconds: simulation.period_seconds(),
-            predicted_latency_seconds: evaluation.latency.seconds(),
-            missed_constraints,
-            worst_latency_seconds: simulation.worst_latency().seconds(),
-            joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
-            events: simulation.events,
-        });
+        let promised_period_seconds = (loaded.len() > 1).then_some(own.expected_period_seconds);
+        let report = Report::of(own, simulation, evaluation, table);
+        reports.push(Report { promised_period_seconds, missed_constraints, ..report });
     }
     if command.json {
         return match reports.as_slice() {

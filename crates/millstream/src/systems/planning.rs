@@ -1,14 +1,15 @@
 //! Plans for networks on several boards.
 
-use millstream_certify::{CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ThroughputProof};
+use millstream_certify::Certificate;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{
     HostDivision, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
 };
 use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound};
 
+use crate::certifying::written;
 use crate::document::document;
-use crate::{Aim, Error, Hosts, Network, provenance};
+use crate::{Aim, Error, Hosts, Network};
 
 /// What the search for pipelines over several hosts went through.
 const SPACE: &str = "contiguous stages of whole blocks on single processors of one host each, and replicas of these, where the stages of a host follow each other";
@@ -49,30 +50,12 @@ pub struct SystemRival {
 impl SystemPlan {
     /// The shortest period of everything that was searched.
     pub fn shortest(&self) -> Nanoseconds {
-        self.front.iter().map(|plan| plan.period).min().unwrap_or_default()
+        shortest(&self.front)
     }
 
     /// What is proven of it: that no schedule on these hosts is faster, whatever links carry.
     pub fn certificate(&self) -> Certificate {
-        let parts = |(label, parts): &(String, u64)| PartsPerBillion { label: label.clone(), parts: *parts };
-        let document = &self.document;
-        Certificate {
-            format: CERTIFICATE_FORMAT.to_owned(),
-            version: CERTIFICATE_VERSION,
-            provenance: provenance(),
-            model: document.model.clone(),
-            board: document.board.clone(),
-            clocks: document.clocks.clone(),
-            configuration: document.configuration.clone(),
-            predicted_period_seconds: document.predicted.period_seconds,
-            evaluated_period_nanoseconds: self.evaluation.period.0,
-            gap: document.predicted.period_seconds / self.bound.period.seconds().max(1e-12) - 1.0,
-            throughput: ThroughputProof {
-                period_nanoseconds: self.bound.period.0,
-                shares: self.bound.shares.iter().map(parts).collect(),
-            },
-            single_processors: None,
-        }
+        written(&self.document, self.evaluation.period, &self.bound)
     }
 
     /// How another plan of the front runs.
@@ -97,7 +80,7 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     let table = hosts.table(network)?;
     let problem = SystemProblem::new(graph, network.chain(), hosts.system(), &table)?;
     let bound = ThroughputBound::of(graph, board, &table);
-    if lost.len() >= hosts.system().hosts().len() {
+    if (0..hosts.system().hosts().len()).all(|place| lost.contains(&place)) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
     let SystemFront { plans: front, is_exact } = problem.front_without(&lost)?;
@@ -106,8 +89,8 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     let schedule = problem.schedule(&plan);
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
-    let shortest = front.iter().map(|plan| plan.period.seconds()).fold(f64::INFINITY, f64::min);
-    let searched = is_exact.then(|| SearchedBound { period_seconds: shortest, space: SPACE.to_owned() });
+    let searched = || SearchedBound { period_seconds: shortest(&front).seconds(), space: SPACE.to_owned() };
+    let searched = is_exact.then(searched);
     let predicted = Prediction { searched, ..Prediction::new(&evaluation, bound.period.seconds()) };
     let document =
         document(&schedule, predicted, if is_exact { "exact" } else { "best-found" }, aim.objective, network, board);
@@ -121,6 +104,11 @@ fn place_of(hosts: &Hosts, name: &str) -> Result<usize, Error> {
     let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
     let unknown = || Error::Unfit(format!("the system has no host '{name}', only {}", names.join(", ")));
     names.iter().position(|own| *own == name).ok_or_else(unknown)
+}
+
+/// The shortest period of a front.
+fn shortest(front: &[Plan]) -> Nanoseconds {
+    front.iter().map(|plan| plan.period).min().unwrap_or_default()
 }
 
 /// The plan that an objective asks for.
@@ -158,19 +146,11 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[usize]) -> 
         let place = choose(&plans, aim.objective).and_then(|own| places.get(own).copied()).unwrap_or(0);
         rivals = vec![rivals.swap_remove(place)];
     }
-    let of_each = |share: &dyn Fn(&millstream_board::Host) -> Option<f64>| -> Option<Vec<f64>> {
-        let own = |(place, host)| if lost.contains(&place) { Some(0.0) } else { share(host) };
-        all.iter().enumerate().map(own).collect()
-    };
-    let equal = of_each(&|_| Some(1.0)).unwrap_or_default();
-    rivals.push(of("equal parts".to_owned(), &HostDivision::by_shares(problem, &equal)));
-    let memories = of_each(&|host| host.board.memory_bytes().map(|bytes| bytes as f64));
-    rivals.push(match memories {
-        Some(shares) => of("parts by memory".to_owned(), &HostDivision::by_shares(problem, &shares)),
-        None => {
-            let plan = Err("the memory of some host is not known".to_owned());
-            SystemRival { name: "parts by memory".to_owned(), plan }
-        }
+    rivals.push(of("equal parts".to_owned(), &HostDivision::equal(problem, lost)));
+    let name = "parts by memory".to_owned();
+    rivals.push(match all.iter().enumerate().filter(is_there).all(|(_, host)| host.board.memory_bytes().is_some()) {
+        true => of(name, &HostDivision::by_memory(problem, lost)),
+        false => SystemRival { name, plan: Err("the memory of some host is not known".to_owned()) },
     });
     rivals
 }

@@ -14,11 +14,6 @@ pub struct HostDivision {
 }
 
 impl HostDivision {
-    /// Every host may run everything.
-    pub fn any(problem: &SystemProblem) -> Self {
-        Self { spans: vec![0..problem.blocks; problem.hosts.len()], has_pipelines: true }
-    }
-
     /// Every host may run everything but those at these places, which run nothing.
     pub fn without(problem: &SystemProblem, places: &[usize]) -> Self {
         let span = |host: usize| if places.contains(&host) { 0..0 } else { 0..problem.blocks };
@@ -43,6 +38,24 @@ impl HostDivision {
             std::mem::replace(&mut begin, end)..end
         };
         Self { spans: shares.iter().take(problem.hosts.len()).map(&mut span).collect(), has_pipelines: true }
+    }
+
+    /// As many blocks for each host, but for those at these places, which have none.
+    pub fn equal(problem: &SystemProblem, without: &[usize]) -> Self {
+        Self::by_shares_of(problem, without, |_| 1.0)
+    }
+
+    /// Blocks in proportion to the memories of the hosts, but for those at these places, which have none; nor has a host whose memory is not
+    /// known.
+    pub fn by_memory(problem: &SystemProblem, without: &[usize]) -> Self {
+        Self::by_shares_of(problem, without, |place| {
+            problem.hosts[place].own().capacity.as_ref().map_or(0.0, |own| own.bytes() as f64)
+        })
+    }
+
+    fn by_shares_of(problem: &SystemProblem, without: &[usize], share: impl Fn(usize) -> f64) -> Self {
+        let share = |place: usize| if without.contains(&place) { 0.0 } else { share(place) };
+        Self::by_shares(problem, &(0..problem.hosts.len()).map(share).collect::<Vec<_>>())
     }
 
     /// The same with one stage per host at the most.

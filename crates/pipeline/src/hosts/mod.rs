@@ -89,17 +89,10 @@ impl SystemProblem {
     pub fn front_without(&self, places: &[usize]) -> Result<SystemFront, PipelineError> {
         let division = HostDivision::without(self, places);
         let plans = Search::front(self, &division);
-        let hosts = self.hosts.len();
         let others = || {
-            let is_there = |place: &usize| !places.contains(place);
-            let alone = (0..hosts).filter(is_there).map(|place| HostDivision::only(self, place));
-            let shares = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
-                (0..hosts).map(|place| if is_there(&place) { of(place) } else { 0.0 }).collect()
-            };
-            let by_memory =
-                |place: usize| self.hosts[place].own().capacity.as_ref().map_or(0.0, |own| own.bytes() as f64);
-            let usual = [shares(&|_| 1.0), shares(&by_memory)].map(|shares| HostDivision::by_shares(self, &shares));
-            let divisions = alone.chain(usual);
+            let left = (0..self.hosts.len()).filter(|place| !places.contains(place));
+            let alone = left.map(|place| HostDivision::only(self, place));
+            let divisions = alone.chain([HostDivision::equal(self, places), HostDivision::by_memory(self, places)]);
             divisions.filter_map(|division| self.front_of(&division).ok()).flat_map(|front| front.plans).collect()
         };
         self.fitting(plans, &division, others)

@@ -6,6 +6,20 @@ use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind,
 use millstream_pipeline::{Plan, PlannedReplica, PlannedStage, Problem};
 use proptest::prelude::*;
 
+/// Period and latency.
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) type Point = (Nanoseconds, Nanoseconds);
+
+/// The points that no other beats, by rising latency.
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) fn undominated(all: &[Point]) -> Vec<Point> {
+    let mut kept: Vec<Point> =
+        all.iter().copied().filter(|a| !all.iter().any(|b| b != a && b.0 <= a.0 && b.1 <= a.1)).collect();
+    kept.sort_by_key(|point| point.1);
+    kept.dedup();
+    kept
+}
+
 /// A chain of opaque operators, each also reading the value before last.
 #[allow(dead_code, reason = "not every test uses it")]
 pub(crate) fn network(sizes: &[usize]) -> Graph {
