@@ -86,7 +86,7 @@ fn with_benchmarks() -> Result<Vec<String>, Failure> {
 /// Accepts snapshots and schemas as they are now; look at the difference before committing it.
 pub(crate) fn snapshots() -> Result<(), Failure> {
     let library = native::prepare()?;
-    let build = ["run", "--release", "--quiet", "--package", "millstream-cli", "--", "schemas", "fixtures/schemas"];
+    let build = ["run", "--release", "--quiet", "--package", "millstream", "--", "schemas", "fixtures/schemas"];
     run(cargo().args(build))?;
     let test = ["test", "--release", "--workspace"];
     run(cargo().args(test).env("INSTA_UPDATE", "always").envs(native::environment(library)))

@@ -22,9 +22,9 @@ pub(crate) fn crates() -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// The package of a crate's folder: all but the front door begin with its name.
+/// The package of a crate's folder: all but the one that users install begin with its name.
 pub(crate) fn package(folder: &str) -> String {
-    if folder == "millstream" { folder.to_owned() } else { format!("millstream-{folder}") }
+    if folder == "cli" { "millstream".to_owned() } else { format!("millstream-{folder}") }
 }
 
 /// The cargo that runs this program, working on the workspace from wherever the caller is.

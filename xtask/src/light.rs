@@ -20,9 +20,10 @@ pub(crate) fn test(library: &Path) -> Result<(), Failure> {
     for features in LEFT_OUT {
         run(cargo()
             .args(test)
-            .args(["--package", "millstream", "--features", features])
+            .args(["--package", "millstream-api", "--features", features])
             .envs(environment(library.to_owned())))?;
-        let command = ["--package", "millstream-cli", "--test", "features_left_out", "--features", features];
+        let command =
+            ["--package", "millstream", "--test", "features_left_out", "--features", "command", "--features", features];
         run(cargo().args(test).args(command).envs(environment(library.to_owned())))?;
     }
     Ok(())
@@ -33,9 +34,11 @@ pub(crate) fn lint() -> Result<(), Failure> {
     let clippy = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
     run(cargo().args(clippy).args(CRATES).args(["--", "-D", "warnings"]))?;
     for features in LEFT_OUT {
-        let front = ["--package", "millstream", "--package", "millstream-cli", "--features", features];
-        run(cargo().args(clippy).args(front).args(["--", "-D", "warnings"]))?;
+        let front = ["--package", "millstream-api", "--package", "millstream", "--features", features];
+        run(cargo().args(clippy).args(front).args(["--features", "millstream/command", "--", "-D", "warnings"]))?;
     }
+    let library = ["--package", "millstream", "--lib", "--quiet", "--", "-D", "warnings"];
+    run(cargo().args(["clippy", "--release", "--no-default-features"]).args(library))?;
     let tree = ["tree", "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
     let tree = capture(cargo().args(tree).args(CRATES))?;
     match native(&tree) {

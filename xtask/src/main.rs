@@ -166,7 +166,7 @@ fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     let library = native::prepare()?;
     let binary = native::target_folder().join("release").join(format!("millstream{}", std::env::consts::EXE_SUFFIX));
     let mut build = cargo();
-    build.args(["build", "--release", "--package", "millstream-cli"]);
+    build.args(["build", "--release", "--package", "millstream"]);
     // The first build takes minutes and should be seen; later ones are over before anybody wonders.
     if binary.is_file() {
         build.arg("--quiet");

@@ -7,12 +7,15 @@ use std::process::Command;
 use crate::command::{Failure, cargo, root, run};
 use crate::native;
 
+/// How a program has the library alone.
+const WITHOUT_COMMAND: &str = ", default-features = false, features = [\"highs\", \"openvino\", \"ort\", \"wgpu\"]";
+
 /// Builds and runs both projects.
 pub(crate) fn outside() -> Result<(), Failure> {
     let library = native::prepare()?;
-    // The library's example needs the front door and nothing else.
-    let program = example("crates/millstream/examples/stream.rs")?;
-    let front = project("front-door", &dependency("millstream", "crates/millstream", ""), &program)?;
+    // The library's example needs the front door and nothing else, and not what only the command does.
+    let program = example("crates/cli/examples/stream.rs")?;
+    let front = project("front-door", &dependency("millstream", "crates/cli", WITHOUT_COMMAND), &program)?;
     let mut run_front = build_in(&front, &native::target_folder());
     run_front.args(["run", "--release", "--quiet"]).envs(native::environment(library));
     run(run_front.env("LIBCLANG_PATH", tool("libclang/clang/native")).envs(solver()))?;

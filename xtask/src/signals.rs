@@ -11,7 +11,7 @@ pub(crate) fn signals(arguments: &[String]) -> Result<(), Failure> {
     let times = times(arguments)?;
     let library = native::prepare()?;
     let mut test = cargo();
-    test.args(["test", "--release", "--quiet", "--package", "millstream-cli", "--test", "signals", "--"]);
+    test.args(["test", "--release", "--quiet", "--package", "millstream", "--test", "signals", "--"]);
     test.args(["--exact", "signals_at_random_moments", "--nocapture"]);
     run(test.env("MILLSTREAM_SIGNALS_TIMES", times).envs(native::environment(library)))
 }

@@ -1,7 +1,7 @@
 //! Why a call did not do what it was asked for.
 
-use millstream::runtime::FrameError;
-use millstream::{Error, ErrorKind};
+use millstream_api::runtime::FrameError;
+use millstream_api::{Error, ErrorKind};
 
 use crate::border::MsStatus;
 

@@ -1,6 +1,6 @@
 //! From a model and options to a session at work.
 
-use millstream::{Control, Machine, Network, Owner, Session};
+use millstream_api::{Control, Machine, Network, Owner, Session};
 
 use crate::border::MsStatus;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ fn start(model: Option<&str>, options: &Options) -> Result<Opened, Failure> {
     let machine: Machine = options.machine()?;
     let (machine, scheduled) = request.scheduled(&machine, network, schedule, &Control::new())?;
     let graph = scheduled.network.graph();
-    let ports = |ids: &[millstream::graph::ValueId]| ids.iter().map(|&id| Port::new(graph.value(id))).collect();
+    let ports = |ids: &[millstream_api::graph::ValueId]| ids.iter().map(|&id| Port::new(graph.value(id))).collect();
     let (inputs, outputs) = (ports(graph.inputs()), ports(graph.outputs()));
     let session = Session::start(&machine, scheduled, &engine_options)?;
     let owner = session.join()?;

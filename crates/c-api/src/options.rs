@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use millstream::schedule::ScheduleDocument;
-use millstream::{
+use millstream_api::schedule::ScheduleDocument;
+use millstream_api::{
     Aim, EngineOptions, EngineSet, Error, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
 };
 use serde::Deserialize;

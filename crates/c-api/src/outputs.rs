@@ -2,8 +2,8 @@
 
 use std::ffi::{CString, c_char};
 
-use millstream::Tensor;
-use millstream::runtime::FrameResult;
+use millstream_api::Tensor;
+use millstream_api::runtime::FrameResult;
 
 use crate::failure::Failure;
 use crate::last_error::text;

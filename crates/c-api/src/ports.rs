@@ -2,9 +2,9 @@
 
 use std::ffi::CString;
 
-use millstream::Tensor;
-use millstream::graph::Value;
-use millstream::runtime::FrameError;
+use millstream_api::Tensor;
+use millstream_api::graph::Value;
+use millstream_api::runtime::FrameError;
 
 use crate::failure::Failure;
 use crate::last_error::text;
@@ -69,7 +69,7 @@ fn all(inputs: &[Port]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-    use millstream::graph::{DataType, Shape};
+    use millstream_api::graph::{DataType, Shape};
 
     use super::*;
     use crate::border::MsStatus;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use millstream::Error;
+use millstream_api::Error;
 
 use crate::border::MsStatus;
 use crate::failure::Failure;

@@ -7,10 +7,10 @@ mod support;
 
 use std::path::Path;
 
-use millstream::backend::WholeNetwork;
-use millstream::board::Processor;
-use millstream::frames::{FrameMaker, Tolerance, compare};
-use millstream::{Network, ReadOptions, Tensor};
+use millstream_api::backend::WholeNetwork;
+use millstream_api::board::Processor;
+use millstream_api::frames::{FrameMaker, Tolerance, compare};
+use millstream_api::{Network, ReadOptions, Tensor};
 use millstream_backend_ort::{Environment, OrtBackend};
 use support::{Language, Workplace, library, small_network, told};
 

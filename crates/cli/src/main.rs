@@ -1,17 +1,6 @@
 //! The `millstream` command: profile a board, schedule a network on it, run it, compare it.
 //!
-//! `cargo install millstream-cli` compiles it; the solver HiGHS needs libclang, CMake and a C++ compiler for that. Without it, Rust and a C compiler are enough:
-//! `cargo install millstream-cli --no-default-features --features ort,openvino,wgpu`. What computes is ONNX Runtime's library, which the command takes from
-//! the file that `ORT_DYLIB_PATH` names, else from `../lib` beside its own folder, else from where the system looks.
-//!
-//! ```text
-//! millstream schedule --model my.onnx   # measures this machine, and finds the best schedule for the network on it
-//! millstream run                        # streams frames through that, and checks every result
-//! ```
-//!
-//! The library behind it is `millstream`.
-//!
-//! Invariants: it parses, shows progress and prints; what it does is in the library.
+//! It parses, shows progress and prints; what it does is in the library.
 
 use std::process::ExitCode;
 

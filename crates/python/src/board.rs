@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use millstream::board::{Accelerator, Board as Described, Cluster, EngineSet};
-use millstream::{Error, Machine, files};
+use millstream_api::board::{Accelerator, Board as Described, Cluster, EngineSet};
+use millstream_api::{Error, Machine, files};
 use pyo3::prelude::*;
 
 use crate::documents::{Document, file, to_python};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use millstream::runtime::FrameResult;
-use millstream::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
+use millstream_api::runtime::FrameResult;
+use millstream_api::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -24,7 +24,7 @@ impl Core {
         machine: &Machine,
         scheduled: Scheduled,
         options: &EngineOptions,
-    ) -> Result<Arc<Self>, millstream::Error> {
+    ) -> Result<Arc<Self>, millstream_api::Error> {
         let core = Arc::new(Self { session: Session::start(machine, scheduled, options)? });
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|core| core.strong_count() > 0);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use millstream::files;
+use millstream_api::files;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::Serialize;
@@ -30,12 +30,12 @@ impl Document {
     }
 
     /// What it says; errors name the file.
-    pub(crate) fn parse<T, E: Into<millstream::Error>>(
+    pub(crate) fn parse<T, E: Into<millstream_api::Error>>(
         &self,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<T, millstream::Error> {
+    ) -> Result<T, millstream_api::Error> {
         parse(&self.text).map_err(|error| match &self.path {
-            Some(path) => millstream::Error::File { path: path.clone(), source: Box::new(error.into()) },
+            Some(path) => millstream_api::Error::File { path: path.clone(), source: Box::new(error.into()) },
             None => error.into(),
         })
     }

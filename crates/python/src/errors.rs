@@ -1,7 +1,7 @@
 //! Errors as exceptions, with the library's words.
 
-use millstream::ErrorKind;
-use millstream::runtime::FrameError;
+use millstream_api::ErrorKind;
+use millstream_api::runtime::FrameError;
 use pyo3::PyErr;
 
 // Classes of two bases can't be made here.
@@ -13,11 +13,11 @@ pyo3::import_exception!(millstream._errors, Timeout);
 
 /// Why a session does nothing any more.
 pub(crate) fn closed() -> PyErr {
-    of(&millstream::Error::Closed)
+    of(&millstream_api::Error::Closed)
 }
 
 /// An error of the library.
-pub(crate) fn of(error: &millstream::Error) -> PyErr {
+pub(crate) fn of(error: &millstream_api::Error) -> PyErr {
     let message = error.to_string();
     match error.kind() {
         ErrorKind::File => FileError::new_err(message),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use millstream::{Control, Event, Progress, ProgressUnit};
+use millstream_api::{Control, Event, Progress, ProgressUnit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use millstream::Tensor;
-use millstream::graph::{Graph, Value, ValueId};
-use millstream::runtime::FrameResult;
+use millstream_api::Tensor;
+use millstream_api::graph::{Graph, Value, ValueId};
+use millstream_api::runtime::FrameResult;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use millstream::{
+use millstream_api::{
     CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SessionRequest, SimulateOptions,
     Simulated,
 };
@@ -161,9 +161,9 @@ fn simulated(
     document: &Document,
     options: &SimulateOptions<'_>,
 ) -> Result<Option<Report>, Error> {
-    let document = document.parse(millstream::schedule::ScheduleDocument::from_json)?;
+    let document = document.parse(millstream_api::schedule::ScheduleDocument::from_json)?;
     let network = wanted.open(Some(&document))?;
     let set = [Scheduled::alone(network, document, machine.board())?.with_engines_of(machine)];
-    let simulated = millstream::simulate(machine, &set, options)?;
+    let simulated = millstream_api::simulate(machine, &set, options)?;
     Ok(set.iter().zip(&simulated).map(|(scheduled, simulated)| Report::of(scheduled, simulated)).next())
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use millstream::schedule::ScheduleDocument;
-use millstream::{Aim, Error, Limits, Machine, Network, ReadOptions, Scheduled, SessionRequest, positive_seconds};
+use millstream_api::schedule::ScheduleDocument;
+use millstream_api::{Aim, Error, Limits, Machine, Network, ReadOptions, Scheduled, SessionRequest, positive_seconds};
 use pyo3::prelude::*;
 
 use crate::documents::{Document, Model};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
-use millstream::{Owner, Submitted, Tensor};
+use millstream_api::{Owner, Submitted, Tensor};
 use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

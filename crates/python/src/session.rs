@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use millstream::schedule::ScheduleDocument;
-use millstream::{EngineOptions, Owner, SessionRequest};
+use millstream_api::schedule::ScheduleDocument;
+use millstream_api::{EngineOptions, Owner, SessionRequest};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

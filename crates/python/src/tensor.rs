@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use millstream::Tensor;
-use millstream::backend::Storage;
-use millstream::graph::{DataType, Shape, Value};
-use millstream::runtime::FrameError;
+use millstream_api::Tensor;
+use millstream_api::backend::Storage;
+use millstream_api::graph::{DataType, Shape, Value};
+use millstream_api::runtime::FrameError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyTuple};

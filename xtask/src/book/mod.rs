@@ -39,7 +39,7 @@ pub(crate) fn book(arguments: &[String]) -> Result<(), Failure> {
 
     let manual = gathered.join("manual");
     let mut write = cargo();
-    write.args(["run", "--release", "--quiet", "--package", "millstream-cli", "--", "manual"]).arg(&manual);
+    write.args(["run", "--release", "--quiet", "--package", "millstream", "--", "manual"]).arg(&manual);
     // Set but empty: pages name the command as it is called where it is installed.
     capture(write.envs(native::environment(library)).env("MILLSTREAM_COMMAND", ""))?;
     pages::gather(&gathered.join("src"), &manual.join("doc/millstream/reference"))?;

@@ -22,7 +22,7 @@ pub(super) struct Compiled {
 pub(super) fn compile(target: Target, wheels: &Wheels) -> Result<Compiled, Failure> {
     let triple = target.triple();
     let mut command = Command::new(zig::cargo_zigbuild()?);
-    command.arg("zigbuild").args(["--locked", "--profile", "dist", "--package", "millstream-cli"]);
+    command.arg("zigbuild").args(["--locked", "--profile", "dist", "--package", "millstream"]);
     command.args(["--package", "millstream-c-api"]);
     command.args(["--target", &format!("{triple}.{}.{}", GLIBC.0, GLIBC.1)]).current_dir(root());
     command.envs(zig::variables(target)?).envs(variables(target, wheels));

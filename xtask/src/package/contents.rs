@@ -64,7 +64,7 @@ fn manual(target: Target, program: &Path, share: &Path) -> Result<(), Failure> {
         true => Command::new(program),
         false => {
             let mut command = cargo();
-            command.args(["run", "--release", "--quiet", "--package", "millstream-cli", "--"]);
+            command.args(["run", "--release", "--quiet", "--package", "millstream", "--"]);
             command.envs(native::environment(native::prepare()?));
             command
         }

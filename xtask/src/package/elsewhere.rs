@@ -22,7 +22,7 @@ pub(super) fn results_of_here(network: &str, folder: &Path) -> Result<(), Failur
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     write_frame(&folder.join(FRAME))?;
     let library = native::prepare()?;
-    run(cargo().args(["build", "--release", "--quiet", "--package", "millstream-cli"]))?;
+    run(cargo().args(["build", "--release", "--quiet", "--package", "millstream"]))?;
     let program = native::target_folder().join("release/millstream");
     let steps: [&[&str]; 3] = [
         &["profile", "--no-sweep", "--model", network, "--budget", "1s"],

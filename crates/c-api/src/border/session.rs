@@ -1,9 +1,9 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use millstream::files::to_json;
-use millstream::runtime::FrameResult;
-use millstream::{Owner, Tensor};
+use millstream_api::files::to_json;
+use millstream_api::runtime::FrameResult;
+use millstream_api::{Owner, Tensor};
 use serde::Serialize;
 
 use super::pointers::{place, reference, slice, text_or_none};

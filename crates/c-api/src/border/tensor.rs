@@ -1,7 +1,7 @@
 use std::ffi::{c_char, c_void};
 
-use millstream::Tensor;
-use millstream::graph::{DataType, Shape};
+use millstream_api::Tensor;
+use millstream_api::graph::{DataType, Shape};
 
 use super::pointers::{slice, text_or_none};
 use crate::failure::Failure;

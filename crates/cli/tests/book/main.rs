@@ -112,7 +112,7 @@ fn every_snippet_is_run_or_says_why_not() {
 /// The program in the README is the library's example, which is built and run outside the workspace.
 #[test]
 fn the_program_in_the_readme_is_the_example() {
-    let example = support::text(&root().join("crates/millstream/examples/stream.rs"));
+    let example = support::text(&root().join("crates/cli/examples/stream.rs"));
     let example: Vec<&str> = example.lines().map(str::trim).collect();
     let blocks = blocks_of("README.md");
     let program = blocks.iter().find(|block| block.language == "rust").unwrap();

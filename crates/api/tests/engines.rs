@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream::{
+use millstream_api::{
     Aim, Control, CostSource, EngineName, EngineOptions, EngineSet, Machine, Network, ReadOptions, Scheduled, Stream,
     Tensor, engines, files,
 };
@@ -160,8 +160,8 @@ fn clusters_may_have_different_engines() {
             joules_per_frame: None,
             watts: None,
         };
-        let objective = millstream::Objective::Throughput;
-        let document = millstream::document(&schedule, predicted, "by hand", objective, &small(), machine.board());
+        let objective = millstream_api::Objective::Throughput;
+        let document = millstream_api::document(&schedule, predicted, "by hand", objective, &small(), machine.board());
         results(&machine, &Scheduled::alone(small(), document, machine.board()).unwrap())
     };
     let (one, other) =

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fixtures::{fixture, machines, network};
-use millstream::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Planned, Scheduled, certify, plan};
+use millstream_api::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Planned, Scheduled, certify, plan};
 use millstream_certify::{
     Certificate, CertifyError, PartsPerBillion, ReachedState, SingleProcessorProof, ThroughputProof, check,
     check_single_processors, check_throughput,

@@ -1,25 +1,22 @@
-//! From an ONNX network and a machine to frames through it: measure, plan, stream, adapt.
+//! What the package `millstream` is as a library: from an ONNX network and a machine to frames through it. Programs depend on `millstream`;
+//! this package is what that package's command, the Python package and the library for C are made with.
 //!
 //! A [`Machine`] is a board, often this computer; a [`Network`] an ONNX file or a built-in one. [`Machine::plan`] measures the
 //! network if nobody did before, finds the best schedule for an [`Aim`], and tries it out; a [`Stream`] runs it. [`Control`] tells the
 //! caller what goes on, and ends it early.
 //!
-//! ```no_run
-//! use millstream::{Aim, Constraints, Control, EngineOptions, Machine, Network, Objective, ReadOptions, Stream, Tensor};
+//! ```
+//! use std::path::Path;
 //!
-//! let control = Control::new();
-//! let machine = Machine::detect()?;
+//! use millstream_api::{Aim, Control, CostSource, Machine, Network, PlanOn, ReadOptions, plan};
+//!
 //! let network = Network::open("zoo:squeezenet", ReadOptions::default())?;
-//! machine.profile(&network, std::time::Duration::from_secs(5), &control)?;
-//! let within = Constraints { max_latency: Some(std::time::Duration::from_secs(1).into()), ..Constraints::default() };
-//! let scheduled = machine.plan(network, &Aim::best(Objective::Throughput).within(within), &control)?;
-//! let stream = Stream::start(&machine, &scheduled, &EngineOptions::default())?;
-//! let frame = || vec![Tensor::from_f32([1, 3, 224, 224], vec![0.5; 3 * 224 * 224])];
-//! stream.run_adapting((0..50).map(|_| frame()), &control, |result| {
-//!     println!("frame {}: {:?}", result.sequence, result.outcome.map(|outputs| outputs[0].shape().clone()));
-//! })?;
-//! println!("{}: {}", scheduled.document.configuration, stream.latency());
-//! # Ok::<(), millstream::Error>(())
+//! let board = Path::new("khadas-vim3");
+//! let machine = Machine::read(board)?;
+//! let on = PlanOn::Costs(CostSource::Models(board));
+//! let planned = plan(&machine, &network, &Aim::default(), on, &Control::new())?;
+//! assert!(planned.document.predicted.lower_bound_period_seconds <= planned.document.predicted.period_seconds);
+//! # Ok::<(), millstream_api::Error>(())
 //! ```
 //!
 //! [`plan_published`] makes schedules by algorithms that others published, and [`compare_published`] sets all of them beside the exact search.
@@ -27,12 +24,7 @@
 //! every result; [`tune()`] searches by running schedules; [`compare()`] sets ours beside what one would use otherwise. A single network
 //! is a set of one in all of them.
 //!
-//! The [`tutorial`] goes through it step by step.
-//!
 //! A [`Session`] is what interfaces for other languages are made of: a stream that any number of callers share, each with frames of its own.
-//!
-//! The command `millstream` is in the package `millstream-cli`: `cargo install millstream-cli`. This package has no command, so that programs which use
-//! the library need not compile what only the command needs.
 //!
 //! Features, all on by default: `ort` runs operators on cores with ONNX Runtime, `openvino` with OpenVINO, `wgpu` on graphics devices, `highs` brings the
 //! integer programs of operator mapping, which give stronger bounds. Without engines, networks can be planned for on costs that are
@@ -80,12 +72,6 @@ mod systems;
 mod thread;
 mod trial;
 mod tuning;
-
-/// First steps, from a network to frames through it.
-// Its examples run networks.
-#[cfg(any(not(doctest), feature = "ort"))]
-#[doc = include_str!("../docs/rust-program.md")]
-pub mod tutorial {}
 
 // Whatever a signature here mentions can be named without another dependency.
 pub use millstream_machine::CpuQuota;

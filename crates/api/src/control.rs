@@ -10,7 +10,7 @@ use millstream_runtime::TuningEvent;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
-/// use millstream::{Control, Event};
+/// use millstream_api::{Control, Event};
 ///
 /// let is_over = Arc::new(AtomicBool::new(false));
 /// let asked = Arc::clone(&is_over);

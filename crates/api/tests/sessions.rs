@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream::{
+use millstream_api::{
     Control, EngineOptions, Error, Machine, Network, Owner, ReadOptions, Session, SessionRequest, Submitted, Tensor,
 };
 use millstream_onnx::ModelBuilder;

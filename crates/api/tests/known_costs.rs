@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fixtures::{fixture, network};
-use millstream::{
+use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Objective, PlanOn, ReadOptions,
     Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
@@ -19,7 +19,7 @@ fn machine() -> Machine {
     Machine::read(&fixture("boards", "hikey-970")).unwrap()
 }
 
-fn planned(aim: &Aim) -> Result<millstream::Planned, Error> {
+fn planned(aim: &Aim) -> Result<millstream_api::Planned, Error> {
     let costs = fixture("costs", "hikey-970");
     plan(&machine(), &network("squeezenet"), aim, PlanOn::Costs(CostSource::Models(&costs)), &Control::new())
 }

@@ -11,13 +11,13 @@ use crate::{CostSource, Error, Machine, Network, built_in};
 /// A system of several boards, and where the costs of each come from.
 ///
 /// ```
-/// use millstream::Hosts;
+/// use millstream_api::Hosts;
 ///
 /// let hosts = Hosts::read("rk3588-raspberry-pi-5".as_ref())?;
 /// let names: Vec<&str> = hosts.system().hosts().iter().map(|host| host.id.as_str()).collect();
 /// assert_eq!(names, ["rk", "pi"]);
 /// assert!(hosts.machine().board().cluster("pi/B").is_ok());
-/// # Ok::<(), millstream::Error>(())
+/// # Ok::<(), millstream_api::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Hosts {

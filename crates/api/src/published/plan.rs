@@ -33,8 +33,8 @@ pub struct PublishedPlan {
 /// for mapping within Para-Pipe's stages.
 ///
 /// ```
-/// use millstream::{Aim, Control, CostSource, Machine, Network, PlanOn, PublishedAlgorithm, ReadOptions, plan_published};
-/// use millstream::{board::Board, cost::{CostTable, Nanoseconds}};
+/// use millstream_api::{Aim, Control, CostSource, Machine, Network, PlanOn, PublishedAlgorithm, ReadOptions, plan_published};
+/// use millstream_api::{board::Board, cost::{CostTable, Nanoseconds}};
 ///
 /// let board = Board::from_json(r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
 ///     {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#)?;

@@ -7,11 +7,11 @@ mod fixtures;
 use std::sync::Arc;
 
 use fixtures::{fixture, network};
-use millstream::board::Board;
-use millstream::cost::{CostTable, Nanoseconds};
-use millstream::onnx::ModelBuilder;
-use millstream::pipeline::Strategy;
-use millstream::{
+use millstream_api::board::Board;
+use millstream_api::cost::{CostTable, Nanoseconds};
+use millstream_api::onnx::ModelBuilder;
+use millstream_api::pipeline::Strategy;
+use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Machine, Network, Objective, PlanOn, PublishedAlgorithm,
     PublishedPlan, ReadOptions, compare_published, plan_published,
 };
@@ -149,13 +149,13 @@ fn diamond() -> Network {
     let mut builder = ModelBuilder::new("diamond");
     let image = builder.input("image", [1, 4, 8, 8]);
     let convolution = |builder: &mut ModelBuilder, input: &str| {
-        let filter = builder.weight("filter", &millstream::onnx::Weight::from_f32([4, 4, 1, 1], vec![0.5; 16]));
+        let filter = builder.weight("filter", &millstream_api::onnx::Weight::from_f32([4, 4, 1, 1], vec![0.5; 16]));
         builder.node("Conv", &[input, &filter])
     };
     let source = convolution(&mut builder, &image);
     let left = convolution(&mut builder, &source);
     let right = convolution(&mut builder, &source);
-    let joined = builder.node_with("Concat", &[&left, &right], millstream::onnx::Attributes::new().int("axis", 1));
+    let joined = builder.node_with("Concat", &[&left, &right], millstream_api::onnx::Attributes::new().int("axis", 1));
     builder.output(&joined);
     Network::of_model(Arc::new(builder.build().unwrap()), "diamond", ReadOptions::default())
 }
@@ -179,7 +179,7 @@ fn costs(network: &Network, board: &Board) -> CostTable {
             table.set_time(processor, operator, Nanoseconds(1000 * time));
         }
         for other in table.processors() {
-            let model = millstream::cost::TransferModel { latency_seconds: 5e-6, ..Default::default() };
+            let model = millstream_api::cost::TransferModel { latency_seconds: 5e-6, ..Default::default() };
             table.set_transfer(processor, other, model);
         }
     }

@@ -14,11 +14,11 @@ use crate::{Error, files};
 /// Where a file of a board or of cost models is named, the name alone stands for the built-in one, unless there is a file of that name.
 ///
 /// ```
-/// use millstream::{BuiltInBoard, Machine};
+/// use millstream_api::{BuiltInBoard, Machine};
 ///
-/// let board = BuiltInBoard::all().find(|board| board.name() == "rk3588").ok_or(millstream::Error::Interrupted)?;
+/// let board = BuiltInBoard::all().find(|board| board.name() == "rk3588").ok_or(millstream_api::Error::Interrupted)?;
 /// assert_eq!(Machine::read("rk3588".as_ref())?.board().name(), board.board()?.name());
-/// # Ok::<(), millstream::Error>(())
+/// # Ok::<(), millstream_api::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInBoard {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use millstream::{
+use millstream_api::{
     Aim, Camera, Control, EngineOptions, Error, Event, Machine, Network, Objective, ReadOptions, RunLength, RunOptions,
     Scheduled, Stream, Tensor, TuneAlgorithm, TuneOn, TuneOptions, WhenLate, files, run, tune,
 };

@@ -7,7 +7,7 @@
 mod fixtures;
 
 use fixtures::{fixture, machines, network};
-use millstream::{Aim, Constraints, Control, CostSource, Machine, Objective, PlanOn, plan};
+use millstream_api::{Aim, Constraints, Control, CostSource, Machine, Objective, PlanOn, plan};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{PipelineError, Problem, ThroughputBound, best_period, pareto_front};
 use millstream_sim::{Conditions, SteadyState, Stream, simulate_streams};
