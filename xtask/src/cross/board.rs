@@ -26,11 +26,12 @@ impl EmulatedBoard {
     /// Lays a system out in the folder `guest`, with `more` packages of Debian and those that they depend on whose names begin as `with` says.
     pub(crate) fn new(target: Target, guest: &Path, more: &[&str], with: &[&str]) -> Result<Self, Failure> {
         let tools = super::folder().join("qemu");
-        let qemu = Packages { architecture: Target::own()?.debian(), names: &["qemu-user-static"], with: &[] };
+        let qemu =
+            Packages { architecture: Target::own()?.debian(), release: None, names: &["qemu-user-static"], with: &[] };
         debian::unpack(&qemu, &tools)?;
         let names = [&SYSTEM[..], more].concat();
         let kept = super::folder().join(target.name()).join(names.join("+"));
-        debian::unpack(&Packages { architecture: target.debian(), names: &names, with }, &kept)?;
+        debian::unpack(&Packages { architecture: target.debian(), release: None, names: &names, with }, &kept)?;
         let _ = fs::remove_dir_all(guest);
         let parent = guest.parent().unwrap_or(guest);
         fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;

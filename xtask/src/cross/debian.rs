@@ -9,9 +9,15 @@ use crate::command::{Failure, capture};
 
 use super::{failed, folder};
 
+const DEBIAN: &str = "http://deb.debian.org/debian";
+/// The package `debian-archive-keyring` brings it.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
 /// Packages of an architecture: Debian's names of both.
 pub(crate) struct Packages<'a> {
     pub(crate) architecture: &'a str,
+    /// Of this release of Debian; of whatever the system's own sources are if there is none.
+    pub(crate) release: Option<&'a str>,
     pub(crate) names: &'a [&'a str],
     /// Packages that these depend on are fetched as well if their names begin so.
     pub(crate) with: &'a [&'a str],
@@ -25,7 +31,7 @@ pub(crate) fn unpack(packages: &Packages<'_>, into: &Path) -> Result<(), Failure
     }
     eprintln!("fetching {} for {} with apt-get ...", packages.names.join(", "), packages.architecture);
     fs::create_dir_all(into).map_err(|error| failed(into, &error))?;
-    let apt = Apt::of(packages.architecture)?;
+    let apt = Apt::of(packages)?;
     let mut wanted: Vec<String> = packages.names.iter().map(|&name| name.to_owned()).collect();
     let mut done = BTreeSet::new();
     while let Some(name) = wanted.pop() {
@@ -53,8 +59,9 @@ struct Apt {
 }
 
 impl Apt {
-    fn of(architecture: &str) -> Result<Self, Failure> {
-        let archives = folder().join("debian").join(architecture);
+    fn of(packages: &Packages<'_>) -> Result<Self, Failure> {
+        let architecture = packages.architecture;
+        let archives = folder().join("debian").join(packages.release.unwrap_or_default()).join(architecture);
         let lists = archives.join("apt/lists/partial");
         let cache = archives.join("apt/cache/archives/partial");
         for part in [&lists, &cache] {
@@ -73,7 +80,11 @@ impl Apt {
             // It would not be let into folders of other users.
             "APT::Sandbox::User=".to_owned(),
         ];
-        let options = options.into_iter().flat_map(|option| ["-o".to_owned(), option]).collect();
+        let sources = match packages.release {
+            Some(release) => sources_of(release, &archives.join("apt"))?,
+            None => Vec::new(),
+        };
+        let options = options.into_iter().chain(sources).flat_map(|option| ["-o".to_owned(), option]).collect();
         let apt = Self { options, archives };
         apt.run(&["update"])?;
         Ok(apt)
@@ -102,6 +113,14 @@ impl Apt {
             ))
         })
     }
+}
+
+/// Options by which apt has packages of this release only, signed by Debian.
+fn sources_of(release: &str, state: &Path) -> Result<Vec<String>, Failure> {
+    let list = state.join("sources.list");
+    let text = format!("deb [signed-by={KEYRING}] {DEBIAN} {release} main\n");
+    fs::write(&list, text).map_err(|error| failed(&list, &error))?;
+    Ok(vec![format!("Dir::Etc::sourcelist={}", list.display()), "Dir::Etc::sourceparts=/dev/null".to_owned()])
 }
 
 #[cfg(test)]

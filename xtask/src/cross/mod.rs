@@ -2,6 +2,7 @@
 
 mod board;
 mod debian;
+mod old_system;
 mod rust;
 mod target;
 pub(crate) mod zig;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::command::{Failure, root};
 
 pub(crate) use board::{EmulatedBoard, RECORDED};
+pub(crate) use old_system::OldSystem;
 pub(crate) use target::{GLIBC, Target};
 
 /// The folder of what is fetched for this.

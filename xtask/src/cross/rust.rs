@@ -47,8 +47,13 @@ fn has_standard_library(folder: &Path) -> bool {
 fn from_debian(target: Target, sysroot: &Path) -> Result<(), Failure> {
     let own = Target::own()?;
     // The compiler and its libraries; that of LLVM has its release in its name.
-    let compiler = Packages { architecture: own.debian(), names: &["rustc-web"], with: &["libstd-rust", "libllvm"] };
-    let library = Packages { architecture: target.debian(), names: &["libstd-rust-web-dev"], with: &[] };
+    let compiler = Packages {
+        architecture: own.debian(),
+        release: None,
+        names: &["rustc-web"],
+        with: &["libstd-rust", "libllvm"],
+    };
+    let library = Packages { architecture: target.debian(), release: None, names: &["libstd-rust-web-dev"], with: &[] };
     debian::unpack(&compiler, sysroot).and_then(|()| debian::unpack(&library, sysroot)).map_err(|Failure(reason)| {
         Failure(format!(
             "there is no Rust library for {0}: the compiler at hand has none, and Debian's could not be fetched: {reason}\nWith rustup, add it yourself: rustup target add {0}",

@@ -1,12 +1,13 @@
 //! Uses a package as somebody would who has nothing else: unpacked into an empty folder, without any variable that names a library. For
-//! another architecture it runs in QEMU, with the system files that were recorded of a board of that architecture.
+//! another architecture it runs in QEMU, with the system files that were recorded of a board of that architecture; for this one also
+//! with nothing but the C library of Debian 11.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture};
-use crate::cross::{EmulatedBoard, RECORDED, Target};
+use crate::cross::{EmulatedBoard, OldSystem, RECORDED, Target};
 use crate::solver;
 
 use super::elsewhere::{self, FRAME};
@@ -47,6 +48,7 @@ pub(super) fn check(target: Target, tarball: &Path) -> Result<(), Failure> {
     installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &absent[..]].concat())?;
 
     installed.for_c(target)?;
+    installed.on_older_system(target)?;
     installed.without_library()?;
     eprintln!("{} is sound", tarball.display());
     fs::remove_dir_all(&installed.folder).map_err(|error| failed(&installed.folder, &error))
@@ -105,6 +107,26 @@ impl Installed {
         run.args([NETWORK, "input", "output", "{ \"profile_seconds\": 1 }"]).current_dir(&home).env_clear();
         capture(run.env("HOME", &home).env("XDG_CACHE_HOME", home.join("cache")).env("XDG_RUNTIME_DIR", &home))?;
         Ok(())
+    }
+
+    /// Measures, plans and streams where there is nothing but an older C library.
+    fn on_older_system(&self, target: Target) -> Result<(), Failure> {
+        if !target.is_own() {
+            return Ok(());
+        }
+        let emulator = match OldSystem::with(&self.folder)? {
+            Ok(system) => system.words(),
+            Err(reason) => {
+                eprintln!("left out: the C library of Debian 11, as {reason}");
+                return Ok(());
+            }
+        };
+        eprintln!("with the C library of Debian 11:");
+        let there = Self { folder: self.folder.clone(), emulator };
+        there.succeed(&["board"])?;
+        there.succeed(&["profile", "--no-sweep", "--model", NETWORK, "--budget", "1s"])?;
+        there.succeed(&["schedule", "--model", NETWORK, "--profile", "profile.json"])?;
+        there.succeed(&["run", "--frames", "4"]).map(drop)
     }
 
     /// Without the library of its engine, the program says where it belongs.
