@@ -13,6 +13,17 @@ const DEBIAN: &str = "http://deb.debian.org/debian";
 /// The package `debian-archive-keyring` brings it.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
+/// Whether packages of a release of Debian can be fetched here and their signatures checked; says what is missing.
+pub(crate) fn can_fetch_releases() -> Result<(), String> {
+    if capture(Command::new("apt-get").arg("--version")).is_err() {
+        return Err("apt of Debian or a system made from it is needed to fetch it".to_owned());
+    }
+    match Path::new(KEYRING).is_file() {
+        true => Ok(()),
+        false => Err(format!("there is no {KEYRING} to check signatures with: apt install debian-archive-keyring")),
+    }
+}
+
 /// Packages of an architecture: Debian's names of both.
 pub(crate) struct Packages<'a> {
     pub(crate) architecture: &'a str,
