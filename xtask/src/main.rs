@@ -34,6 +34,8 @@ mod soak;
 mod solver;
 mod tools;
 mod wheel;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 
