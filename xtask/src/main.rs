@@ -37,6 +37,8 @@ mod soak;
 mod solver;
 mod tools;
 mod wheel;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 

@@ -172,6 +172,16 @@ pub(crate) struct ModelArguments {
     pub(crate) dimensions: DimensionArguments,
 }
 
+/// The network of a schedule, and what its open dimensions are.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ScheduledModelArguments {
+    /// An ONNX file, or zoo:NAME for a built-in network [default: what the schedule names]
+    #[arg(long, value_name = "FILE|zoo:NAME")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) dimensions: DimensionArguments,
+}
+
 /// What open dimensions are.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DimensionArguments {
@@ -427,7 +437,7 @@ pub(crate) struct ScheduledArguments {
     #[arg(long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) schedule: PathBuf,
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    pub(crate) model: ScheduledModelArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
 }
