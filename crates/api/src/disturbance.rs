@@ -137,11 +137,7 @@ mod tests {
 
     #[test]
     fn the_load_of_others_is_that_of_most_samples() {
-        let board = Board::from_json(
-            r#"{"format": "millstream-board", "version": 1, "name": "one", "clusters": [
-                {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}"#,
-        )
-        .unwrap();
+        let board = millstream_test_support::board("B1");
         let network = crate::Network::open("zoo:tiny-darknet", millstream_onnx::ReadOptions::default()).unwrap();
         let mut known = NetworkProfile::new(network.digest(), network.graph(), network.chain());
         assert_eq!(others_during(&known), 0.0);

@@ -267,25 +267,16 @@ fn replace_samples(profile: &mut Profile, network: &Network, samples: &[SegmentS
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_cost::CostTable;
     use millstream_onnx::ReadOptions;
+    use millstream_test_support::{board, uniform_table};
 
     use super::*;
     use crate::lessons::Lessons;
 
     /// Two equal cores, on which every operator takes a microsecond.
     fn plans(network: &Network) -> (Board, Plans) {
-        let board = Board::from_json(
-            r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
-                {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#,
-        )
-        .unwrap();
-        let mut table = CostTable::new(network.graph().operators().len(), board.processor_classes());
-        for processor in table.processors() {
-            for operator in 0..table.operators() {
-                table.set_time(processor, operator, Nanoseconds(1000));
-            }
-        }
+        let board = board("B2");
+        let table = uniform_table(network.graph(), &board, [1000]);
         let plans = Plans::search(network, &board, &table, Aim::default(), &Control::new()).unwrap();
         (board, plans)
     }

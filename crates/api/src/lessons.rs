@@ -133,6 +133,7 @@ pub(crate) mod tests {
     use millstream_cost::{PartCost, RowCost, TransferModel};
     use millstream_graph::Along;
     use millstream_onnx::ReadOptions;
+    use millstream_test_support::{board, connect, table};
 
     use super::*;
     use crate::{Aim, Control, Network, Plans};
@@ -140,26 +141,20 @@ pub(crate) mod tests {
     /// A fast core and one that is three times slower, which may divide operators by channels at hardly any cost, and by rows.
     pub(crate) fn ground() -> (Network, Board, CostTable) {
         let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
-        let board = Board::from_json(
-            r#"{"format": "millstream-board", "version": 1, "name": "uneven", "clusters": [
-                {"label": "B", "capacity": 1024, "cores": [{"id": 0}]},
-                {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#,
-        )
-        .unwrap();
+        let board = board("B1+s1:341");
         let graph = network.graph();
-        let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+        let mut table = table(graph, &board, |operator, class| {
+            let slowness = if class.cluster == "B" { 1 } else { 3 };
+            Some(slowness * (20_000 + operator.work.macs / 20))
+        });
+        connect(&mut table, TransferModel { latency_seconds: 5e-6, ..TransferModel::default() });
+
         let few = Nanoseconds(2_000);
         let rows = RowCost { fixed_fraction: 0.1, start: few, read: few, write: few };
-        for (processor, slowness) in table.processors().zip([1, 3]) {
+        for processor in table.processors() {
             for id in graph.operator_ids() {
-                let time = Nanoseconds(slowness * (20_000 + graph.operator(id).work.macs / 20));
-                table.set_time(processor, id.index(), time);
                 table.set_part(processor, id.index(), PartCost::default());
                 table.set_rows(processor, id.index(), rows);
-            }
-            for other in table.processors() {
-                let model = TransferModel { latency_seconds: 5e-6, ..TransferModel::default() };
-                table.set_transfer(processor, other, model);
             }
         }
         (network, board, table)

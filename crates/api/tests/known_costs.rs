@@ -169,9 +169,7 @@ fn planning_on_this_machine_needs_it() {
         *count.lock().unwrap() += usize::from(matches!(event, Event::Progress(_)));
     });
     // A core that no machine has.
-    let far = r#"{"format": "millstream-board", "version": 1, "name": "far", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 100000}]}]}"#;
-    let board = Machine::of_board(millstream_board::Board::from_json(far).unwrap());
+    let board = Machine::of_board(millstream_test_support::board("B1#100000"));
     let refused = board.plan(network("squeezenet"), &Aim::default(), &control);
     assert!(matches!(refused, Err(Error::NotHere { core, .. }) if core.0 == 100_000));
     assert_eq!(*told.lock().unwrap(), 0, "nothing was begun");

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use fixtures::{fixture, network};
 use millstream_api::board::Board;
-use millstream_api::cost::{CostTable, Nanoseconds};
+use millstream_api::cost::{CostTable, Nanoseconds, TransferModel};
 use millstream_api::onnx::ModelBuilder;
 use millstream_api::pipeline::Strategy;
 use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Machine, Network, Objective, PlanOn, PublishedAlgorithm,
     PublishedPlan, ReadOptions, compare_published, plan_published,
 };
+use millstream_test_support::{board, connect, table};
 
 const HYBRIDS: [PublishedAlgorithm; 3] = [
     PublishedAlgorithm::ParaPipe(Strategy::HybridLatency),
@@ -160,9 +161,6 @@ fn diamond() -> Network {
     Network::of_model(Arc::new(builder.build().unwrap()), "diamond", ReadOptions::default())
 }
 
-const PAIR: &str = r#"{"format": "millstream-board", "version": 1, "name": "pair", "clusters": [
-    {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 341, "cores": [{"id": 1}]}]}"#;
-
 /// Microseconds of the source, the branches and the join on each core; every transfer takes 5.
 ///
 /// | | B | s | mean |
@@ -172,22 +170,23 @@ const PAIR: &str = r#"{"format": "millstream-board", "version": 1, "name": "pair
 /// | right | 30 | 30 | 30 |
 /// | join | 10 | 10 | 10 |
 fn costs(network: &Network, board: &Board) -> CostTable {
-    let mut table = CostTable::new(network.graph().operators().len(), board.processor_classes());
-    let times = [[10, 40, 30, 10], [20, 32, 30, 10]];
-    for (processor, times) in table.processors().zip(times) {
-        for (operator, time) in times.into_iter().enumerate() {
-            table.set_time(processor, operator, Nanoseconds(1000 * time));
-        }
-        for other in table.processors() {
-            let model = millstream_api::cost::TransferModel { latency_seconds: 5e-6, ..Default::default() };
-            table.set_transfer(processor, other, model);
-        }
-    }
+    let mut table = table(network.graph(), board, |operator, class| {
+        let microseconds = match (operator.name.as_str(), class.cluster.as_str()) {
+            ("Conv_0", "B") => 10,
+            ("Conv_0", _) => 20,
+            ("Conv_1", "B") => 40,
+            ("Conv_1", _) => 32,
+            ("Conv_2", _) => 30,
+            _ => 10,
+        };
+        Some(1000 * microseconds)
+    });
+    connect(&mut table, TransferModel { latency_seconds: 5e-6, ..TransferModel::default() });
     table
 }
 
 fn by_hand(algorithm: PublishedAlgorithm) -> (Vec<Vec<String>>, u64) {
-    let (board, network) = (Board::from_json(PAIR).unwrap(), diamond());
+    let (board, network) = (board("B1+s1:341"), diamond());
     let table = costs(&network, &board);
     let machine = Machine::of_board(board);
     let on = PlanOn::Costs(CostSource::Table(&table));

@@ -1,6 +1,6 @@
 //! What the device can do, operator by operator.
 
-use millstream_graph::{DataType, OperatorId, OperatorKind, ValueId};
+use millstream_graph::{DataType, Graph, Operator, OperatorId, OperatorKind, ValueId};
 use millstream_onnx::{Model, NodeView, Weight};
 
 use crate::shaders::{Activation, float};
@@ -43,109 +43,174 @@ pub(crate) struct Window {
 
 /// How the device would run an operator; `None` if it can't.
 pub(crate) fn layer(model: &Model, id: OperatorId) -> Option<Layer> {
-    let graph = model.graph();
-    let operator = graph.operator(id);
-    let node = model.node(id);
-    let [output] = operator.outputs.as_slice() else { return None };
-    let is_plain = |&value: &ValueId| {
-        let value = graph.value(value);
-        value.data_type == Some(DataType::F32) && value.shape.as_ref().is_some_and(|shape| shape.elements() > 0)
-    };
-    if !operator.inputs.iter().chain([output]).all(is_plain) || operator.inputs.is_empty() {
-        return None;
-    }
-    let dimensions = |value: &ValueId| graph.value(*value).shape.as_ref().map(|shape| shape.dimensions().to_vec());
-    let before = dimensions(operator.inputs.first()?)?;
-    let after = dimensions(output)?;
-    let names: Vec<&str> = node.inputs().collect();
-    let weight = |place: usize| names.get(place).filter(|name| !name.is_empty()).and_then(|name| floats(model, name));
-    let name = |place: usize| names.get(place).filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
+    let description = Description::of(model, id)?;
+    let Description { operator, node, .. } = description;
+    let rank = description.before.len();
+
     match (&operator.kind, operator.op_type.as_str()) {
-        (OperatorKind::Convolution(convolution), "Conv") if convolution.kernel.len() == 2 => {
-            weight(1)?;
-            if name(2).is_some() {
-                weight(2)?;
-            }
-            Some(Layer::Convolution { padding: padding(node)?, weight: name(1)?, bias: name(2) })
-        }
-        (OperatorKind::FullyConnected, "Gemm") if before.len() == 2 => {
-            let plain = |name: &str| node.float(name).is_none_or(|value| value == 1.0);
-            let fits = plain("alpha") && plain("beta") && node.int("transA").unwrap_or(0) == 0;
-            let columns = *after.last()?;
-            let bias_fits = name(2).is_none() || weight(2)?.len() == columns;
-            weight(1)?;
-            let is_transposed = node.int("transB").unwrap_or(0) != 0;
-            (fits && bias_fits).then(|| Some(Layer::Product { weight: name(1)?, bias: name(2), is_transposed }))?
-        }
-        (OperatorKind::FullyConnected, "MatMul") if before.len() == 2 => {
-            weight(1)?;
-            Some(Layer::Product { weight: name(1)?, bias: None, is_transposed: false })
-        }
-        (OperatorKind::Pool(_), op @ ("MaxPool" | "AveragePool")) if before.len() == 4 => {
-            let counts_padding = node.int("count_include_pad").unwrap_or(0) != 0;
-            let is_odd = counts_padding && node.int("ceil_mode").unwrap_or(0) != 0;
-            let window = Window {
-                kernel: pair(node.ints("kernel_shape"))?,
-                strides: pair(node.ints("strides")).unwrap_or([1; 2]),
-                padding: padding(node)?,
-                dilations: pair(node.ints("dilations")).unwrap_or([1; 2]),
-            };
-            (!is_odd).then_some(Layer::Pool { is_max: op == "MaxPool", window, counts_padding })
-        }
-        (OperatorKind::Pool(_), op @ ("GlobalAveragePool" | "GlobalMaxPool")) if before.len() == 4 => {
-            let window = Window {
-                kernel: [before[2] as u64, before[3] as u64],
-                strides: [1; 2],
-                padding: [0; 2],
-                dilations: [1; 2],
-            };
-            Some(Layer::Pool { is_max: op == "GlobalMaxPool", window, counts_padding: false })
-        }
-        (_, "LRN") if before.len() == 4 => Some(Layer::LocalResponse {
-            size: u64::try_from(node.int("size")?).ok()?,
-            alpha: node.float("alpha").unwrap_or(1e-4),
-            beta: node.float("beta").unwrap_or(0.75),
-            bias: node.float("bias").unwrap_or(1.0),
-        }),
-        (_, "BatchNormalization") => scale_shift(node, [weight(1)?, weight(2)?, weight(3)?, weight(4)?]),
-        (OperatorKind::Activation, op) => activation(op, node, &weight).map(Layer::Unary),
-        (OperatorKind::Elementwise, op) => {
-            let operation = match op {
-                "Add" | "Sum" => '+',
-                "Sub" => '-',
-                "Mul" => '*',
-                "Div" => '/',
-                _ => return None,
-            };
-            match (names.len(), operator.inputs.as_slice()) {
-                (2, [left, right]) => (dimensions(left) == dimensions(right)).then_some(Layer::Binary(operation)),
-                (2, [_]) => {
-                    let place = usize::from(weight(0).is_none());
-                    let constant = weight(place)?;
-                    let shape = model.weights().get(names[place])?.shape.dimensions();
-                    let by_channel = per_channel(shape, &before);
-                    let fits = constant.len() == 1 || by_channel && before == after;
-                    fits.then_some(Layer::Constant { operation, constant, is_left: place == 0 })
-                }
-                _ => None,
-            }
-        }
-        (OperatorKind::Concat, _) => {
-            let axis = node.int("axis")?;
-            let axis = if axis < 0 { axis + after.len() as i64 } else { axis };
-            let axis = usize::try_from(axis).ok().filter(|&axis| axis < after.len())?;
-            (operator.inputs.len() == names.len()).then_some(Layer::Concat { axis })
-        }
-        (OperatorKind::Softmax, "Softmax") => {
-            let axis = node.int("axis").unwrap_or(-1);
-            let is_last = axis == -1 || axis == after.len() as i64 - 1;
-            is_last.then_some(Layer::Softmax)
-        }
+        (OperatorKind::Convolution(convolution), "Conv") if convolution.kernel.len() == 2 => description.convolution(),
+        (OperatorKind::FullyConnected, "Gemm") if rank == 2 => description.product_and_sum(),
+        (OperatorKind::FullyConnected, "MatMul") if rank == 2 => description.product(),
+        (OperatorKind::Pool(_), "MaxPool" | "AveragePool") if rank == 4 => description.pool(),
+        (OperatorKind::Pool(_), "GlobalAveragePool" | "GlobalMaxPool") if rank == 4 => Some(description.global_pool()),
+        (_, "LRN") if rank == 4 => description.local_response(),
+        (_, "BatchNormalization") => description.scale_shift(),
+        (OperatorKind::Activation, op) => activation(op, node, &|place| description.weight(place)).map(Layer::Unary),
+        (OperatorKind::Elementwise, op) => description.element_wise(op),
+        (OperatorKind::Concat, _) => description.concat(),
+        (OperatorKind::Softmax, "Softmax") => description.softmax(),
         (_, "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" | "Dropout") if operator.inputs.len() == 1 => {
             Some(Layer::Relabel)
         }
         _ => None,
     }
+}
+
+/// An operator whose values are all 32-bit numbers of known shapes, with one output.
+struct Description<'a> {
+    model: &'a Model,
+    operator: &'a Operator,
+    node: NodeView<'a>,
+    /// The names of all inputs, weights among them.
+    names: Vec<&'a str>,
+    /// Dimensions of the first input.
+    before: Vec<usize>,
+    /// Dimensions of the output.
+    after: Vec<usize>,
+}
+
+impl<'a> Description<'a> {
+    fn of(model: &'a Model, id: OperatorId) -> Option<Self> {
+        let graph = model.graph();
+        let operator = graph.operator(id);
+        let [output] = operator.outputs.as_slice() else { return None };
+        let is_plain = |&value: &ValueId| {
+            let value = graph.value(value);
+            value.data_type == Some(DataType::F32) && value.shape.as_ref().is_some_and(|shape| shape.elements() > 0)
+        };
+        if !operator.inputs.iter().chain([output]).all(is_plain) {
+            return None;
+        }
+
+        let node = model.node(id);
+        let before = dimensions(graph, *operator.inputs.first()?)?;
+        let after = dimensions(graph, *output)?;
+        Some(Self { model, operator, node, names: node.inputs().collect(), before, after })
+    }
+
+    fn name(&self, place: usize) -> Option<String> {
+        self.names.get(place).filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
+    }
+
+    /// The elements of an input that is a weight.
+    fn weight(&self, place: usize) -> Option<Vec<f32>> {
+        self.name(place).and_then(|name| floats(self.model, &name))
+    }
+
+    fn convolution(&self) -> Option<Layer> {
+        self.weight(1)?;
+        if self.name(2).is_some() {
+            self.weight(2)?;
+        }
+        Some(Layer::Convolution { padding: padding(self.node)?, weight: self.name(1)?, bias: self.name(2) })
+    }
+
+    fn product_and_sum(&self) -> Option<Layer> {
+        let is_one = |name: &str| self.node.float(name).is_none_or(|value| value == 1.0);
+        let fits = is_one("alpha") && is_one("beta") && self.node.int("transA").unwrap_or(0) == 0;
+        let columns = *self.after.last()?;
+        let bias_fits = self.name(2).is_none() || self.weight(2)?.len() == columns;
+        self.weight(1)?;
+
+        let is_transposed = self.node.int("transB").unwrap_or(0) != 0;
+        let layer = Layer::Product { weight: self.name(1)?, bias: self.name(2), is_transposed };
+        (fits && bias_fits).then_some(layer)
+    }
+
+    fn product(&self) -> Option<Layer> {
+        self.weight(1)?;
+        Some(Layer::Product { weight: self.name(1)?, bias: None, is_transposed: false })
+    }
+
+    fn pool(&self) -> Option<Layer> {
+        let counts_padding = self.node.int("count_include_pad").unwrap_or(0) != 0;
+        let is_odd = counts_padding && self.node.int("ceil_mode").unwrap_or(0) != 0;
+        let window = Window {
+            kernel: pair(self.node.ints("kernel_shape"))?,
+            strides: pair(self.node.ints("strides")).unwrap_or([1; 2]),
+            padding: padding(self.node)?,
+            dilations: pair(self.node.ints("dilations")).unwrap_or([1; 2]),
+        };
+        let is_max = self.operator.op_type == "MaxPool";
+        (!is_odd).then_some(Layer::Pool { is_max, window, counts_padding })
+    }
+
+    fn global_pool(&self) -> Layer {
+        let window = Window {
+            kernel: [self.before[2] as u64, self.before[3] as u64],
+            strides: [1; 2],
+            padding: [0; 2],
+            dilations: [1; 2],
+        };
+        Layer::Pool { is_max: self.operator.op_type == "GlobalMaxPool", window, counts_padding: false }
+    }
+
+    fn local_response(&self) -> Option<Layer> {
+        Some(Layer::LocalResponse {
+            size: u64::try_from(self.node.int("size")?).ok()?,
+            alpha: self.node.float("alpha").unwrap_or(1e-4),
+            beta: self.node.float("beta").unwrap_or(0.75),
+            bias: self.node.float("bias").unwrap_or(1.0),
+        })
+    }
+
+    fn scale_shift(&self) -> Option<Layer> {
+        scale_shift(self.node, [self.weight(1)?, self.weight(2)?, self.weight(3)?, self.weight(4)?])
+    }
+
+    fn element_wise(&self, op: &str) -> Option<Layer> {
+        let operation = match op {
+            "Add" | "Sum" => '+',
+            "Sub" => '-',
+            "Mul" => '*',
+            "Div" => '/',
+            _ => return None,
+        };
+        match (self.names.len(), self.operator.inputs.as_slice()) {
+            (2, &[left, right]) => {
+                let graph = self.model.graph();
+                (dimensions(graph, left) == dimensions(graph, right)).then_some(Layer::Binary(operation))
+            }
+            (2, [_]) => self.constant(operation),
+            _ => None,
+        }
+    }
+
+    fn constant(&self, operation: char) -> Option<Layer> {
+        let place = usize::from(self.weight(0).is_none());
+        let constant = self.weight(place)?;
+        let shape = self.model.weights().get(self.names[place])?.shape.dimensions();
+        let by_channel = per_channel(shape, &self.before);
+        let fits = constant.len() == 1 || by_channel && self.before == self.after;
+        fits.then_some(Layer::Constant { operation, constant, is_left: place == 0 })
+    }
+
+    fn concat(&self) -> Option<Layer> {
+        let axis = self.node.int("axis")?;
+        let axis = if axis < 0 { axis + self.after.len() as i64 } else { axis };
+        let axis = usize::try_from(axis).ok().filter(|&axis| axis < self.after.len())?;
+        (self.operator.inputs.len() == self.names.len()).then_some(Layer::Concat { axis })
+    }
+
+    fn softmax(&self) -> Option<Layer> {
+        let axis = self.node.int("axis").unwrap_or(-1);
+        let is_last = axis == -1 || axis == self.after.len() as i64 - 1;
+        is_last.then_some(Layer::Softmax)
+    }
+}
+
+fn dimensions(graph: &Graph, value: ValueId) -> Option<Vec<usize>> {
+    graph.value(value).shape.as_ref().map(|shape| shape.dimensions().to_vec())
 }
 
 fn floats(model: &Model, name: &str) -> Option<Vec<f32>> {

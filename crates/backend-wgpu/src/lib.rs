@@ -28,6 +28,7 @@
 
 mod backend;
 mod convolution;
+mod extent;
 mod gpu;
 mod layer;
 mod part;

@@ -1,10 +1,11 @@
 //! From a segment to the shaders that run it.
 
 use millstream_backend::Segment;
-use millstream_graph::{OperatorId, OperatorKind, ValueId};
+use millstream_graph::{Convolution, OperatorId, OperatorKind, ValueId};
 use millstream_onnx::{Model, Weight};
 
 use crate::convolution::ConvolutionShape;
+use crate::extent::Extent;
 use crate::layer::{Layer, layer};
 use crate::part::check_part;
 use crate::shaders::{Activation, Shader, shader};
@@ -54,81 +55,121 @@ struct Planner<'a> {
     dispatches: Vec<Dispatch>,
 }
 
-/// Batch, channels, and everything within a channel.
-pub(crate) type Extent = (u64, u64, Vec<u64>);
+/// What runs an operator: the operators in one shader, what it reads, and the value that the last one makes.
+struct Kernel {
+    operators: Vec<OperatorId>,
+    /// `None` if the output is the input under another shape.
+    shader: Option<Shader>,
+    reads: Vec<Read>,
+    output: ValueId,
+}
+
+/// Sizes that a shader of one operator depends on.
+struct Sizes {
+    before: Extent,
+    after: Extent,
+    /// The first of the operator's output channels that this segment makes.
+    first: u64,
+}
 
 impl Planner<'_> {
     /// Plans the first of the operators and those after it that run with it; returns how many.
     fn plan(&mut self, id: OperatorId, rest: &[OperatorId]) -> Result<usize, String> {
-        let graph = self.model.graph();
-        let operator = graph.operator(id);
+        let operator = self.model.graph().operator(id);
         let unsupported =
             || format!("the operator '{}' ({}) does not run on this device", operator.name, operator.op_type);
         let layer = layer(self.model, id).ok_or_else(unsupported)?;
-        let is_divided = self.segment.channels().is_some() && self.segment.operators.first() == Some(&id);
+        if let Layer::Concat { axis } = layer {
+            self.concat(id, axis).ok_or_else(unsupported)?;
+            return Ok(1);
+        }
+
         let input = *operator.inputs.first().ok_or_else(unsupported)?;
         let output = *operator.outputs.first().ok_or_else(unsupported)?;
-        let before = self.extent(input).ok_or_else(unsupported)?;
-        let after = self.extent(output).ok_or_else(unsupported)?;
-        let first = self.segment.channels().filter(|_| is_divided).map_or(0, |channels| channels.start as u64);
-        let elements = after.0 * after.1 * after.2.iter().product::<u64>();
-        let mut operators = vec![id];
-        let mut last = output;
+        let is_divided = self.segment.channels().is_some() && self.segment.operators.first() == Some(&id);
+        let sizes = Sizes {
+            before: self.extent(input).ok_or_else(unsupported)?,
+            after: self.extent(output).ok_or_else(unsupported)?,
+            first: self.segment.channels().filter(|_| is_divided).map_or(0, |channels| channels.start as u64),
+        };
+
+        let kernel = match layer {
+            Layer::Convolution { .. } | Layer::Product { .. } => self.products(id, rest, output, &layer, &sizes)?,
+            other => self.single(id, output, other, &sizes),
+        };
+        let Kernel { operators, shader, reads, output } = kernel;
+        let count = operators.len();
+        self.dispatches.push(Dispatch { operators, shader, reads, output, elements: sizes.after.elements() });
+        Ok(count)
+    }
+
+    /// A convolution or a matrix product with what is fused into it.
+    fn products(
+        &self,
+        id: OperatorId,
+        rest: &[OperatorId],
+        output: ValueId,
+        layer: &Layer,
+        sizes: &Sizes,
+    ) -> Result<Kernel, String> {
+        let operator = self.model.graph().operator(id);
+        let fused = self.fused(id, rest);
+        let (shape, weights, bias) = self.convolution(id, layer, sizes)?;
+        let (weights, bias) = fused.folded(weights, bias, shape.output_channels);
+
+        let key = format!("{} {:?} {}", operator.name, self.segment.portion, fused.operators.len());
         let mut reads: Vec<Read> = operator.inputs.iter().map(|&value| Read::Value(value)).collect();
+        reads.push(Read::Constant(format!("weights of {key}"), weights));
+        reads.push(Read::Constant(format!("biases of {key}"), bias));
+
+        let work: ThreadWork = self.choice.of(operator.work.macs);
+        let shader = Some(shape.shader(work, &fused.activation));
+        let output = fused.output.unwrap_or(output);
+        let operators = [id].into_iter().chain(fused.operators).collect();
+        Ok(Kernel { operators, shader, reads, output })
+    }
+
+    /// An operator that runs alone.
+    fn single(&self, id: OperatorId, output: ValueId, layer: Layer, sizes: &Sizes) -> Kernel {
+        let operator = self.model.graph().operator(id);
+        let Sizes { before, after, first } = sizes;
+        let elements = after.elements();
+        let by_channel = [("INNER", after.per_channel()), ("C", after.channels)];
+        let key = format!("{} {:?}", operator.name, self.segment.portion);
+        let mut reads: Vec<Read> = operator.inputs.iter().map(|&value| Read::Value(value)).collect();
+
         let shader = match layer {
-            Layer::Relabel => None,
-            Layer::Convolution { .. } | Layer::Product { .. } => {
-                let fused = self.fused(id, rest);
-                operators.extend(&fused.operators);
-                last = fused.output.unwrap_or(output);
-                let (shape, weights, bias) = self.convolution(id, &layer, &before, &after, first)?;
-                let (weights, bias) = fused.folded(weights, bias, shape.output_channels);
-                let key = format!("{} {:?} {}", operator.name, self.segment.portion, fused.operators.len());
-                reads.push(Read::Constant(format!("weights of {key}"), weights));
-                reads.push(Read::Constant(format!("biases of {key}"), bias));
-                let work: ThreadWork = self.choice.of(operator.work.macs);
-                Some(shape.shader(work, &fused.activation))
-            }
             Layer::Pool { is_max, window, counts_padding } => {
-                Some(pool(&before, &after, first, is_max, &window, counts_padding))
+                Some(pool(before, after, *first, is_max, &window, counts_padding))
             }
             Layer::LocalResponse { size, alpha, beta, bias } => {
-                Some(local_response(&before, &after, first, size, [alpha, beta, bias]))
+                Some(local_response(before, after, *first, size, [alpha, beta, bias]))
             }
             Layer::Unary(activation) => Some(shader(1, &[], &activation.function(), "y[t] = act(x0[t]);", elements)),
             Layer::ScaleShift { scale, shift } => {
-                let key = format!("{} {:?}", operator.name, self.segment.portion);
                 reads.push(Read::Constant(format!("scales of {key}"), self.own_channels(scale)));
                 reads.push(Read::Constant(format!("shifts of {key}"), self.own_channels(shift)));
-                let inner = after.2.iter().product();
                 let body = "let c = t / INNER % C; y[t] = x0[t] * x1[c] + x2[c];";
-                Some(shader(3, &[("INNER", inner), ("C", after.1)], "", body, elements))
+                Some(shader(3, &by_channel, "", body, elements))
             }
             Layer::Binary(operation) => Some(shader(2, &[], "", &format!("y[t] = x0[t] {operation} x1[t];"), elements)),
             Layer::Constant { operation, constant, is_left } => {
                 let is_one = constant.len() == 1;
                 let constant = if is_one { constant } else { self.own_channels(constant) };
-                let key = format!("{} {:?}", operator.name, self.segment.portion);
                 reads.push(Read::Constant(format!("constant of {key}"), constant));
                 let place = if is_one { "0u" } else { "t / INNER % C" };
-                let (left, right) = ("x0[t]".to_owned(), format!("x1[{place}]"));
-                let (left, right) = if is_left { (right, left) } else { (left, right) };
-                let inner = after.2.iter().product();
-                let body = format!("y[t] = {left} {operation} {right};");
-                Some(shader(2, &[("INNER", inner), ("C", after.1)], "", &body, elements))
-            }
-            Layer::Concat { axis } => {
-                self.concat(id, axis).ok_or_else(unsupported)?;
-                return Ok(1);
+                let (value, constant) = ("x0[t]".to_owned(), format!("x1[{place}]"));
+                let (left, right) = if is_left { (constant, value) } else { (value, constant) };
+                Some(shader(2, &by_channel, "", &format!("y[t] = {left} {operation} {right};"), elements))
             }
             Layer::Softmax => {
-                let row = *after.2.last().unwrap_or(&after.1);
+                let row = *after.inner.last().unwrap_or(&after.channels);
                 Some(shader(1, &[("ROW", row)], "", SOFTMAX, elements / row.max(1)))
             }
+            // The others have plans of their own.
+            Layer::Relabel | Layer::Concat { .. } | Layer::Convolution { .. } | Layer::Product { .. } => None,
         };
-        let count = operators.len();
-        self.dispatches.push(Dispatch { operators, shader, reads, output: last, elements });
-        Ok(count)
+        Kernel { operators: vec![id], shader, reads, output }
     }
 
     /// The dimensions of a value as this segment sees it: what a part makes has the part's channels.
@@ -137,11 +178,14 @@ impl Planner<'_> {
         let dimensions: Vec<u64> =
             graph.value(value).shape.as_ref()?.dimensions().iter().map(|&size| size as u64).collect();
         let is_part = graph.producer(value).is_some_and(|producer| self.segment.operators.contains(&producer));
-        let channels = self.segment.channels().filter(|_| is_part);
-        let own = dimensions.get(1).copied().unwrap_or(1);
-        let batch = dimensions.first().copied().unwrap_or(1);
-        let inner = dimensions.get(2..).unwrap_or_default().to_vec();
-        Some((batch, channels.map_or(own, |channels| channels.len() as u64), inner))
+        let part = self.segment.channels().filter(|_| is_part);
+
+        let whole = dimensions.get(1).copied().unwrap_or(1);
+        Some(Extent {
+            batch: dimensions.first().copied().unwrap_or(1),
+            channels: part.map_or(whole, |channels| channels.len() as u64),
+            inner: dimensions.get(2..).unwrap_or_default().to_vec(),
+        })
     }
 
     /// Of constants by channel, those of the part.
@@ -155,70 +199,51 @@ impl Planner<'_> {
         &self,
         id: OperatorId,
         layer: &Layer,
-        before: &Extent,
-        after: &Extent,
-        first: u64,
+        sizes: &Sizes,
     ) -> Result<(ConvolutionShape, Vec<f32>, Vec<f32>), String> {
         let operator = self.model.graph().operator(id);
-        let weight = |name: &str| self.model.weights().get(name).ok_or_else(|| format!("there is no weight '{name}'"));
-        let floats = |weight: &Weight| weight.floats().ok_or_else(|| "weights that are not f32".to_owned());
-        let part = |weight: &Weight, axis: usize| match self.segment.channels() {
-            Some(channels) => weight.slice(axis, channels),
-            None => weight.clone(),
-        };
-        let biases = |bias: &Option<String>| match bias {
-            Some(name) => Ok(self.own_channels(floats(weight(name)?)?)),
-            None => Ok::<_, String>(vec![0.0; after.1 as usize]),
-        };
         match (layer, &operator.kind) {
-            (Layer::Convolution { padding, weight: name, bias }, OperatorKind::Convolution(convolution)) => {
-                let two = |values: &[usize]| [0, 1].map(|index| values.get(index).map_or(1, |&size| size as u64));
-                let (all_groups, all_outputs) = (convolution.groups as u64, convolution.output_channels as u64);
-                let per_group = all_outputs / all_groups;
-                let groups = if all_groups > 1 { after.1 / per_group } else { 1 };
-                let inputs_per_group = convolution.input_channels as u64 / all_groups;
-                // The input of a head is whole; that of a depthwise follower has the part's channels only.
-                let inputs_before = if all_groups > 1 { first / per_group * inputs_per_group } else { 0 };
-                let shape = ConvolutionShape {
-                    batch: before.0,
-                    input_channels: before.1,
-                    inputs_before,
-                    input: pair(&before.2),
-                    output_channels: after.1,
-                    output: pair(&after.2),
-                    groups,
-                    kernel: two(&convolution.kernel),
-                    strides: two(&convolution.strides),
-                    padding: *padding,
-                    dilations: two(&convolution.dilations),
-                    read_channels: groups * inputs_per_group,
-                };
-                Ok((shape, floats(&part(weight(name)?, 0))?, biases(bias)?))
+            (Layer::Convolution { padding, weight, bias }, OperatorKind::Convolution(convolution)) => {
+                let weights = floats(&self.part(self.stored(weight)?, 0))?;
+                Ok((convolution_shape(convolution, *padding, sizes), weights, self.biases(bias.as_deref(), sizes)?))
             }
-            (Layer::Product { weight: name, bias, is_transposed }, _) => {
-                let matrix = part(weight(name)?, usize::from(!is_transposed));
-                let mut elements = floats(&matrix)?;
-                if !is_transposed && let [inner, columns] = matrix.shape.dimensions() {
-                    let at = |index: usize| elements[index % inner * columns + index / inner];
-                    elements = (0..inner * columns).map(at).collect();
-                }
-                let shape = ConvolutionShape {
-                    batch: before.0,
-                    input_channels: before.1,
-                    inputs_before: 0,
-                    input: [1; 2],
-                    output_channels: after.1,
-                    output: [1; 2],
-                    groups: 1,
-                    kernel: [1; 2],
-                    strides: [1; 2],
-                    padding: [0; 2],
-                    dilations: [1; 2],
-                    read_channels: before.1,
-                };
-                Ok((shape, elements, biases(bias)?))
+            (Layer::Product { weight, bias, is_transposed }, _) => {
+                let weights = self.columns(weight, *is_transposed)?;
+                Ok((product_shape(sizes), weights, self.biases(bias.as_deref(), sizes)?))
             }
             _ => Err(format!("'{}' is no convolution", operator.name)),
+        }
+    }
+
+    fn stored(&self, name: &str) -> Result<&Weight, String> {
+        self.model.weights().get(name).ok_or_else(|| format!("there is no weight '{name}'"))
+    }
+
+    /// Of a weight, what the segment's channels read, which lie along this dimension.
+    fn part(&self, weight: &Weight, axis: usize) -> Weight {
+        match self.segment.channels() {
+            Some(channels) => weight.slice(axis, channels),
+            None => weight.clone(),
+        }
+    }
+
+    fn biases(&self, name: Option<&str>, sizes: &Sizes) -> Result<Vec<f32>, String> {
+        match name {
+            Some(name) => Ok(self.own_channels(floats(self.stored(name)?)?)),
+            None => Ok(vec![0.0; sizes.after.channels as usize]),
+        }
+    }
+
+    /// The columns of a weight matrix one after the other.
+    fn columns(&self, name: &str, is_transposed: bool) -> Result<Vec<f32>, String> {
+        let matrix = self.part(self.stored(name)?, usize::from(!is_transposed));
+        let elements = floats(&matrix)?;
+        match matrix.shape.dimensions() {
+            &[inner, columns] if !is_transposed => {
+                let at = |index: usize| elements[index % inner * columns + index / inner];
+                Ok((0..inner * columns).map(at).collect())
+            }
+            _ => Ok(elements),
         }
     }
 
@@ -307,6 +332,50 @@ impl Fused {
     }
 }
 
-pub(crate) fn pair(inner: &[u64]) -> [u64; 2] {
-    [0, 1].map(|index| inner.get(index).copied().unwrap_or(1))
+fn floats(weight: &Weight) -> Result<Vec<f32>, String> {
+    weight.floats().ok_or_else(|| "weights that are not f32".to_owned())
+}
+
+fn convolution_shape(convolution: &Convolution, padding: [u64; 2], sizes: &Sizes) -> ConvolutionShape {
+    let Sizes { before, after, first } = sizes;
+    let two = |values: &[usize]| [0, 1].map(|index| values.get(index).map_or(1, |&size| size as u64));
+    let (all_groups, all_outputs) = (convolution.groups as u64, convolution.output_channels as u64);
+    let per_group = all_outputs / all_groups;
+    let groups = if all_groups > 1 { after.channels / per_group } else { 1 };
+    let inputs_per_group = convolution.input_channels as u64 / all_groups;
+    // The input of a head is whole; that of a depthwise follower has the part's channels only.
+    let inputs_before = if all_groups > 1 { first / per_group * inputs_per_group } else { 0 };
+
+    ConvolutionShape {
+        batch: before.batch,
+        input_channels: before.channels,
+        inputs_before,
+        input: before.pair(),
+        output_channels: after.channels,
+        output: after.pair(),
+        groups,
+        kernel: two(&convolution.kernel),
+        strides: two(&convolution.strides),
+        padding,
+        dilations: two(&convolution.dilations),
+        read_channels: groups * inputs_per_group,
+    }
+}
+
+/// A matrix product is a convolution of one pixel.
+fn product_shape(sizes: &Sizes) -> ConvolutionShape {
+    ConvolutionShape {
+        batch: sizes.before.batch,
+        input_channels: sizes.before.channels,
+        inputs_before: 0,
+        input: [1; 2],
+        output_channels: sizes.after.channels,
+        output: [1; 2],
+        groups: 1,
+        kernel: [1; 2],
+        strides: [1; 2],
+        padding: [0; 2],
+        dilations: [1; 2],
+        read_channels: sizes.before.channels,
+    }
 }

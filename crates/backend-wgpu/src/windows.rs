@@ -1,15 +1,15 @@
 //! Shaders that look at a window of the image, of the channels, or of a row.
 
+use crate::extent::Extent;
 use crate::layer::Window;
-use crate::plan::{Extent, pair};
 use crate::shaders::{Shader, float, shader};
 
 /// All indices by the names that the shaders use.
 fn sizes(before: &Extent, after: &Extent, first: u64) -> Vec<(&'static str, u64)> {
-    let ([h, w], [oh, ow]) = (pair(&before.2), pair(&after.2));
+    let ([h, w], [oh, ow]) = (before.pair(), after.pair());
     // A follower's input has the part's channels only, so that nothing comes before them.
-    let first = if before.1 == after.1 { 0 } else { first };
-    vec![("CI", before.1), ("C", after.1), ("C0", first), ("H", h), ("W", w), ("OH", oh), ("OW", ow)]
+    let first = if before.channels == after.channels { 0 } else { first };
+    vec![("CI", before.channels), ("C", after.channels), ("C0", first), ("H", h), ("W", w), ("OH", oh), ("OW", ow)]
 }
 
 pub(crate) fn pool(
@@ -36,7 +36,7 @@ pub(crate) fn pool(
          for (var kx = 0u; kx < KW; kx++) {{ let ax = ox * SW + kx * DW; if (ax < PW || ax - PW >= W) {{ continue; }}\n\
          let v = x0[(plane + ay - PH) * W + ax - PW]; {step} }} }}\n{end}"
     );
-    let elements = after.0 * after.1 * after.2.iter().product::<u64>();
+    let elements = after.elements();
     shader(1, &constants, "", &body, elements)
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn local_response(
         float(alpha / size.max(1) as f32),
         float(beta)
     );
-    let elements = after.0 * after.1 * after.2.iter().product::<u64>();
+    let elements = after.elements();
     shader(1, &constants, "", &body, elements)
 }
 

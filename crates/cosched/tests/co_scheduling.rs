@@ -4,33 +4,25 @@
 
 use millstream_board::{Board, Processor};
 use millstream_cosched::{co_schedule, published_split};
-use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::{Graph, OperatorId, OperatorKind};
+use millstream_cost::CostTable;
+use millstream_graph::{Graph, Operator, OperatorId, OperatorKind};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_test_support::board;
 
-const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "FPGA", "clusters": [
-    {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}],
-    "accelerators": [{"label": "F", "kind": "fpga", "processing_elements": 4}]}"#;
-
-fn is_convolution(graph: &Graph, id: OperatorId) -> bool {
-    matches!(graph.operator(id).kind, OperatorKind::Convolution(_))
-}
+const BOARD: &str = "B2+F:4";
 
 /// An accelerator that runs convolutions, and activations if `has_activations`, three times as fast as two cores do.
 fn table(graph: &Graph, board: &Board, has_activations: bool) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for processor in table.processors() {
-        let is_accelerator = table.classes()[processor.index()].cluster == "F";
-        for id in graph.operator_ids() {
-            let operator = graph.operator(id);
-            if is_accelerator && !is_convolution(graph, id) && !(has_activations && operator.op_type == "Relu") {
-                continue;
-            }
-            let slowness = if is_accelerator { 1 } else { 3 };
-            table.set_time(processor, id.index(), Nanoseconds(slowness * (operator.work.macs / 1000 + 100)));
+    let runs = |operator: &Operator| {
+        matches!(operator.kind, OperatorKind::Convolution(_)) || (has_activations && operator.op_type == "Relu")
+    };
+    millstream_test_support::table(graph, board, |operator, class| {
+        let time = operator.work.macs / 1000 + 100;
+        match class.cluster.as_str() {
+            "F" => runs(operator).then_some(time),
+            _ => Some(3 * time),
         }
-    }
-    table
+    })
 }
 
 fn pair() -> Replica {
@@ -40,7 +32,7 @@ fn pair() -> Replica {
 
 #[test]
 fn every_convolution_is_divided_by_speed_and_the_rest_is_the_cpus() {
-    let board = Board::from_json(BOARD).unwrap();
+    let board = board(BOARD);
     for name in ["squeezenet", "googlenet", "tiny-darknet"] {
         let model = millstream_zoo::build(name).unwrap();
         let graph = model.graph();
@@ -69,7 +61,7 @@ fn every_convolution_is_divided_by_speed_and_the_rest_is_the_cpus() {
 
 #[test]
 fn what_one_of_the_two_does_not_run_is_the_others() {
-    let board = Board::from_json(BOARD).unwrap();
+    let board = board(BOARD);
     // Depthwise convolutions are divided by groups, if the accelerator runs them.
     let model = millstream_zoo::build("mobilenet-v1").unwrap();
     let graph = model.graph();

@@ -7,27 +7,22 @@ use millstream_cosched::divide;
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
 use millstream_graph::Graph;
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_test_support::connect;
 use proptest::prelude::*;
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "uneven", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 300, "cores": [{"id": 1}]}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("B1+s1:300")
 }
 
 /// A nanosecond for a thousand multiply-accumulates, `slowness` on the second core.
 fn table(graph: &Graph, slowness: u64, transfer: TransferModel, part: PartCost) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    let mut table = millstream_test_support::table(graph, &board(), |operator, class| {
+        let factor = if class.cluster == "B" { 1 } else { slowness };
+        Some((operator.work.macs / 1000 + 10) * factor)
+    });
+    connect(&mut table, transfer);
     for processor in table.processors() {
-        let factor = if processor.index() == 0 { 1 } else { slowness };
-        for id in graph.operator_ids() {
-            let time = graph.operator(id).work.macs / 1000 + 10;
-            table.set_time(processor, id.index(), Nanoseconds(time * factor));
-            table.set_part(processor, id.index(), part);
-        }
-        for other in table.processors() {
-            table.set_transfer(processor, other, transfer);
-        }
+        graph.operator_ids().for_each(|id| table.set_part(processor, id.index(), part));
     }
     table
 }

@@ -272,12 +272,7 @@ mod tests {
 
     #[test]
     fn a_quota_leaves_the_fastest_cores() {
-        let board = Board::from_json(
-            r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
-                {"label": "s", "capacity": 500, "cores": [{"id": 0}, {"id": 1}]},
-                {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}, {"id": 6}]}]}"#,
-        )
-        .unwrap();
+        let board = millstream_test_support::board("s2:500#0+B3:1024#4");
         let cores = |count, place| fastest(&board, count, place).into_iter().map(|core| core.0).collect::<Vec<_>>();
         let fast = board.clusters()[0].cores.len() as u32;
         assert_eq!(fast, 3, "boards have their fastest cluster first");

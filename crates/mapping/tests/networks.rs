@@ -11,10 +11,7 @@ use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{Settings, simulate};
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "three", "clusters": [
-        {"label": "N", "capacity": 1024, "cores": [{"id": 0}]},
-        {"label": "D", "capacity": 400, "cores": [{"id": 1}, {"id": 2}]}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("N1+D2:400")
 }
 
 /// A fast processor that can't do everything, and two slower ones of a kind.
@@ -37,9 +34,7 @@ fn table_with_links(graph: &Graph, blocks: Option<BlockedEnd>) -> CostTable {
         table.set_time(processors[1], id.index(), Nanoseconds::from_seconds(5e-6 + time(120e9)));
     }
     let link = TransferModel { latency_seconds: 5e-6, seconds_per_byte: 2e-10, blocks, ..TransferModel::default() };
-    for &from in &processors {
-        processors.iter().for_each(|&to| table.set_transfer(from, to, link));
-    }
+    millstream_test_support::connect(&mut table, link);
     table
 }
 

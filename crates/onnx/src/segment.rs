@@ -119,45 +119,13 @@ impl Model {
         storage: WeightStorage,
     ) -> Result<SubModel, OnnxError> {
         let boundary = self.graph.boundary(operators);
-        let mut external_weights = Vec::new();
-        let mut inline_bytes = 0;
-        let initializer = weights
-            .into_iter()
-            .map(|(name, weight)| {
-                if storage == WeightStorage::External && weight.data.len() >= INLINE_BYTES {
-                    let proto = placeholder(&name, &weight);
-                    external_weights.push((name, weight.into_owned()));
-                    proto
-                } else {
-                    inline_bytes += weight.data.len();
-                    weight.to_proto(&name)
-                }
-            })
-            .collect();
-        if inline_bytes >= i32::MAX as usize {
-            let what = format!("an ONNX file of {inline_bytes} bytes");
-            let remedy = ": keep the weights outside it, the format ends at 2 GiB".to_owned();
-            return Err(OnnxError::Unsupported { what, remedy });
-        }
+        let Initializers { inline: initializer, external: external_weights } = initializers(weights, storage)?;
+
         // Runtimes check the branches of conditions against fixed shapes, those that are never taken for them as well.
         let has_branches = nodes.iter().any(has_nested_graph);
-        let info = |ids: &[ValueId], resized: Option<(usize, usize)>| {
-            let info = |&id: &ValueId| {
-                let mut value = self.graph.value(id).clone();
-                if has_branches {
-                    value.shape = None;
-                }
-                if let (Some((axis, size)), Some(shape)) = (resized, &value.shape) {
-                    let mut dimensions = shape.dimensions().to_vec();
-                    if let Some(dimension) = dimensions.get_mut(axis) {
-                        *dimension = size;
-                    }
-                    value.shape = Some(dimensions.into());
-                }
-                value_info(&value)
-            };
-            ids.iter().map(info).collect::<Result<_, _>>()
-        };
+        let input = self.interface(&boundary.inputs, None, has_branches)?;
+        let output = self.interface(&boundary.outputs, resized, has_branches)?;
+
         let proto = ModelProto {
             ir_version: self.header.ir_version,
             producer_name: Some("millstream".to_owned()),
@@ -167,8 +135,8 @@ impl Model {
                 node: nodes,
                 name: Some(self.graph.name().to_owned()),
                 initializer,
-                input: info(&boundary.inputs, None)?,
-                output: info(&boundary.outputs, resized)?,
+                input,
+                output,
                 ..GraphProto::default()
             }),
             ..ModelProto::default()
@@ -179,6 +147,30 @@ impl Model {
             outputs: boundary.outputs,
             external_weights,
         })
+    }
+
+    /// Inputs or outputs of a sub-model, with a different size in one dimension if `resized` says so, or without shapes.
+    fn interface(
+        &self,
+        ids: &[ValueId],
+        resized: Option<(usize, usize)>,
+        has_branches: bool,
+    ) -> Result<Vec<ValueInfoProto>, OnnxError> {
+        let info = |&id: &ValueId| {
+            let mut value = self.graph.value(id).clone();
+            if has_branches {
+                value.shape = None;
+            }
+            if let (Some((axis, size)), Some(shape)) = (resized, &value.shape) {
+                let mut dimensions = shape.dimensions().to_vec();
+                if let Some(dimension) = dimensions.get_mut(axis) {
+                    *dimension = size;
+                }
+                value.shape = Some(dimensions.into());
+            }
+            value_info(&value)
+        };
+        ids.iter().map(info).collect()
     }
 
     /// Adds what a name stands for, if it is a constant: a weight, or the nodes that compute it, those before it first. A walk
@@ -211,6 +203,37 @@ impl Model {
             }
         }
     }
+}
+
+/// Weights as a sub-model holds them.
+struct Initializers {
+    /// Within the model; those of `external` as placeholders.
+    inline: Vec<TensorProto>,
+    /// Beside the model.
+    external: Vec<(String, Weight)>,
+}
+
+fn initializers(weights: BTreeMap<String, Cow<'_, Weight>>, storage: WeightStorage) -> Result<Initializers, OnnxError> {
+    let mut external = Vec::new();
+    let mut inline_bytes = 0;
+    let proto = |(name, weight): (String, Cow<'_, Weight>)| {
+        if storage == WeightStorage::External && weight.data.len() >= INLINE_BYTES {
+            let proto = placeholder(&name, &weight);
+            external.push((name, weight.into_owned()));
+            proto
+        } else {
+            inline_bytes += weight.data.len();
+            weight.to_proto(&name)
+        }
+    };
+    let inline = weights.into_iter().map(proto).collect();
+
+    if inline_bytes >= i32::MAX as usize {
+        let what = format!("an ONNX file of {inline_bytes} bytes");
+        let remedy = ": keep the weights outside it, the format ends at 2 GiB".to_owned();
+        return Err(OnnxError::Unsupported { what, remedy });
+    }
+    Ok(Initializers { inline, external })
 }
 
 fn has_nested_graph(node: &NodeProto) -> bool {

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use random_cases::{Case, cases, plans};
 
 /// Period and latency of every plan, with the cores of each cluster that it uses.
-fn all(case: &Case, problem: &Problem) -> Vec<(Vec<usize>, Nanoseconds, Nanoseconds)> {
+fn all(case: &Case, problem: &Problem) -> Vec<Used> {
     let (graph, board, table) = case.build();
     let used = |board: &Board, plan: &Plan| -> Vec<usize> {
         let classes = || plan.stages.iter().flat_map(PlannedStage::processors);
@@ -28,6 +28,31 @@ fn all(case: &Case, problem: &Problem) -> Vec<(Vec<usize>, Nanoseconds, Nanoseco
         Some((used(&board, &plan), evaluation.period, evaluation.latency))
     });
     evaluated.collect()
+}
+
+/// Used cores of each cluster, period and latency of a plan.
+type Used = (Vec<usize>, Nanoseconds, Nanoseconds);
+
+/// The most rounds a second of two plans beside each other, by trying every pair.
+fn brute_force_division(
+    board: &Board,
+    mine: &[Used],
+    theirs: &[Used],
+    weight: f64,
+    deadline: Option<Nanoseconds>,
+) -> Option<f64> {
+    let limits: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
+    let mut best: Option<f64> = None;
+    for (used, period, latency) in mine {
+        for (taken, other_period, _) in theirs {
+            let fits = used.iter().zip(taken).zip(&limits).all(|((used, taken), limit)| used + taken <= *limit);
+            if fits && deadline.is_none_or(|deadline| *latency <= deadline) {
+                let rate = (1.0 / period.seconds()).min(1.0 / (other_period.seconds() * weight));
+                best = Some(best.map_or(rate, |best| best.max(rate)));
+            }
+        }
+    }
+    best
 }
 
 proptest! {
@@ -42,28 +67,22 @@ proptest! {
         let one = Problem::new(&graph, &Chain::of(&graph), &board, &table);
         let two = Problem::new(&other_graph, &Chain::of(&other_graph), &board, &other_table);
         let (Ok(one), Ok(two)) = (one, two) else { return Ok(()) };
+
         let (mine, theirs) = (all(&case, &one), all(&other, &two));
         let mean = mine.iter().map(|plan| plan.2.0).sum::<u64>() / mine.len().max(1) as u64;
         let deadline = Some(Nanoseconds((mean as f64 * share_of) as u64)).filter(|_| share_of < 1.5);
-        let limits: Vec<usize> = board.clusters().iter().map(|cluster| cluster.cores.len()).collect();
-        let mut best: Option<f64> = None;
-        for (used, period, latency) in &mine {
-            for (taken, other_period, _) in &theirs {
-                let fits = used.iter().zip(taken).zip(&limits).all(|((used, taken), limit)| used + taken <= *limit);
-                if fits && deadline.is_none_or(|deadline| *latency <= deadline) {
-                    let rate = (1.0 / period.seconds()).min(1.0 / (other_period.seconds() * weight));
-                    best = Some(best.map_or(rate, |best| best.max(rate)));
-                }
-            }
-        }
+        let best = brute_force_division(&board, &mine, &theirs, weight, deadline);
+
         let tenants = [
             Tenant { name: "one", problem: &one, weight: 1.0, deadline },
             Tenant { name: "two", problem: &two, weight, deadline: None },
         ];
+
         // The better of both, unless turns miss a deadline.
         let turns = take_turns(&tenants).ok().filter(|_| deadline.is_none()).map(|own| own.rounds_per_second);
         let expected = turns.into_iter().chain(best).reduce(f64::max);
         let found = share(&tenants, |own| (deadline.is_none() || !own.takes_turns).then_some(own.rounds_per_second)).ok().map(|own| own.rounds_per_second);
+
         // If frames never waited for those of others, turns would do whose pipelines keep to the deadline.
         if let (Some(deadline), Ok(easy)) = (deadline, share(&tenants, |turns| Some(turns.rounds_per_second))) {
             prop_assert!(easy.plans[0].latency <= deadline);
@@ -73,11 +92,13 @@ proptest! {
                 prop_assert!(easy.takes_turns && (easy.rounds_per_second / free.rounds_per_second - 1.0).abs() < 1e-9);
             }
         }
+
         // A division that is about as good stands before turns.
         let about = 1e-3 + 1e-9;
         prop_assert!(found.zip(expected).is_none_or(|(found, expected)| found <= expected * (1.0 + 1e-9) && found * (1.0 + about) >= expected));
         prop_assert!(found.zip(best).is_none_or(|(found, best)| found >= best * (1.0 - 1e-9)));
         prop_assert_eq!(found.is_some(), expected.is_some());
+
         match (divide_processors(&tenants), best) {
             (Ok(Sharing { plans, schedules, rounds_per_second, takes_turns: false }), Some(best)) => {
                 prop_assert!((rounds_per_second / best - 1.0).abs() < 1e-9, "{rounds_per_second} {best}");

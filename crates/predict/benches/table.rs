@@ -13,17 +13,6 @@ fn main() {
     divan::main();
 }
 
-fn board() -> Board {
-    let cores = |from: usize| (from..from + 4).map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(", ");
-    let text = format!(
-        r#"{{"format": "millstream-board", "version": 1, "name": "4 + 4", "clusters": [
-            {{"label": "B", "capacity": 1024, "cores": [{}]}}, {{"label": "s", "capacity": 300, "cores": [{}]}}]}}"#,
-        cores(0),
-        cores(4)
-    );
-    Board::from_json(&text).unwrap()
-}
-
 /// A chain of 300 convolutions with an activation each.
 fn network() -> Model {
     let mut builder = ModelBuilder::new("long");
@@ -62,7 +51,7 @@ fn models(board: &Board) -> CostModels {
 
 #[divan::bench]
 fn table_of_600_operators_on_8_processors(bencher: divan::Bencher<'_, '_>) {
-    let board = board();
+    let board = millstream_test_support::board("B4+s4:300");
     let models = models(&board);
     let network = network();
     let chain = Chain::of(network.graph());

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use millstream_board::{Board, ProcessorClass};
 use millstream_graph::{Family, GemmShape};
 
-use crate::fit::is_left_out;
 use crate::model::{Accuracy, Observation, ProcessorModel, cross_validate};
 use crate::published::{
     ConvolutionSize, CpuUnitModel, FullyConnectedModel, GemmModel, MulticoreModel, MulticoreSample,
@@ -43,7 +42,7 @@ type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b Observation<'a>], &[&'b Observation<'a>]
 pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
     let board = profile.board()?;
     let mut rows = Vec::new();
-    for class in board.core_classes().filter(|class| !is_left_out(profile, class)) {
+    for class in board.core_classes().filter(|class| !profile.leaves_out(class)) {
         let convolutions = of_family(profile, &class, Family::Convolution);
         let networks: HashSet<&str> = convolutions.iter().map(|observation| observation.network).collect();
         if networks.len() < 2 {

@@ -4,7 +4,6 @@ use millstream_board::ProcessorClass;
 use millstream_graph::Family;
 
 use crate::comparison::{fit_gemm, of_family};
-use crate::fit::is_left_out;
 use crate::model::{Accuracy, Fusion, Observation};
 use crate::models::predict_block;
 use crate::{CostModels, NetworkProfile, PredictError, Profile};
@@ -37,7 +36,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
     let board = test.board()?;
     learned.check_board(&board)?;
     let mut rows = Vec::new();
-    for class in board.core_classes().filter(|class| !is_left_out(learned, class)) {
+    for class in board.core_classes().filter(|class| !learned.leaves_out(class)) {
         let fusion = Fusion::new(&models.fusions, class.engine);
         let model = models.processors.iter().find(|model| model.processor == class);
         let predictor = model.ok_or_else(|| PredictError::MissingModel { class: class.clone() })?.predictor();
@@ -68,7 +67,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
                 network: network.name.clone(),
                 processor: class.clone(),
                 measured_seconds: whole_seconds(network, &class).unwrap_or(pairs.iter().map(|(_, time)| time).sum()),
-                predicted_seconds: predicted.map(|(seconds, _)| seconds).sum(),
+                predicted_seconds: predicted.map(|time| time.seconds).sum(),
                 operators,
                 convolutions: Accuracy::of(&ours),
                 convolutions_by_gemm: theirs.and_then(|pairs| Accuracy::of(&pairs)),

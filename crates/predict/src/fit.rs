@@ -3,18 +3,20 @@ use std::collections::BTreeSet;
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
 use millstream_graph::Graph;
-use millstream_partition::{Block, Chain};
+use millstream_partition::Chain;
 
 use crate::board_costs::add_board_costs;
 use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
+use crate::fill::{BlockTime, fill};
 use crate::linear::{LinearModel, SegmentWork};
-use crate::model::{Fusion, Observation, Predictor, ProcessorModel};
-use crate::models::{predict_block, predicted_leaders};
+use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
+use crate::models::{predict_block, predicted_first_of_fused};
+use crate::operator_time::{NINE_IN_TEN, OperatorTime, total_seconds};
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::records;
 use crate::samples::{OperatorRecord, OperatorSample, SegmentSample};
-use crate::traced::{Shares, gather, leaders, traced_shares};
+use crate::traced::{ExpectedTimes, first_of_fused, sum_into_first, traced_times};
 use crate::transfer::fit_transfers;
 use crate::{NetworkProfile, PredictError, Profile};
 
@@ -22,8 +24,6 @@ use crate::{NetworkProfile, PredictError, Profile};
 const TRACE_DEVIATION: f64 = 0.15;
 /// How far it may be from what a model predicts.
 const MODEL_DEVIATION: f64 = 0.5;
-/// Standard deviations within which nine in ten values lie.
-pub(crate) const NINE_IN_TEN: f64 = 1.645;
 
 /// Costs of a network on all processor classes of a board, from a profile of that board.
 ///
@@ -45,91 +45,132 @@ pub fn fit(
     let blocks = records(graph, chain);
     let measured = profile.network(digest).filter(|network| network.blocks == blocks);
     let rules = Fusion::rules(profile);
-    let leaders = measured.map_or(Vec::new(), |network| leaders(network, board));
-    let expected = predicted_leaders(&rules, board, &blocks);
+    let fitting = Fitting {
+        profile,
+        board,
+        chain,
+        blocks: &blocks,
+        measured,
+        first_of_fused: measured.map_or(Vec::new(), |network| first_of_fused(network, board)),
+        predicted_first: predicted_first_of_fused(&rules, board, &blocks),
+        rules: &rules,
+    };
+
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     for processor in table.processors() {
         let class = table.classes()[processor.index()].clone();
-        let traced: Vec<&OperatorSample> = measured
-            .iter()
-            .flat_map(|network| &network.operator_samples)
-            .filter(|sample| sample.processor == class)
-            .collect();
-        if measured.is_some_and(|network| network.left_out.iter().any(|own| own.concerns(&class))) {
-            continue;
+        if measured.is_none_or(|network| !network.left_out.iter().any(|skipped| skipped.concerns(&class))) {
+            fitting.fill_processor(&mut table, processor, &class)?;
         }
-        if board.accelerator(&class.cluster).is_some() {
-            // What was not traced there does not run there.
-            fill_traced(&mut table, processor, chain, &traced);
-        } else {
-            let shares = match measured.filter(|_| !traced.is_empty()) {
-                Some(network) => {
-                    let model = LinearModel::fit(&segment_work(profile, &class));
-                    traced_shares(network, &traced, &leaders, &model)
-                }
-                None => {
-                    let model = match Model::fit(profile, board, &class) {
-                        // The others are quicker wherever they were measured beside it.
-                        Err(_) if is_left_out(profile, &class) => continue,
-                        model => model?,
-                    };
-                    let fusion = Fusion::new(&rules, class.engine);
-                    let mut shares: Vec<Vec<(f64, f64)>> =
-                        blocks.iter().map(|block| model.block(&fusion, block)).collect();
-                    shares.iter_mut().zip(&expected).for_each(|(shares, leaders)| gather(shares, leaders));
-                    Shares { blocks: shares, divided: BTreeSet::new() }
-                }
-            };
-            let samples = measured.iter().flat_map(|network| &network.samples);
-            let segments: Vec<&SegmentSample> = samples.filter(|sample| sample.processor == class).collect();
-            fill_blocks(&mut table, processor, chain, &shares, &segments, !traced.is_empty());
-        }
-        let parts = measured.map_or(&[][..], |network| &network.part_samples);
-        set_part_costs(&mut table, processor, board, &blocks, chain, parts);
     }
+
     let transfers = fit_transfers(&profile.transfers)?;
     add_board_costs(&mut table, board, &transfers, &fit_power(board, &profile.power));
     Ok(table)
 }
 
-/// Whether the measured networks do not need a class: its engine was left out on its cores.
-pub(crate) fn is_left_out(profile: &Profile, class: &ProcessorClass) -> bool {
-    profile.networks.iter().any(|network| network.left_out.iter().any(|own| own.concerns(class)))
+/// All that the costs of one processor class are fitted from.
+struct Fitting<'a> {
+    profile: &'a Profile,
+    board: &'a Board,
+    chain: &'a Chain,
+    blocks: &'a [Vec<OperatorRecord>],
+    /// What was measured of the network itself.
+    measured: Option<&'a NetworkProfile>,
+    /// By traces of the network, for each operator the first of those that run as one with it.
+    first_of_fused: Vec<usize>,
+    /// By what other networks show, likewise for each block.
+    predicted_first: Vec<Vec<usize>>,
+    rules: &'a [FusionRule],
 }
 
-/// Times of blocks on cores, from what their operators should take (`shares`) and from segments that were measured, and what a
+impl Fitting<'_> {
+    /// Fills a processor's row, unless the class was left out wherever it was measured.
+    fn fill_processor(
+        &self,
+        table: &mut CostTable,
+        processor: ProcessorIndex,
+        class: &ProcessorClass,
+    ) -> Result<(), PredictError> {
+        let of_class = |sample: &&OperatorSample| sample.processor == *class;
+        let samples = self.measured.iter().flat_map(|network| &network.operator_samples);
+        let traced: Vec<&OperatorSample> = samples.filter(of_class).collect();
+
+        if self.board.accelerator(&class.cluster).is_some() {
+            // What was not traced there does not run there.
+            fill_traced(table, processor, self.chain, &traced);
+        } else {
+            let expected = match self.measured.filter(|_| !traced.is_empty()) {
+                Some(network) => self.traced(network, class, &traced),
+                None => match self.predicted(class)? {
+                    Some(expected) => expected,
+                    None => return Ok(()),
+                },
+            };
+            let samples = self.measured.iter().flat_map(|network| &network.samples);
+            let segments: Vec<&SegmentSample> = samples.filter(|sample| sample.processor == *class).collect();
+            fill_blocks(table, processor, self.chain, &expected, &segments, !traced.is_empty());
+        }
+
+        let parts = self.measured.map_or(&[][..], |network| &network.part_samples);
+        set_part_costs(table, processor, self.board, self.blocks, self.chain, parts);
+        Ok(())
+    }
+
+    /// What operators take by traces of the network.
+    fn traced(&self, network: &NetworkProfile, class: &ProcessorClass, traced: &[&OperatorSample]) -> ExpectedTimes {
+        let model = LinearModel::fit(&segment_work(self.profile, class));
+        traced_times(network, traced, &self.first_of_fused, &model)
+    }
+
+    /// What they take by other networks' samples; `None` on a class that was left out there, because others are quicker wherever they were
+    /// measured beside it.
+    fn predicted(&self, class: &ProcessorClass) -> Result<Option<ExpectedTimes>, PredictError> {
+        let model = match Model::fit(self.profile, self.board, class) {
+            Err(_) if self.profile.leaves_out(class) => return Ok(None),
+            model => model?,
+        };
+        let fusion = Fusion::new(self.rules, class.engine);
+        let mut blocks: Vec<Vec<OperatorTime>> = self.blocks.iter().map(|block| model.block(&fusion, block)).collect();
+        for (times, first) in blocks.iter_mut().zip(&self.predicted_first) {
+            sum_into_first(times, first);
+        }
+        Ok(Some(ExpectedTimes { blocks, estimated: BTreeSet::new() }))
+    }
+}
+
+/// Times of blocks on cores, from what their operators should take (`expected`) and from segments that were measured, and what a
 /// hand-over costs there.
 fn fill_blocks(
     table: &mut CostTable,
     processor: ProcessorIndex,
     chain: &Chain,
-    shares: &Shares,
+    expected: &ExpectedTimes,
     segments: &[&SegmentSample],
     is_traced: bool,
 ) {
-    let blocks = chain.blocks().iter().zip(&shares.blocks);
+    let blocks = chain.blocks().iter().zip(&expected.blocks);
     if segments.is_empty() {
         let origin = if is_traced { Origin::Measured } else { Origin::Model };
-        for (block, shares) in blocks {
-            fill(table, processor, block, shares, BlockTime::sum_of(shares, origin));
+        for (block, times) in blocks {
+            fill(table, processor, block, times, BlockTime::sum_of(times, origin));
         }
         table.set_hand_over(processor, ASSUMED_HAND_OVER);
         return;
     }
-    let deviation = |block: usize| match is_traced && !shares.divided.contains(&block) {
-        true => TRACE_DEVIATION,
-        false => MODEL_DEVIATION,
+
+    let prior = |(block, times): (usize, &Vec<OperatorTime>)| {
+        let is_certain = is_traced && !expected.estimated.contains(&block);
+        let relative_deviation = if is_certain { TRACE_DEVIATION } else { MODEL_DEVIATION };
+        BlockPrior { seconds: total_seconds(times).max(1e-9), relative_deviation }
     };
-    let sum = |shares: &[(f64, f64)]| shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
-    let prior = shares.blocks.iter().enumerate();
-    let prior: Vec<BlockPrior> = prior
-        .map(|(block, shares)| BlockPrior { seconds: sum(shares), relative_deviation: deviation(block) })
-        .collect();
+    let prior: Vec<BlockPrior> = expected.blocks.iter().enumerate().map(prior).collect();
+
     let InContext { block_seconds, block_deviations, hand_over } = estimate(&prior, segments);
-    let times = block_seconds.into_iter().zip(block_deviations);
-    for ((block, shares), (seconds, deviation)) in blocks.zip(times) {
+    let estimates = block_seconds.into_iter().zip(block_deviations);
+    for ((block, times), (seconds, deviation)) in blocks.zip(estimates) {
         let interval = NINE_IN_TEN * deviation / seconds;
-        fill(table, processor, block, shares, BlockTime { seconds, interval, origin: Origin::Measured });
+        fill(table, processor, block, times, BlockTime { seconds, interval, origin: Origin::Measured });
     }
     table.set_hand_over(processor, hand_over);
 }
@@ -176,12 +217,13 @@ impl Model {
         Ok(Self::Linear(LinearModel::fit(&segments)))
     }
 
-    /// Time and interval of each of the block's operators.
-    fn block(&self, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<(f64, f64)> {
+    /// What each of the block's operators takes.
+    fn block(&self, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<OperatorTime> {
         match self {
             Self::Default(predictor) => predict_block(predictor, fusion, block),
             Self::Linear(model) => {
-                block.iter().map(|operator| (model.seconds(operator), MODEL_DEVIATION * NINE_IN_TEN)).collect()
+                let interval = MODEL_DEVIATION * NINE_IN_TEN;
+                block.iter().map(|operator| OperatorTime { seconds: model.seconds(operator), interval }).collect()
             }
         }
     }
@@ -196,53 +238,4 @@ fn segment_work<'a>(profile: &'a Profile, class: &ProcessorClass) -> Vec<Segment
         })
     };
     profile.networks.iter().flat_map(of_network).collect()
-}
-
-/// What is known of a block's time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BlockTime {
-    pub(crate) seconds: f64,
-    /// Nine in ten true times are within this, relative to the time.
-    pub(crate) interval: f64,
-    pub(crate) origin: Origin,
-}
-
-impl BlockTime {
-    /// The sum of what the block's operators take; intervals add up as if errors were of one kind.
-    pub(crate) fn sum_of(shares: &[(f64, f64)], origin: Origin) -> Self {
-        let seconds = shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-9);
-        let interval = shares.iter().map(|(seconds, interval)| seconds * interval).sum::<f64>() / seconds;
-        Self { seconds, interval, origin }
-    }
-}
-
-/// Spreads a block's time over its operators in the proportions of `shares`, so that the sum is exact in nanoseconds.
-pub(crate) fn fill(
-    table: &mut CostTable,
-    processor: ProcessorIndex,
-    block: &Block,
-    shares: &[(f64, f64)],
-    time: BlockTime,
-) {
-    let expected = shares.iter().map(|(seconds, _)| seconds).sum::<f64>().max(1e-12);
-    let total = Nanoseconds::from_seconds(time.seconds).0.max(1);
-    let mut given = 0;
-    let mut set = |operator: usize, nanoseconds: u64| {
-        let bound = |factor: f64| Nanoseconds((nanoseconds as f64 * factor.max(0.0)).round() as u64);
-        let entry = Entry {
-            time: Nanoseconds(nanoseconds),
-            low: bound(1.0 - time.interval),
-            high: bound(1.0 + time.interval),
-            origin: time.origin,
-        };
-        table.set_entry(processor, operator, entry);
-    };
-    for (operator, (share, _)) in block.operators.iter().zip(shares).skip(1) {
-        let nanoseconds = Nanoseconds::from_seconds(time.seconds * share / expected).0.min(total - given);
-        given += nanoseconds;
-        set(operator.index(), nanoseconds);
-    }
-    if let Some(first) = block.operators.first() {
-        set(first.index(), total - given);
-    }
 }

@@ -135,10 +135,7 @@ mod tests {
 
     /// A chain of three blocks, with what each takes with each engine on one core and on two.
     fn look(onnx_runtime: [[f64; 3]; 2], openvino: Option<[[f64; 3]; 2]>) -> Vec<LeftOut> {
-        let text = r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}], "engines": ["onnxruntime", "openvino"]},
-            {"label": "s", "capacity": 500, "cores": [{"id": 2}]}]}"#;
-        let board = Board::from_json(text).unwrap();
+        let board = millstream_test_support::board("B2@onnxruntime,openvino+s1");
         let mut builder = millstream_onnx::ModelBuilder::new("chain");
         let mut last = builder.input("x", [1, 4, 8, 8]);
         for _ in 0..3 {

@@ -8,13 +8,14 @@ use crate::accelerator_costs::measured_costs;
 use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
-use crate::fit::{BlockTime, fill, is_left_out};
+use crate::fill::{BlockTime, fill};
 use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
+use crate::operator_time::OperatorTime;
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
 use crate::profile::{check_board, records};
 use crate::samples::OperatorRecord;
-use crate::traced::{gather, unite};
+use crate::traced::{merge_groups, sum_into_first};
 use crate::transfer::fit_transfers;
 use crate::{ClusterPower, ClusterTransfer, FamilyModel, Line, PipeItCosts, PredictError, Profile};
 use millstream_board::Provenance;
@@ -136,7 +137,7 @@ impl CostModels {
         let fit = |class: ProcessorClass| {
             let observations = Observation::all(profile, &class);
             match observations.is_empty() {
-                true if is_left_out(profile, &class) => Ok(None),
+                true if profile.leaves_out(&class) => Ok(None),
                 true => Err(PredictError::MissingProcessor { class }),
                 false => ProcessorModel::fit(&class, &board, &observations).map(Some),
             }
@@ -187,7 +188,7 @@ impl CostModels {
         check_board(&self.board.name, &self.board_fingerprint, board)?;
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
         let blocks = records(graph, chain);
-        let leaders = predicted_leaders(&self.fusions, board, &blocks);
+        let first_of_fused = predicted_first_of_fused(&self.fusions, board, &blocks);
         for processor in table.processors() {
             let class = table.classes()[processor.index()].clone();
             let known = self.networks.iter().find(|own| own.processor == class && own.digest == digest);
@@ -211,11 +212,11 @@ impl CostModels {
             let is_fitted = board.cluster(&class.cluster).is_ok_and(|own| own.engines.first() == class.engine);
             let own = self.convolutions.iter().find(|own| is_fitted && own.cluster == class.cluster);
             let known = |first: &OperatorRecord| own?.seconds(first, class.count);
-            for ((block, records), leaders) in chain.blocks().iter().zip(&blocks).zip(&leaders) {
-                let mut shares = predict_block_with(&predictor, &fusion, records, known);
-                gather(&mut shares, leaders);
-                shares.iter_mut().for_each(|(seconds, _)| *seconds *= factor);
-                fill(&mut table, processor, block, &shares, BlockTime::sum_of(&shares, Origin::Model));
+            for ((block, records), first_of) in chain.blocks().iter().zip(&blocks).zip(&first_of_fused) {
+                let mut times = predict_block_with(&predictor, &fusion, records, known);
+                sum_into_first(&mut times, first_of);
+                times.iter_mut().for_each(|time| time.seconds *= factor);
+                fill(&mut table, processor, block, &times, BlockTime::sum_of(&times, Origin::Model));
             }
             set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
             table.set_hand_over(processor, ASSUMED_HAND_OVER);
@@ -245,30 +246,30 @@ impl CostModels {
 }
 
 /// For each operator of each block, by its place there, the first of those that any engine of the board is expected to run as one with it.
-pub(crate) fn predicted_leaders(
+pub(crate) fn predicted_first_of_fused(
     rules: &[FusionRule],
     board: &Board,
     blocks: &[Vec<OperatorRecord>],
 ) -> Vec<Vec<usize>> {
     let engines: Vec<Fusion> = board.engines_in_use().map(|engine| Fusion::new(rules, engine)).collect();
     let of_block = |block: &Vec<OperatorRecord>| {
-        let mut leaders: Vec<usize> = (0..block.len()).collect();
+        let mut first_of: Vec<usize> = (0..block.len()).collect();
         for fusion in &engines {
             let mut place = 0;
             for group in fusion.groups(block) {
                 for second in place + 1..place + group.len() {
-                    unite(&mut leaders, place, second);
+                    merge_groups(&mut first_of, place, second);
                 }
                 place += group.len();
             }
         }
-        leaders
+        first_of
     };
     blocks.iter().map(of_block).collect()
 }
 
 /// Times of a block's operators: those that run as one have theirs at the first of them.
-pub(crate) fn predict_block(predictor: &Predictor, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<(f64, f64)> {
+pub(crate) fn predict_block(predictor: &Predictor, fusion: &Fusion, block: &[OperatorRecord]) -> Vec<OperatorTime> {
     predict_block_with(predictor, fusion, block, |_| None)
 }
 
@@ -278,13 +279,14 @@ fn predict_block_with(
     fusion: &Fusion,
     block: &[OperatorRecord],
     known: impl Fn(&OperatorRecord) -> Option<f64>,
-) -> Vec<(f64, f64)> {
+) -> Vec<OperatorTime> {
     let mut times = Vec::with_capacity(block.len());
     for group in fusion.groups(block) {
         let prediction = predictor.group(group);
         let seconds = group.first().and_then(&known).unwrap_or(prediction.seconds);
-        times.push((seconds.max(1e-9), prediction.interval));
-        times.extend(std::iter::repeat_n((0.0, prediction.interval), group.len() - 1));
+        let interval = prediction.interval;
+        times.push(OperatorTime { seconds: seconds.max(1e-9), interval });
+        times.extend(std::iter::repeat_n(OperatorTime { seconds: 0.0, interval }, group.len() - 1));
     }
     times
 }

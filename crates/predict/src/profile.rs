@@ -144,6 +144,11 @@ impl Profile {
         Ok(read_document(text)?)
     }
 
+    /// Whether an engine was skipped on this class wherever networks were measured, because others are quicker there.
+    pub(crate) fn leaves_out(&self, class: &ProcessorClass) -> bool {
+        self.networks.iter().any(|network| network.left_out.iter().any(|skipped| skipped.concerns(class)))
+    }
+
     /// Whether the profile is of this board.
     ///
     /// # Errors

@@ -6,23 +6,23 @@ use millstream_board::Board;
 use millstream_graph::Family;
 
 use crate::NetworkProfile;
-use crate::fit::NINE_IN_TEN;
 use crate::linear::LinearModel;
+use crate::operator_time::{NINE_IN_TEN, OperatorTime};
 use crate::samples::{OperatorRecord, OperatorSample};
 
-/// What the operators of each block take, each with how far it may be off, relative to it.
-pub(crate) struct Shares {
-    pub(crate) blocks: Vec<Vec<(f64, f64)>>,
+/// What the operators of each block should take.
+pub(crate) struct ExpectedTimes {
+    pub(crate) blocks: Vec<Vec<OperatorTime>>,
     /// The blocks whose times are parts of what one node took, divided by an estimate.
-    pub(crate) divided: BTreeSet<usize>,
+    pub(crate) estimated: BTreeSet<usize>,
 }
 
 /// For each operator, by its place, the first of those in its block that any engine runs as one with it. Engines fuse differently: where one has the
 /// time of two operators at the first and another has it at the second, neither operator would seem to take any time.
-pub(crate) fn leaders(network: &NetworkProfile, board: &Board) -> Vec<usize> {
+pub(crate) fn first_of_fused(network: &NetworkProfile, board: &Board) -> Vec<usize> {
     let blocks = network.blocks.iter().enumerate();
     let block_of: Vec<usize> = blocks.flat_map(|(block, own)| own.iter().map(move |_| block)).collect();
-    let mut leaders: Vec<usize> = (0..block_of.len()).collect();
+    let mut first_of: Vec<usize> = (0..block_of.len()).collect();
     let is_used = |sample: &&OperatorSample| {
         let is_left_out = network.left_out.iter().any(|own| own.concerns(&sample.processor));
         board.cluster(&sample.processor.cluster).is_ok() && !is_left_out
@@ -30,28 +30,30 @@ pub(crate) fn leaders(network: &NetworkProfile, board: &Board) -> Vec<usize> {
     for sample in network.operator_samples.iter().filter(is_used) {
         for (&one, &other) in sample.operators.iter().zip(sample.operators.iter().skip(1)) {
             if block_of[one] == block_of[other] {
-                unite(&mut leaders, one, other);
+                merge_groups(&mut first_of, one, other);
             }
         }
     }
-    leaders
+    first_of
 }
 
 /// Has two operators, and all that run as one with either, count as one.
-pub(crate) fn unite(leaders: &mut [usize], one: usize, other: usize) {
-    let (one, other) = (leaders[one], leaders[other]);
+pub(crate) fn merge_groups(first_of: &mut [usize], one: usize, other: usize) {
+    let (one, other) = (first_of[one], first_of[other]);
     let (first, second) = (one.min(other), one.max(other));
-    leaders.iter_mut().filter(|leader| **leader == second).for_each(|leader| *leader = first);
+    first_of.iter_mut().filter(|place| **place == second).for_each(|place| *place = first);
 }
 
 /// Moves times to the first operators of those that count as one, and what is known of their intervals with them.
-pub(crate) fn gather(times: &mut [(f64, f64)], leaders: &[usize]) {
-    for (place, &leader) in leaders.iter().enumerate().filter(|(place, leader)| place != *leader) {
-        let (time, interval) = times[place];
-        let (all, before) = times[leader];
-        let sum = all + time;
-        times[place].0 = 0.0;
-        times[leader] = (sum, if sum > 0.0 { (all * before + time * interval) / sum } else { before });
+pub(crate) fn sum_into_first(times: &mut [OperatorTime], first_of: &[usize]) {
+    for (place, &first) in first_of.iter().enumerate().filter(|(place, first)| place != *first) {
+        let (added, before) = (times[place], times[first]);
+        times[place].seconds = 0.0;
+
+        let seconds = before.seconds + added.seconds;
+        let weighted = before.seconds * before.interval + added.seconds * added.interval;
+        let interval = if seconds > 0.0 { weighted / seconds } else { before.interval };
+        times[first] = OperatorTime { seconds, interval };
     }
 }
 
@@ -59,36 +61,38 @@ pub(crate) fn gather(times: &mut [(f64, f64)], leaders: &[usize]) {
 ///
 /// Where one node did the multiplications of several blocks, as when an engine does not tell more of a network than its whole time, each has a part of it
 /// as large as `model` estimates.
-pub(crate) fn traced_shares(
+pub(crate) fn traced_times(
     network: &NetworkProfile,
     traced: &[&OperatorSample],
-    leaders: &[usize],
+    first_of: &[usize],
     model: &LinearModel,
-) -> Shares {
+) -> ExpectedTimes {
     let operators: Vec<(usize, &OperatorRecord)> = with_blocks(network).collect();
-    let mut times = vec![(0.0, 0.0); operators.len()];
-    let mut divided = BTreeSet::new();
+    let mut times = vec![OperatorTime::NONE; operators.len()];
+    let mut estimated = BTreeSet::new();
     for sample in traced {
         let seconds = sample.time.median_seconds;
         let interval = NINE_IN_TEN * sample.time.standard_error_seconds() / seconds;
         let worked = sample.operators.iter().filter(|&&place| multiplies(operators[place].1));
         if worked.map(|&place| operators[place].0).collect::<BTreeSet<usize>>().len() < 2 {
             let Some(&first) = sample.operators.iter().min() else { continue };
-            times[first] = (seconds, interval);
+            times[first] = OperatorTime { seconds, interval };
             continue;
         }
+
         let estimates = sample.operators.iter().map(|&place| (place, model.seconds(operators[place].1)));
         let sum: f64 = estimates.clone().map(|(_, estimate)| estimate).sum();
         for (place, estimate) in estimates {
             let part = if sum > 0.0 { estimate / sum } else { 1.0 / sample.operators.len() as f64 };
-            times[place] = (seconds * part, interval);
-            divided.insert(operators[place].0);
+            times[place] = OperatorTime { seconds: seconds * part, interval };
+            estimated.insert(operators[place].0);
         }
     }
-    gather(&mut times, leaders);
+
+    sum_into_first(&mut times, first_of);
     let mut times = times.into_iter();
     let blocks = network.blocks.iter().map(|block| times.by_ref().take(block.len()).collect()).collect();
-    Shares { blocks, divided }
+    ExpectedTimes { blocks, estimated }
 }
 
 /// Whether an operator is a convolution or a multiplication of matrices; others cost little beside these, and run in their nodes.

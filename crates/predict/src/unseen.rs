@@ -1,6 +1,5 @@
 use millstream_board::ProcessorClass;
 
-use crate::fit::is_left_out;
 use crate::{Observation, PredictError, ProcessorModel, Profile};
 
 /// A measured operator, and what models that do not know its network say of it.
@@ -24,7 +23,7 @@ pub struct UnseenPrediction {
 pub fn predict_unseen(profile: &Profile) -> Result<Vec<UnseenPrediction>, PredictError> {
     let board = profile.board()?;
     let mut all = Vec::new();
-    for processor in board.processor_classes().filter(|class| !is_left_out(profile, class)) {
+    for processor in board.processor_classes().filter(|class| !profile.leaves_out(class)) {
         let observations = Observation::all(profile, &processor);
         let predictions = match ProcessorModel::predict_unseen(&processor, &board, &observations) {
             Some(predictions) => predictions,

@@ -205,11 +205,7 @@ fn profiled(board: &Board, provenance: Provenance) -> Profile {
 
 #[test]
 fn what_was_measured_of_an_accelerator_is_a_model_of_it() {
-    let board = Board::from_json(
-        r#"{"format": "millstream-board", "version": 1, "name": "with a GPU", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}], "accelerators": [{"label": "G", "kind": "gpu"}]}"#,
-    )
-    .unwrap();
+    let board = millstream_test_support::board("B1+G");
     let provenance = Provenance { tool_version: "0".into(), created: "2026-01-01T00:00:00Z".into() };
     let profile = profiled(&board, provenance.clone());
     let models = CostModels::fit(&profile, provenance).unwrap();

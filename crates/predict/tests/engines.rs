@@ -10,11 +10,7 @@ use millstream_predict::samples::{Conditions, OperatorSample, SegmentSample};
 use millstream_predict::{LeftOut, NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
-    Board::from_json(
-        r#"{"format": "millstream-board", "version": 1, "name": "two engines", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 0}], "engines": ["onnxruntime", "openvino"]}]}"#,
-    )
-    .unwrap()
+    millstream_test_support::board("B1@onnxruntime,openvino")
 }
 
 /// A convolution, and an operator that engines may run as one with it.

@@ -14,9 +14,7 @@ use millstream_predict::samples::{Conditions, SegmentSample};
 use millstream_predict::{NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "test", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}, {"label": "s", "capacity": 300, "cores": [{"id": 1}]}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("B1+s1:300")
 }
 
 /// True time of block `index`: by no means linear in its work.
@@ -128,9 +126,8 @@ fn unusable_profiles_are_refused_with_the_reason() {
     let good = profile(&model, &chain);
     let fit = |profile: &Profile, board: &Board| fit(profile, board, model.digest(), model.graph(), &chain);
 
-    let other = r#"{"format": "millstream-board", "version": 1, "name": "other", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#;
-    assert!(matches!(fit(&good, &Board::from_json(other).unwrap()), Err(PredictError::OtherBoard { .. })));
+    let other = millstream_test_support::board("B2");
+    assert!(matches!(fit(&good, &other), Err(PredictError::OtherBoard { .. })));
 
     let mut partial = good.clone();
     partial.networks[0].samples.retain(|sample| sample.processor.cluster == "B");

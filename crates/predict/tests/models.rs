@@ -18,9 +18,7 @@ use millstream_predict::{
 use proptest::prelude::*;
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "test", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("B2")
 }
 
 fn provenance() -> Provenance {
@@ -282,11 +280,9 @@ fn files_of_models_survive_a_round_trip_and_refuse_damage() {
         let message = CostModels::from_json(&damaged).unwrap_err().to_string();
         assert!(message.contains(expected) && message.contains("file of cost models"), "{message}");
     }
-    let other = r#"{"format": "millstream-board", "version": 1, "name": "other", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]}]}"#;
+    let other = millstream_test_support::board("B1");
     let model = millstream_zoo::build("tiny-darknet").unwrap();
-    let table =
-        models.table(&Board::from_json(other).unwrap(), model.digest(), model.graph(), &Chain::of(model.graph()));
+    let table = models.table(&other, model.digest(), model.graph(), &Chain::of(model.graph()));
     assert!(matches!(table, Err(PredictError::OtherBoard { .. })));
 }
 

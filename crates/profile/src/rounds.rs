@@ -65,10 +65,7 @@ mod tests {
 
     #[test]
     fn each_engine_has_rounds_of_its_own() {
-        let text = r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}], "engines": ["openvino", "onnxruntime"]},
-            {"label": "s", "capacity": 500, "cores": [{"id": 0}]}]}"#;
-        let names: Vec<String> = rounds(&Board::from_json(text).unwrap())
+        let names: Vec<String> = rounds(&millstream_test_support::board("B2#4@openvino,onnxruntime+s1:500#0"))
             .iter()
             .map(|round| round.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
             .collect();
@@ -77,10 +74,7 @@ mod tests {
 
     #[test]
     fn groups_fill_the_board() {
-        let text = r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}, {"id": 6}]},
-            {"label": "s", "capacity": 500, "cores": [{"id": 0}, {"id": 1}]}]}"#;
-        let names: Vec<String> = rounds(&Board::from_json(text).unwrap())
+        let names: Vec<String> = rounds(&millstream_test_support::board("B3#4+s2:500#0"))
             .iter()
             .map(|round| round.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
             .collect();

@@ -1,4 +1,4 @@
-//! What the schedules of an engine share: where frames go, who is to be watched, and the end.
+//! What the schedules of an engine share: where frames go, the replicas to supervise, and the end.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 
 /// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator that nothing can
 /// end, is left behind.
-const PATIENCE: Duration = Duration::from_millis(800);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(800);
 /// Threads that only wait end at once.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
 /// Between two attempts to end what runs: a segment may begin just after one.
@@ -88,7 +88,7 @@ impl Dispatch {
 
     /// Notes that a stage of a schedule has no replica at work: the fallback takes its place, if it is the current one and there is a
     /// fallback. Tells whether its frames can go on elsewhere.
-    pub(crate) fn give_way(&self, id: GenerationId) -> bool {
+    pub(crate) fn switch_to_fallback(&self, id: GenerationId) -> bool {
         let mut places = lock(&self.places);
         if places.current.as_ref().is_none_or(|current| current.id != id) {
             return places.current.is_some();
@@ -102,7 +102,7 @@ impl Dispatch {
     }
 
     /// Starts a frame again that a schedule can't go on with; gives it back if there is no other schedule.
-    pub(crate) fn take_over(&self, mut packet: Packet, from: GenerationId) -> Result<(), Packet> {
+    pub(crate) fn restart_frame_elsewhere(&self, mut packet: Packet, from: GenerationId) -> Result<(), Packet> {
         let Some(current) = self.current().filter(|current| current.id != from && packet.can_start_again()) else {
             return Err(packet);
         };
@@ -165,6 +165,6 @@ impl Dispatch {
     /// Whether all threads have ended, or there is no use in waiting for them.
     fn are_done(&self, start: Instant) -> bool {
         let are_finished = lock(&self.threads).iter().all(JoinHandle::is_finished);
-        are_finished || now().duration_since(start) >= PATIENCE
+        are_finished || now().duration_since(start) >= SHUTDOWN_TIMEOUT
     }
 }

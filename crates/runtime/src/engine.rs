@@ -10,8 +10,9 @@ use crate::dispatch::Dispatch;
 use crate::generation::{Generation, Start};
 use crate::metrics::StageMetrics;
 use crate::packet::{FrameResult, Packet};
+use crate::permits::Permits;
 use crate::results::Results;
-use crate::sync::channel::{Receiver, Sender, TrySendError, bounded};
+use crate::sync::channel::{Receiver, TrySendError, bounded};
 use crate::sync::{Mutex, lock, now, try_lock};
 use crate::watch::watch;
 use crate::{EngineOptions, FrameError, RuntimeError};
@@ -23,15 +24,15 @@ pub struct Engine {
     options: EngineOptions,
     dispatch: Arc<Dispatch>,
     exits: Receiver<Packet>,
-    /// Holds one token per frame between submission and receipt.
-    outstanding: (Sender<()>, Receiver<()>),
+    /// One permit for each frame between submission and receipt.
+    outstanding: Permits,
     submission: Mutex<u64>,
-    pub(crate) reception: Mutex<Reception>,
+    pub(crate) reorder_buffer: Mutex<ReorderBuffer>,
 }
 
-/// Results that came before their turn.
+/// Results that came before their turn: the reorder buffer.
 #[derive(Default)]
-pub(crate) struct Reception {
+pub(crate) struct ReorderBuffer {
     next: u64,
     early: BTreeMap<u64, Packet>,
 }
@@ -83,9 +84,9 @@ impl Engine {
             options: *options,
             dispatch: Dispatch::new(exit),
             exits,
-            outstanding: bounded(outstanding),
+            outstanding: Permits::new(outstanding),
             submission: Mutex::new(0),
-            reception: Mutex::default(),
+            reorder_buffer: Mutex::default(),
         };
         if let Some(fallback) = fallback {
             engine.dispatch.set_fallback(engine.prepare(fallback)?);
@@ -128,13 +129,13 @@ impl Engine {
     /// # Errors
     /// [`RuntimeError::Stopped`] if the engine can't take frames any more.
     pub fn submit(&self, frame: Vec<Tensor>) -> Result<u64, RuntimeError> {
-        self.outstanding.0.send(()).map_err(|_| RuntimeError::Stopped)?;
+        self.outstanding.acquire();
         // Numbering and entering are one step, so that frames enter in the order of their numbers.
         let mut next = lock(&self.submission);
         let entered = self.generation().and_then(|generation| self.enter(&generation, frame, &mut next));
         if entered.is_err() {
             // Nobody is to wait for it.
-            let _ = self.outstanding.1.try_recv();
+            self.outstanding.release();
         }
         entered
     }
@@ -160,7 +161,7 @@ impl Engine {
         // Whoever waits in `submit` holds the lock and is next.
         let Some(mut next) = try_lock(&self.submission) else { return Ok(Err(frame)) };
         let generation = self.generation()?;
-        if generation.entrance.is_full() || self.outstanding.0.try_send(()).is_err() {
+        if generation.entrance.is_full() || !self.outstanding.try_acquire() {
             return Ok(Err(frame));
         }
         let packet = self.packet(&generation, frame.clone(), *next);
@@ -171,7 +172,7 @@ impl Engine {
             }
             Err(refused) => refused,
         };
-        let _ = self.outstanding.1.try_recv();
+        self.outstanding.release();
         match refused {
             // Frames of a schedule that was lost have come between.
             TrySendError::Full(_) => Ok(Err(frame)),
@@ -194,44 +195,44 @@ impl Engine {
 
     /// The next result in the order of submission; waits for it. `None` if no frame is outstanding.
     pub fn recv(&self) -> Option<FrameResult> {
-        let mut reception = lock(&self.reception);
+        let mut buffer = lock(&self.reorder_buffer);
         loop {
-            if let Some(result) = self.take_ready(&mut reception) {
+            if let Some(result) = self.take_ready(&mut buffer) {
                 return Some(result);
             }
-            self.await_any(&mut reception)?;
+            self.await_any(&mut buffer)?;
         }
     }
 
     /// The result whose turn it is, if it is there.
-    pub(crate) fn take_ready(&self, reception: &mut Reception) -> Option<FrameResult> {
-        let packet = reception.early.remove(&reception.next)?;
-        reception.next += 1;
-        let _ = self.outstanding.1.try_recv();
+    pub(crate) fn take_ready(&self, buffer: &mut ReorderBuffer) -> Option<FrameResult> {
+        let packet = buffer.early.remove(&buffer.next)?;
+        buffer.next += 1;
+        self.outstanding.release();
         Some(self.finish(packet))
     }
 
     /// Waits until any frame leaves the last stage; `None` if there is none to wait for.
-    pub(crate) fn await_any(&self, reception: &mut Reception) -> Option<()> {
-        if self.is_drained(reception) {
+    pub(crate) fn await_any(&self, buffer: &mut ReorderBuffer) -> Option<()> {
+        if self.is_drained(buffer) {
             return None;
         }
         let packet = self.exits.recv().ok()?;
-        reception.early.insert(packet.sequence, packet);
+        buffer.early.insert(packet.sequence, packet);
         Some(())
     }
 
     /// The same for so long at most; `None` if none came.
-    pub(crate) fn await_any_within(&self, reception: &mut Reception, limit: Duration) -> Option<()> {
+    pub(crate) fn await_any_within(&self, buffer: &mut ReorderBuffer, limit: Duration) -> Option<()> {
         let packet = self.exits.recv_timeout(limit).ok()?;
-        reception.early.insert(packet.sequence, packet);
+        buffer.early.insert(packet.sequence, packet);
         Some(())
     }
 
     /// Whether no frame is between submission and the end of the last stage.
-    pub(crate) fn is_drained(&self, reception: &Reception) -> bool {
-        // Tokens of outstanding frames are taken before frames enter, so this never misses one.
-        self.outstanding.0.len() <= reception.early.len()
+    pub(crate) fn is_drained(&self, buffer: &ReorderBuffer) -> bool {
+        // Permits of outstanding frames are taken before frames enter, so this never misses one.
+        self.outstanding.taken() <= buffer.early.len()
     }
 
     fn finish(&self, mut packet: Packet) -> FrameResult {
@@ -256,7 +257,7 @@ impl Engine {
 
     /// How many frames are between submission and receipt.
     pub fn outstanding(&self) -> usize {
-        self.outstanding.0.len()
+        self.outstanding.taken()
     }
 
     /// The schedule at work.

@@ -8,8 +8,9 @@ use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
 use crate::dispatch::{Dispatch, GenerationId};
 use crate::led_team::{TeamFactory, follow, lead};
+use crate::memory_release::MemoryRelease;
 use crate::packet::Packet;
-use crate::remains::Remains;
+use crate::permits::Permits;
 use crate::replica_slot::ReplicaSlot;
 use crate::route::Route;
 use crate::sync::channel::{Receiver, Sender, bounded};
@@ -39,16 +40,16 @@ pub(crate) struct Start<'a> {
 }
 
 /// What the replicas of a stage have in common.
-struct Line<'a> {
+struct StageLaunch<'a> {
     generation: GenerationId,
     index: usize,
     route: &'a Route,
     incoming: Receiver<Packet>,
     outgoing: Sender<Packet>,
-    tokens: (Sender<()>, Receiver<()>),
+    in_flight: Permits,
     keeps_frames: &'a Arc<AtomicBool>,
     ready: &'a Sender<Ready>,
-    remains: &'a Arc<Remains>,
+    memory_release: &'a Arc<MemoryRelease>,
 }
 
 impl Generation {
@@ -63,13 +64,13 @@ impl Generation {
         // As many frames wait at the door as may be inside, so that the first stage need not wait for a caller who submits
         // whenever a result comes out.
         let (entrance, mut incoming) = bounded(in_flight);
-        // Holds one token per frame in flight.
-        let tokens = bounded(in_flight);
+        // One for each frame in flight.
+        let permits = Permits::new(in_flight);
         let workers: usize = schedule.stages.iter().flat_map(|stage| &stage.replicas).map(size).sum();
         let (ready, are_ready) = bounded::<Ready>(workers);
         let id = start.dispatch.next_id();
         let keeps_frames = Arc::new(AtomicBool::new(false));
-        let remains = Arc::new(Remains);
+        let memory_release = Arc::new(MemoryRelease);
         let mut started = Self {
             id,
             schedule: schedule.clone(),
@@ -83,19 +84,18 @@ impl Generation {
             let is_last = index + 1 == schedule.stages.len();
             let next = (!is_last).then(|| bounded(in_flight));
             let outgoing = next.as_ref().map_or_else(|| start.dispatch.exit.clone(), |(outgoing, _)| outgoing.clone());
-            let tokens = tokens.clone();
-            let line = Line {
+            let launch = StageLaunch {
                 generation: id,
                 index,
                 route: &route,
                 incoming,
                 outgoing,
-                tokens,
+                in_flight: permits.clone(),
                 keeps_frames: &keeps_frames,
                 ready: &ready,
-                remains: &remains,
+                memory_release: &memory_release,
             };
-            started.slots.push(line.start(start, stage)?);
+            started.slots.push(launch.start(start, stage)?);
             let Some((_, next)) = next else { break };
             incoming = next;
         }
@@ -128,7 +128,7 @@ impl Generation {
     }
 }
 
-impl Line<'_> {
+impl StageLaunch<'_> {
     /// Starts the threads of a stage.
     fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<ReplicaSlot>>, RuntimeError> {
         let count = stage.replicas.len();
@@ -153,10 +153,10 @@ impl Line<'_> {
             graph: Arc::clone(graph),
             options: *options,
             busy: Arc::clone(&busy),
-            remains: Arc::clone(self.remains),
+            memory_release: Arc::clone(self.memory_release),
         };
         let team = factory.team()?;
-        let slot = Arc::new(ReplicaSlot::new(Arc::clone(&team), busy, options, self.tokens.1.clone()));
+        let slot = Arc::new(ReplicaSlot::new(Arc::clone(&team), busy, options, self.in_flight.clone()));
         dispatch.register(&slot);
         let worker = Worker {
             stage: self.index,
@@ -165,7 +165,7 @@ impl Line<'_> {
             route: self.route.stages[self.index].clone(),
             incoming: self.incoming.clone(),
             outgoing: self.outgoing.clone(),
-            tokens: self.tokens.clone(),
+            in_flight: self.in_flight.clone(),
             keeps_frames: Arc::clone(self.keeps_frames),
             is_first: self.index == 0,
             is_last: self.index + 1 == self.route.stages.len(),

@@ -7,10 +7,10 @@ use millstream_graph::{Graph, ValueId};
 use millstream_schedule::Replica;
 
 use crate::dispatch::Dispatch;
-use crate::remains::Remains;
+use crate::memory_release::MemoryRelease;
 use crate::sync::AtomicU64;
 use crate::sync::channel::{Sender, bounded};
-use crate::team::{Condition, Prepared, Ready, Team};
+use crate::team::{Health, Prepared, Ready, Team};
 use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
 
 /// A team with the segments of its leader. The other threads end with it.
@@ -35,7 +35,7 @@ impl LedTeam {
         &mut self,
         inputs: impl Iterator<Item = (ValueId, Tensor)>,
         outputs: &[ValueId],
-    ) -> Result<Vec<Tensor>, (FrameError, Condition)> {
+    ) -> Result<Vec<Tensor>, (FrameError, Health)> {
         self.team.run(&mut self.segments, inputs, outputs)
     }
 
@@ -60,7 +60,7 @@ pub(crate) struct TeamFactory {
     pub(crate) options: EngineOptions,
     pub(crate) busy: Arc<[AtomicU64]>,
     /// The same for all replicas of a schedule.
-    pub(crate) remains: Arc<Remains>,
+    pub(crate) memory_release: Arc<MemoryRelease>,
 }
 
 impl TeamFactory {

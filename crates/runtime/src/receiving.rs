@@ -18,16 +18,16 @@ impl Engine {
     /// As [`Engine::recv`], but waits no longer than `limit`, and returns early when a frame comes out before its turn: whoever submits
     /// from the same thread may then find room. Waits for others that are receiving right now, however long they take.
     pub fn recv_timeout(&self, limit: Duration) -> Received {
-        let mut reception = lock(&self.reception);
-        if let Some(result) = self.take_ready(&mut reception) {
+        let mut buffer = lock(&self.reorder_buffer);
+        if let Some(result) = self.take_ready(&mut buffer) {
             return Received::Result(Box::new(result));
         }
-        if self.is_drained(&reception) {
+        if self.is_drained(&buffer) {
             return Received::Nothing;
         }
-        if self.await_any_within(&mut reception, limit).is_none() {
+        if self.await_any_within(&mut buffer, limit).is_none() {
             return Received::NotYet;
         }
-        self.take_ready(&mut reception).map_or(Received::NotYet, |result| Received::Result(Box::new(result)))
+        self.take_ready(&mut buffer).map_or(Received::NotYet, |result| Received::Result(Box::new(result)))
     }
 }

@@ -1,4 +1,4 @@
-//! What a replica does that can't go on: others prepare it again, and its frames wait, go elsewhere or fail.
+//! Recovery of a lost replica: it is restarted, and its frames wait, go to another schedule or fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::led_team::LedTeam;
 use crate::packet::Packet;
 use crate::sync::{Ordering, lock, now};
-use crate::worker::{Left, Worker};
+use crate::worker::{Exit, Worker};
 
 impl Worker {
     /// Leads a replica until no more frames can come, or it is lost; whoever works for it then has a thread of its own.
     pub(crate) fn serve(self: Arc<Self>, mut led: LedTeam) {
-        if let Left::Lost(failed) = self.work(&mut led) {
+        if let Exit::Lost(failed) = self.work(&mut led) {
             self.recover(*failed, Some(led));
         }
     }
@@ -40,18 +40,18 @@ impl Worker {
         let is_alone = self.replicas.working.fetch_sub(1, Ordering::SeqCst) == 1;
         // Before the frame: whoever receives it may count on what comes next.
         let goes_elsewhere =
-            is_alone && self.keeps_frames.load(Ordering::SeqCst) && self.dispatch.give_way(self.generation);
+            is_alone && self.keeps_frames.load(Ordering::SeqCst) && self.dispatch.switch_to_fallback(self.generation);
         if !self.pass_on(failed) {
             return;
         }
         if let Some(lost) = lost {
-            let_go(lost);
+            drop_quietly(lost);
         }
         if goes_elsewhere {
             self.drain();
         } else {
             let pause = lock(&self.slot.restarts).after_loss(now());
-            self.start_again(pause);
+            self.restart(pause);
         }
     }
 
@@ -68,9 +68,9 @@ impl Worker {
     /// wants answers.
     pub(crate) fn answer(&self, mut packet: Packet) -> bool {
         if packet.failure.is_none() {
-            match self.dispatch.take_over(packet, self.generation) {
+            match self.dispatch.restart_frame_elsewhere(packet, self.generation) {
                 Ok(()) => {
-                    let _ = self.tokens.1.try_recv();
+                    self.in_flight.release();
                     return true;
                 }
                 Err(back) => packet = back,
@@ -82,6 +82,6 @@ impl Worker {
 }
 
 /// Drops what a backend made, which may panic again after it was lost.
-pub(crate) fn let_go(led: LedTeam) {
+pub(crate) fn drop_quietly(led: LedTeam) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(led)));
 }

@@ -1,4 +1,4 @@
-//! A replica's place in its stage: what outlives the threads that work there.
+//! The state of a replica that survives restarts of its threads.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use crate::led_team::LedTeam;
 use crate::metrics::Recorder;
 use crate::packet::Packet;
+use crate::permits::Permits;
 use crate::restarts::Restarts;
-use crate::sync::channel::Receiver;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 use crate::team::Team;
 use crate::worker::Worker;
 use crate::{EngineOptions, FrameError};
 
 /// How long a frame that was cancelled may take to end before its replica is given up.
-const GRACE: Duration = Duration::from_millis(500);
+const CANCEL_GRACE: Duration = Duration::from_millis(500);
 
 /// One replica, whichever threads work for it.
 pub(crate) struct ReplicaSlot {
@@ -27,8 +27,8 @@ pub(crate) struct ReplicaSlot {
     /// The frame that is worked on, where frames have a time limit.
     running: Mutex<Option<Running>>,
     limit: Option<Duration>,
-    /// The tokens of the frames in flight in all stages.
-    admitted: Receiver<()>,
+    /// Of the frames in flight in all stages.
+    in_flight: Permits,
 }
 
 /// A frame that is being worked on.
@@ -43,20 +43,15 @@ struct Running {
 }
 
 /// What becomes of a frame that was begun.
-pub(crate) enum Ended {
+pub(crate) enum FrameEnd {
     /// It goes on.
     InTime,
-    /// It was answered meanwhile, and somebody else works here now.
-    GivenUp,
+    /// It was answered meanwhile, and other threads serve the replica now.
+    Replaced,
 }
 
 impl ReplicaSlot {
-    pub(crate) fn new(
-        team: Arc<Team>,
-        busy: Arc<[AtomicU64]>,
-        options: &EngineOptions,
-        admitted: Receiver<()>,
-    ) -> Self {
+    pub(crate) fn new(team: Arc<Team>, busy: Arc<[AtomicU64]>, options: &EngineOptions, in_flight: Permits) -> Self {
         Self {
             recorder: Recorder::new(),
             busy,
@@ -64,7 +59,7 @@ impl ReplicaSlot {
             team: Mutex::new(team),
             running: Mutex::default(),
             limit: options.time_limit(),
-            admitted,
+            in_flight,
         }
     }
 
@@ -89,7 +84,7 @@ impl ReplicaSlot {
     /// flight no longer leave.
     pub(crate) fn cancel(&self) {
         self.team().cancel();
-        let _ = self.admitted.try_recv();
+        self.in_flight.release();
     }
 
     /// Notes that a frame's work begins.
@@ -107,16 +102,16 @@ impl ReplicaSlot {
     }
 
     /// Notes that a frame's work is over; tells whether the frame is still there to go on.
-    pub(crate) fn end(&self, led: &LedTeam) -> Ended {
+    pub(crate) fn end(&self, led: &LedTeam) -> FrameEnd {
         if self.limit.is_none() {
-            return Ended::InTime;
+            return FrameEnd::InTime;
         }
         let mut running = lock(&self.running);
         if !running.as_ref().is_some_and(|running| led.is(&running.team)) {
-            return Ended::GivenUp;
+            return FrameEnd::Replaced;
         }
         *running = None;
-        Ended::InTime
+        FrameEnd::InTime
     }
 
     /// Looks after the frame at hand: cancels it when its time is over, and gives it and those who work on it up when that does not help.
@@ -130,7 +125,7 @@ impl ReplicaSlot {
         let limit = self.limit.unwrap_or_default();
         let failure = FrameError::TimedOut { stage: frame.worker.stage + 1, limit };
         let cancelled = *frame.cancelled.get_or_insert(now);
-        if now.duration_since(cancelled) < GRACE {
+        if now.duration_since(cancelled) < CANCEL_GRACE {
             frame.team.abort(failure);
             return Some(now + interval);
         }

@@ -24,15 +24,15 @@ impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
     fn next(&mut self) -> Option<FrameResult> {
         loop {
             self.submit_all();
-            let mut reception = lock(&self.engine.reception);
-            if let Some(result) = self.engine.take_ready(&mut reception) {
+            let mut buffer = lock(&self.engine.reorder_buffer);
+            if let Some(result) = self.engine.take_ready(&mut buffer) {
                 return Some(result);
             }
             // Any frame that leaves the last stage makes room for another, even if it is not its turn yet.
-            if self.engine.await_any(&mut reception).is_none() {
+            if self.engine.await_any(&mut buffer).is_none() {
                 self.held.as_ref()?;
                 // Nothing is in the engine and yet a frame found no room: another thread was submitting at that moment.
-                drop(reception);
+                drop(buffer);
                 thread::yield_now();
             }
         }

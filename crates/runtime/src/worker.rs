@@ -10,11 +10,12 @@ use crate::FrameError;
 use crate::dispatch::{Dispatch, GenerationId};
 use crate::led_team::{LedTeam, TeamFactory};
 use crate::packet::{Packet, StageSpan};
-use crate::replica_slot::{Ended, ReplicaSlot};
+use crate::permits::Permits;
+use crate::replica_slot::{FrameEnd, ReplicaSlot};
 use crate::route::StageRoute;
 use crate::sync::channel::{Receiver, Sender, TryRecvError};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, now};
-use crate::team::Condition;
+use crate::team::Health;
 
 /// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
 pub(crate) struct Worker {
@@ -24,8 +25,8 @@ pub(crate) struct Worker {
     pub(crate) route: StageRoute,
     pub(crate) incoming: Receiver<Packet>,
     pub(crate) outgoing: Sender<Packet>,
-    /// The tokens of frames in flight: the first stage adds one per frame and waits for room, the last takes one away.
-    pub(crate) tokens: (Sender<()>, Receiver<()>),
+    /// One permit for each frame in flight: the first stage takes it and waits for room, the last gives it back.
+    pub(crate) in_flight: Permits,
     /// Of the generation.
     pub(crate) keeps_frames: Arc<AtomicBool>,
     pub(crate) is_first: bool,
@@ -47,17 +48,17 @@ pub(crate) struct Replicas {
 }
 
 /// Why a leader stops taking frames.
-pub(crate) enum Left {
+pub(crate) enum Exit {
     /// No more can come.
-    Over,
+    Closed,
     /// A thread panicked on this frame, or its device is gone.
     Lost(Box<Packet>),
-    /// Somebody else works here now.
-    GivenUp,
+    /// Other threads serve the replica now.
+    Replaced,
 }
 
 /// No more frames come.
-pub(crate) struct Over;
+pub(crate) struct Closed;
 
 impl Worker {
     pub(crate) fn name(&self) -> String {
@@ -65,22 +66,22 @@ impl Worker {
     }
 
     /// Takes frames until no more can come, or this replica can't go on.
-    pub(crate) fn work(self: &Arc<Self>, led: &mut LedTeam) -> Left {
+    pub(crate) fn work(self: &Arc<Self>, led: &mut LedTeam) -> Exit {
         let mut free_since = now();
         while let Some((mut packet, available)) = self.next(free_since) {
             if packet.failure.is_none() {
                 match self.work_on(led, &mut packet, available) {
-                    Some(Condition::Sound) => {}
-                    Some(Condition::Lost) => return Left::Lost(Box::new(packet)),
-                    None => return Left::GivenUp,
+                    Some(Health::Usable) => {}
+                    Some(Health::Lost) => return Exit::Lost(Box::new(packet)),
+                    None => return Exit::Replaced,
                 }
             }
             if !self.pass_on(packet) {
-                return Left::Over;
+                return Exit::Closed;
             }
             free_since = now();
         }
-        Left::Over
+        Exit::Closed
     }
 
     /// The next frame, once there is one and it may be in flight, and since when it could have been worked on; `None` if no
@@ -88,8 +89,8 @@ impl Worker {
     pub(crate) fn next(&self, free_since: Instant) -> Option<(Packet, Instant)> {
         let packet = self.incoming.recv().ok()?;
         let mut available = packet.queued.max(free_since);
-        if self.is_first && self.tokens.0.try_send(()).is_err() {
-            self.tokens.0.send(()).ok()?;
+        if self.is_first && !self.in_flight.try_acquire() {
+            self.in_flight.acquire();
             available = now();
         }
         // Nobody can receive results any more.
@@ -97,20 +98,20 @@ impl Worker {
     }
 
     /// The next frame, if it is there and may be in flight now.
-    pub(crate) fn try_next(&self) -> Result<Option<Packet>, Over> {
+    pub(crate) fn try_next(&self) -> Result<Option<Packet>, Closed> {
         if self.dispatch.stop.is_set() {
-            return Err(Over);
+            return Err(Closed);
         }
-        if self.is_first && self.tokens.0.try_send(()).is_err() {
+        if self.is_first && !self.in_flight.try_acquire() {
             return Ok(None);
         }
         let incoming = match self.incoming.try_recv() {
             Ok(packet) => return Ok(Some(packet)),
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(Over),
+            Err(TryRecvError::Disconnected) => Err(Closed),
         };
         if self.is_first {
-            let _ = self.tokens.1.try_recv();
+            self.in_flight.release();
         }
         incoming
     }
@@ -122,7 +123,7 @@ impl Worker {
         }
         packet.queued = now();
         if self.is_last {
-            let _ = self.tokens.1.try_recv();
+            self.in_flight.release();
         }
         self.outgoing.send(packet).is_ok()
     }
@@ -131,7 +132,7 @@ impl Worker {
     ///
     /// The frame's time starts when it was `available` and the worker was free. What the system then takes to wake the
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
-    fn work_on(self: &Arc<Self>, led: &mut LedTeam, packet: &mut Packet, available: Instant) -> Option<Condition> {
+    fn work_on(self: &Arc<Self>, led: &mut LedTeam, packet: &mut Packet, available: Instant) -> Option<Health> {
         let start = available;
         self.slot.begin(self, led, packet);
         let boundary = &self.route.boundary;
@@ -142,10 +143,10 @@ impl Worker {
         }
 
         let ran = led.run(inputs.into_iter(), &boundary.outputs);
-        if matches!(self.slot.end(led), Ended::GivenUp) {
+        if matches!(self.slot.end(led), FrameEnd::Replaced) {
             return None;
         }
-        let mut condition = Condition::Sound;
+        let mut health = Health::Usable;
         match ran {
             Ok(outputs) => {
                 for (&slot, tensor) in self.route.outputs.iter().zip(outputs) {
@@ -154,7 +155,7 @@ impl Worker {
             }
             Err((failure, now)) => {
                 packet.failure = Some(failure);
-                condition = now;
+                health = now;
             }
         }
 
@@ -164,7 +165,7 @@ impl Worker {
         self.slot.recorder.record(queued, start, end, packet.failure.is_some());
         packet.steps.extend(led.take_steps());
         packet.spans.push(StageSpan { stage: self.stage, replica: self.replica, start, end });
-        Some(condition)
+        Some(health)
     }
 
     /// Why the frames of a stage without replicas fail.

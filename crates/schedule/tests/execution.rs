@@ -4,25 +4,21 @@
 
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, TransferModel};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_graph::Graph;
 use millstream_schedule::execution::{Execution, ProcessorId, TaskGraph, TaskId};
 use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
 
 /// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads left and
 /// right.
 fn graph() -> Graph {
-    let mut builder = GraphBuilder::new("hand");
-    let mut value = |name: &str| builder.value(name, Some(DataType::F32), Some(Shape::from([25]))).unwrap();
-    let [input, a, b, c, d, e, f] = ["input", "a", "b", "c", "d", "e", "f"].map(&mut value);
-    builder.input(input);
-    let operator = |name: &str| NewOperator::new(name, "x", OperatorKind::Opaque);
-    builder.operator(operator("stem").reads([input]).makes([a, b])).unwrap();
-    builder.operator(operator("left").reads([a]).makes([c])).unwrap();
-    builder.operator(operator("right").reads([b]).makes([d])).unwrap();
-    builder.operator(operator("join").reads([c, d]).makes([e])).unwrap();
-    builder.operator(operator("last").reads([a, b, e, e]).makes([f])).unwrap();
-    builder.output(f);
-    builder.build().unwrap()
+    millstream_test_support::graph(
+        25,
+        "stem: input -> a b
+         left: a -> c
+         right: b -> d
+         join: c d -> e
+         last: a b e e -> f",
+    )
 }
 
 /// 10 ns for every operator on A, 20 ns on B; 3 ns from A to B, 5 ns back.

@@ -5,51 +5,26 @@
 use millstream_board::Provenance;
 use millstream_board::{Board, Processor};
 use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_graph::Graph;
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
     ScheduleDocument, ScheduleError, Stage, StatedConstraints, held_bytes, replicated_period,
 };
-
-/// A stem, two branches and a join; every value has 100 bytes.
-fn diamond() -> Graph {
-    let mut builder = GraphBuilder::new("diamond");
-    let value = |builder: &mut GraphBuilder, name: &str| {
-        builder.value(name, Some(DataType::F32), Some(Shape::from([25]))).unwrap()
-    };
-    let [input, a, b, c, d] = ["input", "a", "b", "c", "d"].map(|name| value(&mut builder, name));
-    builder.input(input);
-    let work = Work { output_bytes: 100, ..Work::default() };
-    let operator = |name: &str| NewOperator::new(name, "x", OperatorKind::Opaque).work(work);
-    builder.operator(operator("stem").reads([input]).makes([a])).unwrap();
-    builder.operator(operator("left").reads([a]).makes([b])).unwrap();
-    builder.operator(operator("right").reads([a]).makes([c])).unwrap();
-    builder.operator(operator("join").reads([b, c]).makes([d])).unwrap();
-    builder.output(d);
-    builder.build().unwrap()
-}
+use millstream_test_support::{connect, diamond};
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "test", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]},
-        {"label": "s", "capacity": 500, "cores": [{"id": 2}, {"id": 3}]}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("B2+s2:500")
 }
 
 /// Big cores take 10 ns for every operator, small ones 20; a hand-over takes 5 ns and 0.01 ns per byte.
 fn table(graph: &Graph) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    let mut table = millstream_test_support::table(graph, &board(), |_, class| {
+        let time = if class.cluster == "B" { 10 } else { 20 };
+        Some(time / class.count as u64)
+    });
+    connect(&mut table, TransferModel { latency_seconds: 5e-9, seconds_per_byte: 1e-11, ..TransferModel::default() });
     for processor in table.processors() {
-        let class = &table.classes()[processor.index()];
-        let time = if class.cluster == "B" { 10 } else { 20 } / class.count as u64;
-        for operator in 0..table.operators() {
-            table.set_time(processor, operator, Nanoseconds(time));
-        }
         table.set_hand_over(processor, HandOver { seconds: 5e-9, seconds_per_byte: 1e-11 });
-        let transfer = TransferModel { latency_seconds: 5e-9, seconds_per_byte: 1e-11, ..TransferModel::default() };
-        for other in table.processors() {
-            table.set_transfer(processor, other, transfer);
-        }
     }
     table
 }
@@ -165,13 +140,7 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     let replicas = vec![vec![assignment(&graph, "B", 0, &all)], vec![assignment(&graph, "B", 1, &all)]];
     let schedule = Schedule { stages: vec![stage(replicas)] };
     assert_eq!(schedule.memory_bytes(&graph, &board()), 600);
-    let with = |bytes: u64| {
-        let text = format!(
-            r#"{{"format": "millstream-board", "version": 1, "name": "small", "memory": {{"bytes_per_second": 1e9, "bytes": {bytes}}},
-            "clusters": [{{"label": "B", "capacity": 1024, "cores": [{{"id": 0}}, {{"id": 1}}]}}]}}"#
-        );
-        Board::from_json(&text).unwrap()
-    };
+    let with = |bytes: u64| millstream_test_support::board(&format!("B2 !{bytes}"));
     schedule.validate(&graph, &with(600)).unwrap();
     let refused = schedule.validate(&graph, &with(599)).unwrap_err();
     assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 600, most_bytes: 599 }), "{refused}");

@@ -8,6 +8,7 @@ use millstream_graph::{
     Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape,
 };
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleDocument, ScheduleError, Stage};
+use millstream_test_support::uniform_table;
 
 /// `x -> a (8 channels) -> relu -> b (2 groups of 4 channels) -> sum(relu, b)`, all of 8 channels of one pixel.
 fn graph() -> Graph {
@@ -36,21 +37,12 @@ fn graph() -> Graph {
 }
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "two and a GPU", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}, {"id": 1}]}],
-        "accelerators": [{"label": "G", "kind": "gpu"}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("B2+G")
 }
 
 /// Every operator takes 1000 ns on a core and 400 on the GPU; moving to the GPU takes 100 ns and 1 per byte, back nothing.
 fn table(graph: &Graph) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
-    for processor in table.processors() {
-        let is_gpu = table.classes()[processor.index()].cluster == "G";
-        for id in graph.operator_ids() {
-            table.set_time(processor, id.index(), Nanoseconds(if is_gpu { 400 } else { 1000 }));
-        }
-    }
+    let mut table = uniform_table(graph, &board(), [1000, 400]);
     let [core, gpu] = ["B1", "G1"].map(|name| {
         table.processors().find(|processor| table.classes()[processor.index()].to_string() == name).unwrap()
     });
@@ -122,7 +114,7 @@ fn a_schedule_with_splits_survives_its_document() {
         "format": "millstream-schedule", "version": 1,
         "provenance": {"tool_version": "0", "created": "now"},
         "model": {"name": "small", "source": "none", "digest": "d", "batch": 1},
-        "board": {"name": "two and a GPU", "fingerprint": board().fingerprint()},
+        "board": {"name": board().name(), "fingerprint": board().fingerprint()},
         "algorithm": "none", "objective": "latency", "configuration": "B1+G1",
         "predicted": {"period_seconds": 1.0, "latency_seconds": 1.0, "lower_bound_period_seconds": 1.0, "replica_seconds": [[1.0]]},
         "stages": stages,

@@ -8,6 +8,7 @@ use millstream_graph::{
     Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
 };
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleDocument, Stage};
+use millstream_test_support::uniform_table;
 
 /// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.
 fn graph() -> Graph {
@@ -26,20 +27,16 @@ fn graph() -> Graph {
 }
 
 fn board() -> Board {
-    let text = r#"{"format": "millstream-board", "version": 1, "name": "two", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 0}]},
-        {"label": "s", "capacity": 512, "cores": [{"id": 1}]}]}"#;
-    Board::from_json(text).unwrap()
+    millstream_test_support::board("B1+s1:512")
 }
 
 /// Every operator takes 1000 ns on B and 2000 on s; a byte takes 10 ns between them. A tile takes 10 ns to start, 80 ns for reading all rows
 /// and 40 for writing them.
 fn table(graph: &Graph) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board().processor_classes());
+    let mut table = uniform_table(graph, &board(), [1000, 2000]);
     let processors: Vec<_> = table.processors().collect();
-    for (&processor, time) in processors.iter().zip([1000, 2000]) {
+    for &processor in &processors {
         for id in graph.operator_ids() {
-            table.set_time(processor, id.index(), Nanoseconds(time));
             let [start, read, write] = [10, 80, 40].map(Nanoseconds);
             table.set_rows(processor, id.index(), RowCost { fixed_fraction: 0.0, start, read, write });
         }
@@ -112,7 +109,7 @@ fn tiles_survive_their_document() {
             "format": "millstream-schedule", "version": 1,
             "provenance": {"tool_version": "0", "created": "now"},
             "model": {"name": "rows", "source": "none", "digest": "d", "batch": 1},
-            "board": {"name": "two", "fingerprint": board().fingerprint()},
+            "board": {"name": board().name(), "fingerprint": board().fingerprint()},
             "algorithm": "none", "objective": "latency", "configuration": "B1+s1",
             "predicted": {"period_seconds": 1.0, "latency_seconds": 1.0, "lower_bound_period_seconds": 1.0, "replica_seconds": [[1.0]]},
             "stages": stages,

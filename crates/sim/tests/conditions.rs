@@ -4,12 +4,13 @@
 
 use millstream_board::{CoreId, OperatingPoint, Processor, ProcessorClass, Thermal};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_graph::Graph;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_sim::{
     ClusterThermal, Conditions, Disturbance, DisturbanceKind, Simulation, SimulationError, Stream, Unit,
     simulate_streams,
 };
+use millstream_test_support::chain_of;
 
 const OPERATORS: usize = 10;
 /// Each operator reads and writes a megabyte, in a millisecond: 2 gigabytes per second.
@@ -19,18 +20,7 @@ const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MILLISECOND;
 
 fn graph() -> Graph {
-    let mut builder = GraphBuilder::new("chain");
-    let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([MEGABYTE]))).unwrap();
-    builder.input(value);
-    for index in 0..OPERATORS {
-        let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([MEGABYTE]))).unwrap();
-        let operator = NewOperator::new(format!("o{index}"), "x", OperatorKind::Opaque);
-        let work = Work { input_bytes: 4 * MEGABYTE as u64, output_bytes: 4 * MEGABYTE as u64, ..Work::default() };
-        builder.operator(operator.work(work).reads([value]).makes([made])).unwrap();
-        value = made;
-    }
-    builder.output(value);
-    builder.build().unwrap()
+    chain_of(OPERATORS, MEGABYTE)
 }
 
 fn table(has_power: bool) -> CostTable {

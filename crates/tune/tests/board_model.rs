@@ -9,31 +9,17 @@ use millstream_cost::{CostTable, HandOver, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_schedule::{Replica, Schedule, Stage};
+use millstream_test_support::board;
 use millstream_tune::{BoardModel, Model, ModelGuided, Oracle, Trial, TuneError};
 
-/// Two equal cores, or four and four.
-fn board(big: u32, little: u32) -> Board {
-    let cores = |ids: std::ops::Range<u32>| ids.map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
-    let mut clusters = vec![format!(r#"{{"label": "B", "capacity": 1024, "cores": [{}]}}"#, cores(0..big))];
-    if little > 0 {
-        clusters.push(format!(r#"{{"label": "s", "capacity": 300, "cores": [{}]}}"#, cores(big..big + little)));
-    }
-    let clusters = clusters.join(",");
-    let text = format!(r#"{{"format": "millstream-board", "version": 1, "name": "t", "clusters": [{clusters}]}}"#);
-    Board::from_json(&text).unwrap()
-}
-
 fn table(graph: &Graph, board: &Board) -> CostTable {
-    let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
-    for processor in table.processors() {
-        let class = table.classes()[processor.index()].clone();
+    let mut table = millstream_test_support::table(graph, board, |operator, class| {
         let slowness = if class.cluster == "B" { 1.0 } else { 3.0 };
-        for id in graph.operator_ids() {
-            // Eight cores are six times as fast as one.
-            let seconds = (graph.operator(id).work.macs as f64 * 1e-10 + 2e-6) * slowness
-                / (1.0 + 0.8 * (class.count - 1) as f64);
-            table.set_time(processor, id.index(), Nanoseconds::from_seconds(seconds));
-        }
+        // Eight cores are six times as fast as one.
+        let seconds = (operator.work.macs as f64 * 1e-10 + 2e-6) * slowness / (1.0 + 0.8 * (class.count - 1) as f64);
+        Some(Nanoseconds::from_seconds(seconds).0)
+    });
+    for processor in table.processors() {
         table.set_hand_over(processor, HandOver { seconds: 5e-6, seconds_per_byte: 1e-10 });
     }
     table
@@ -107,7 +93,7 @@ fn network() -> (Arc<Graph>, Chain) {
 #[test]
 fn nothing_changed_and_nothing_is_learnt() {
     let (graph, chain) = network();
-    for board in [board(2, 0), board(4, 4)] {
+    for board in [board("B2"), board("B4+s4:300")] {
         let table = table(&graph, &board);
         let mut machine = Machine { graph: &graph, board: &board, table: &table, slow: Vec::new() };
         let mut model = BoardModel::new(&graph, &chain, &board, &table);
@@ -122,7 +108,7 @@ fn nothing_changed_and_nothing_is_learnt() {
 #[test]
 fn a_busy_core_is_found_and_left_with_less() {
     let (graph, chain) = network();
-    for (board, slow) in [(board(2, 0), 1), (board(4, 4), 0), (board(4, 4), 6)] {
+    for (board, slow) in [(board("B2"), 1), (board("B4+s4:300"), 0), (board("B4+s4:300"), 6)] {
         let table = table(&graph, &board);
         let slow = vec![(CoreId(slow), 3.0)];
         let mut machine = Machine { graph: &graph, board: &board, table: &table, slow };
@@ -145,7 +131,7 @@ fn a_busy_core_is_found_and_left_with_less() {
 #[test]
 fn a_cluster_that_is_slower_as_a_whole_stays_together() {
     let (graph, chain) = network();
-    let board = board(4, 4);
+    let board = board("B4+s4:300");
     let table = table(&graph, &board);
     let slow = (0..4).map(|core| (CoreId(core), 2.0)).collect();
     let mut machine = Machine { graph: &graph, board: &board, table: &table, slow };

@@ -234,20 +234,13 @@ impl fmt::Display for Waiting {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use super::*;
+    use millstream_test_support::board;
 
-    fn board(clusters: &str) -> Board {
-        let text =
-            format!(r#"{{"format": "millstream-board", "version": 1, "name": "test", "clusters": [{clusters}]}}"#);
-        Board::from_json(&text).unwrap()
-    }
+    use super::*;
 
     #[test]
     fn every_cluster_is_tried_with_some_and_all_of_its_cores() {
-        let board = board(
-            r#"{"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}, {"id": 6}]},
-               {"label": "s", "capacity": 300, "cores": [{"id": 0}]}"#,
-        );
+        let board = board("B3#4+s1:300#0");
         let candidates = candidates(&board);
         assert!(candidates[0].is_default() && candidates.iter().filter(|own| own.is_default()).count() == 1);
         let places: Vec<(String, usize)> =
@@ -262,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_single_core_is_tried_once_pinned_and_once_anywhere() {
-        let candidates = candidates(&board(r#"{"label": "B", "capacity": 1024, "cores": [{"id": 0}]}"#));
+        let candidates = candidates(&board("B1"));
         assert_eq!(candidates.iter().map(|own| own.is_pinned).collect::<Vec<_>>(), [false, true]);
     }
 

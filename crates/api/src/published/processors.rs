@@ -51,14 +51,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
-    const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
-        {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}]},
-        {"label": "s", "capacity": 400, "cores": [{"id": 0}, {"id": 1}, {"id": 2}]}],
-        "accelerators": [{"label": "G", "kind": "gpu"}]}"#;
-
     #[test]
     fn clusters_and_accelerators_are_processors() {
-        let board = Board::from_json(BOARD).unwrap();
+        let board = millstream_test_support::board("B2#4+s3:400#0+G");
         let shown = |text| names(&processors(&board, text).unwrap());
         assert_eq!(shown(None), "B2, s3, G1");
         assert_eq!(shown(Some("s1-G1-B2-s2")), "s1, G1, B2, s2");

@@ -98,12 +98,7 @@ mod tests {
 
     #[test]
     fn places_are_read() {
-        let board = Board::from_json(
-            r#"{"format": "millstream-board", "version": 1, "name": "t", "clusters": [
-            {"label": "B", "capacity": 1024, "cores": [{"id": 4}, {"id": 5}]},
-            {"label": "s", "capacity": 400, "cores": [{"id": 0}, {"id": 1}, {"id": 2}]}]}"#,
-        )
-        .unwrap();
+        let board = millstream_test_support::board("B2#4+s3:400#0");
         let cores = |text: &str| -> Vec<Vec<u32>> {
             parse(text, &board)
                 .unwrap()

@@ -3,9 +3,9 @@
 use super::chaos::{Request, chaos};
 use super::interleavings::{MODELS, interleavings};
 
-/// Runs `stories` with `--from`, `--seeds` and `--frames`, or `interleavings` with `--model`, `--from` and `--schedules`.
+/// Runs `scenarios` with `--from`, `--seeds` and `--frames`, or `interleavings` with `--model`, `--from` and `--schedules`.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let (what, options) = arguments.split_first().ok_or("say what: stories or interleavings")?;
+    let (what, options) = arguments.split_first().ok_or("say what: scenarios or interleavings")?;
     let text = |name: &str| {
         let place = options.iter().position(|option| option == name)?;
         Some(options.get(place + 1).map(String::as_str).unwrap_or_default())
@@ -15,7 +15,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         text(name).map_or(Ok(default), parse)
     };
     match what.as_str() {
-        "stories" => chaos(&Request {
+        // The second is what it was called first.
+        "scenarios" | "stories" => chaos(&Request {
             from: number("--from", 0)?,
             seeds: number("--seeds", 100)?,
             frames: number("--frames", 1000)?.max(1),
@@ -30,6 +31,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             let asked = MODELS.iter().filter(|(name, _)| asked.is_none_or(|asked| asked == *name));
             asked.into_iter().try_for_each(|&(name, model)| interleavings(name, model, from, schedules))
         }
-        other => Err(format!("there is no '{other}': say stories or interleavings")),
+        other => Err(format!("there is no '{other}': say scenarios or interleavings")),
     }
 }

@@ -1,4 +1,4 @@
-//! Seed after seed, each a story of its own.
+//! Seed after seed, each a random scenario.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,7 +19,7 @@ use super::simulation::{Record, play};
 use super::verdict::{Expectation, judge};
 
 const STACK: usize = 256 << 10;
-/// More steps than this are a story without an end.
+/// More steps than this are a scenario without an end.
 const MOST_STEPS: usize = 50_000_000;
 
 pub(crate) struct Request {
@@ -28,7 +28,7 @@ pub(crate) struct Request {
     pub(crate) frames: u64,
 }
 
-/// What was told in all.
+/// Counts over all scenarios.
 #[derive(Default)]
 struct Total {
     answered: u64,
@@ -50,15 +50,15 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// Tells the stories of these seeds; the first one that goes wrong is an error that says how to tell it again.
+/// Runs the scenarios of these seeds; the first one that goes wrong is an error that says how to repeat it.
 pub(crate) fn chaos(request: &Request) -> Result<(), String> {
     let start = Instant::now();
     let mut total = Total::default();
     for seed in request.from..request.from + request.seeds {
-        let mut told = Vec::new();
-        let wrong = story(seed, request.frames, &mut total, &mut told);
+        let mut log = Vec::new();
+        let wrong = run_scenario(seed, request.frames, &mut total, &mut log);
         if !wrong.is_empty() {
-            println!("{}", told.join("\n"));
+            println!("{}", log.join("\n"));
             let again = format!("cargo xtask chaos --from {seed} --seeds 1 --frames {}", request.frames);
             return Err(format!("seed {seed}:\n  {}\nagain: {again}", wrong.join("\n  ")));
         }
@@ -87,10 +87,10 @@ fn report(seeds: u64, next: u64, total: &Total, start: Instant) {
     let _ = std::io::stdout().flush();
 }
 
-/// Tells one story; returns what is wrong with it.
-fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> Vec<String> {
+/// Runs one scenario; returns what is wrong with it.
+fn run_scenario(seed: u64, frames: u64, total: &mut Total, log: &mut Vec<String>) -> Vec<String> {
     let mut scenario = Scenario::new(seed, frames);
-    told.push(scenario.describe());
+    log.push(scenario.describe());
     let network = Arc::clone(&scenario.network);
     let expectation = scenario.expectation();
     let (faults, prepares) = (std::mem::take(&mut scenario.faults), std::mem::take(&mut scenario.prepares));
@@ -109,7 +109,7 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
 
     let mut wrong: Vec<String> = standstill().map(|who| format!("nobody can go on: {who}")).into_iter().collect();
     if ran.is_err() {
-        wrong.push("a panic or a story without an end".to_owned());
+        wrong.push("a panic or a scenario without an end".to_owned());
     }
     let state = plan.state();
     let record = record.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
         wrong = verdict(&network, &expectation, &state, &record);
     }
     if !wrong.is_empty() {
-        told.extend(failures(&record, &state));
+        log.extend(failures(&record, &state));
     }
     total.answered += record.results.len() as u64;
     total.succeeded += record.results.iter().filter(|result| result.outcome.is_ok()).count() as u64;
@@ -134,7 +134,7 @@ fn story(seed: u64, frames: u64, total: &mut Total, told: &mut Vec<String>) -> V
     wrong
 }
 
-/// Everything that is wrong with a story that came to its end. Must be called before another one begins.
+/// Everything that is wrong with a scenario that came to its end. Must be called before another one begins.
 pub(crate) fn verdict(network: &Network, expectation: &Expectation, state: &State, record: &Record) -> Vec<String> {
     let mut wrong = judge(network, expectation, state, record);
     wrong.extend(panics().into_iter().filter(|message| message != DROPPING));

@@ -20,7 +20,7 @@ const DENSITY: f64 = 0.01;
 /// Replicas are started again so often within a minute: fewer losses than that never cost anything but the frame at hand.
 pub(crate) const RESTARTS: usize = 5;
 
-/// A seed's story.
+/// What happens under one seed.
 #[derive(Clone)]
 pub(crate) struct Scenario {
     pub(crate) network: Arc<Network>,
@@ -41,7 +41,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// The story of a seed, of about so many frames.
+    /// The scenario of a seed, of about so many frames.
     pub(crate) fn new(seed: u64, frames: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let network = Arc::new(Network::random(&mut random));
@@ -86,7 +86,7 @@ impl Scenario {
         }
     }
 
-    /// The story in a few lines.
+    /// The scenario in a few lines.
     pub(crate) fn describe(&self) -> String {
         let stage = |stage: &Stage| {
             let sizes = stage.replicas.iter().map(|replica| {

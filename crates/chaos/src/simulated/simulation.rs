@@ -1,4 +1,4 @@
-//! One seed's story, told: frames go in, results come out, schedules are replaced, faults happen, the engine is dropped.
+//! Runs the scenario of one seed: frames go in, results come out, schedules are replaced, faults happen, the engine is dropped.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -51,7 +51,7 @@ fn locked(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Plays a story to its end. Must be called in a simulation.
+/// Runs a scenario to its end. Must be called in a simulation.
 pub(crate) fn play(scenario: &Scenario, plan: &Arc<Plan>, record: &Arc<Mutex<Record>>) {
     let network = Arc::clone(&scenario.network);
     let backend: Arc<dyn Backend> = Arc::new(Faulty { network: Arc::clone(&network), plan: Arc::clone(plan) });

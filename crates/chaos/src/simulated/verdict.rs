@@ -1,4 +1,4 @@
-//! What must be true of every story.
+//! What must be true of every scenario.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_millis(600);
 const LONGEST_WAIT: Duration = Duration::from_secs(65);
 const LONGEST_DROP: Duration = Duration::from_secs(1);
 
-/// What a story has to tell besides that all was well.
+/// What is reported of a scenario besides that all was well.
 pub(crate) struct Expectation {
     pub(crate) frames: u64,
     pub(crate) has_timeout: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Expectation {
     pub(crate) lacks_threads: bool,
 }
 
-/// Everything that is wrong with a story.
+/// Everything that is wrong with a scenario.
 pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State, record: &Record) -> Vec<String> {
     let mut wrong: Vec<String> = record.violations.iter().chain(&state.violations).cloned().collect();
     let has_prepare_fault = !state.prepares_failed.is_empty();

@@ -15,58 +15,95 @@ pub(crate) fn least_squares(rows: &DMatrix<f64>, targets: &DVector<f64>) -> DVec
             column /= scale;
         }
     }
-    let gram = scaled.transpose() * &scaled;
-    let moment = scaled.transpose() * targets;
+
     let limit = TOLERANCE * targets.norm().max(f64::MIN_POSITIVE);
-    let count = rows.ncols();
-    let mut solution = DVector::<f64>::zeros(count);
-    let mut is_free = vec![false; count];
-    // Columns that would make the free ones collinear.
-    let mut is_useless: Vec<bool> = scales.iter().map(|&scale| scale <= 0.0).collect();
-    for _ in 0..10 * count {
-        let gradient = &moment - &gram * &solution;
-        let entering = (0..count)
-            .filter(|&column| !is_free[column] && !is_useless[column] && gradient[column] > limit)
-            .max_by(|&left, &right| gradient[left].total_cmp(&gradient[right]));
-        let Some(entering) = entering else { break };
-        is_free[entering] = true;
-        loop {
-            let free: Vec<usize> = (0..count).filter(|&column| is_free[column]).collect();
-            let Some(candidate) = solve(&gram, &moment, &free) else {
-                is_free[entering] = false;
-                is_useless[entering] = true;
-                break;
-            };
-            let blocking = free
-                .iter()
-                .zip(candidate.iter())
-                .filter(|&(_, &value)| value <= 0.0)
-                .map(|(&column, &value)| solution[column] / (solution[column] - value))
-                .fold(f64::INFINITY, f64::min);
-            if blocking == f64::INFINITY {
-                for (&column, &value) in free.iter().zip(candidate.iter()) {
-                    solution[column] = value;
-                }
-                is_useless = scales.iter().map(|&scale| scale <= 0.0).collect();
-                break;
-            }
-            let step = if blocking.is_finite() { blocking } else { 0.0 };
-            for (&column, &value) in free.iter().zip(candidate.iter()) {
-                solution[column] += step * (value - solution[column]);
-                if solution[column] <= 1e-14 {
-                    solution[column] = 0.0;
-                    is_free[column] = false;
-                }
-            }
-            if !is_free[entering] {
-                is_useless[entering] = true;
-            }
-        }
+    let mut search = ActiveSet::new(scaled.transpose() * &scaled, scaled.transpose() * targets, &scales);
+    for _ in 0..10 * rows.ncols() {
+        let Some(column) = search.entering(limit) else { break };
+        search.enter(column);
     }
+
+    let mut solution = search.solution;
     for (value, &scale) in solution.iter_mut().zip(&scales) {
         *value = if scale > 0.0 { *value / scale } else { 0.0 };
     }
     solution
+}
+
+/// Which coefficients are free, and the others 0.
+struct ActiveSet {
+    gram: DMatrix<f64>,
+    moment: DVector<f64>,
+    solution: DVector<f64>,
+    is_free: Vec<bool>,
+    /// Columns of nothing but zeros.
+    is_empty: Vec<bool>,
+    /// Those, and columns that would make the free ones collinear.
+    is_useless: Vec<bool>,
+}
+
+impl ActiveSet {
+    fn new(gram: DMatrix<f64>, moment: DVector<f64>, scales: &[f64]) -> Self {
+        let is_empty: Vec<bool> = scales.iter().map(|&scale| scale <= 0.0).collect();
+        let solution = DVector::zeros(scales.len());
+        Self { gram, moment, solution, is_free: vec![false; scales.len()], is_useless: is_empty.clone(), is_empty }
+    }
+
+    /// The column along which the error falls most, if it falls by more than `limit` along any.
+    fn entering(&self, limit: f64) -> Option<usize> {
+        let gradient = &self.moment - &self.gram * &self.solution;
+        (0..self.is_free.len())
+            .filter(|&column| !self.is_free[column] && !self.is_useless[column] && gradient[column] > limit)
+            .max_by(|&left, &right| gradient[left].total_cmp(&gradient[right]))
+    }
+
+    /// Frees a column, and fixes others at 0 until the best solution over the free ones is not negative.
+    fn enter(&mut self, entering: usize) {
+        self.is_free[entering] = true;
+        loop {
+            let free: Vec<usize> = (0..self.is_free.len()).filter(|&column| self.is_free[column]).collect();
+            let Some(candidate) = solve(&self.gram, &self.moment, &free) else {
+                self.is_free[entering] = false;
+                self.is_useless[entering] = true;
+                return;
+            };
+
+            let blocking = self.feasible_part(&free, &candidate);
+            if blocking == f64::INFINITY {
+                for (&column, &value) in free.iter().zip(candidate.iter()) {
+                    self.solution[column] = value;
+                }
+                self.is_useless.clone_from(&self.is_empty);
+                return;
+            }
+
+            let step = if blocking.is_finite() { blocking } else { 0.0 };
+            self.approach(&free, &candidate, step);
+            if !self.is_free[entering] {
+                self.is_useless[entering] = true;
+            }
+        }
+    }
+
+    /// How much of the way to the candidate keeps all coefficients from being negative; infinity if all of it does.
+    fn feasible_part(&self, free: &[usize], candidate: &DVector<f64>) -> f64 {
+        free.iter()
+            .zip(candidate.iter())
+            .filter(|&(_, &value)| value <= 0.0)
+            .map(|(&column, &value)| self.solution[column] / (self.solution[column] - value))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// Goes a part of the way to the candidate, and fixes the coefficients that become 0.
+    fn approach(&mut self, free: &[usize], candidate: &DVector<f64>, step: f64) {
+        for (&column, &value) in free.iter().zip(candidate.iter()) {
+            self.solution[column] += step * (value - self.solution[column]);
+            if self.solution[column] <= 1e-14 {
+                self.solution[column] = 0.0;
+                self.is_free[column] = false;
+            }
+        }
+    }
 }
 
 /// The unrestricted solution over some columns; `None` if they are collinear.

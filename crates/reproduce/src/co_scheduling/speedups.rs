@@ -3,8 +3,37 @@
 use millstream_report::{Align, BarChart, Table, percent};
 
 use super::Outcome;
-use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, SPEEDUPS, STATED_ERROR};
+use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR};
 use crate::{Claim, Figure, Kind, ReproduceError, Section, Tolerance};
+
+/// Speedups on a platform, means over the layers.
+struct Means {
+    accelerator_over_cpu: f64,
+    both_over_cpu: f64,
+    both_over_accelerator: f64,
+    /// How much less time the best split takes than the published one; the mean, and the most on one layer.
+    gain: f64,
+    largest_gain: f64,
+}
+
+impl Means {
+    fn of(platform: &Platform, elements: u64) -> Self {
+        let outcomes: Vec<Outcome> = LAYERS.into_iter().map(|layer| Outcome::of(platform, elements, layer)).collect();
+        let mean = |ratio: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(ratio).sum::<f64>() / outcomes.len() as f64;
+        let gain = |outcome: &Outcome| outcome.both_seconds() / outcome.exact_seconds - 1.0;
+        Self {
+            accelerator_over_cpu: mean(&|outcome| outcome.cpu_seconds / outcome.accelerator_seconds),
+            both_over_cpu: mean(&|outcome| outcome.cpu_seconds / outcome.both_seconds()),
+            both_over_accelerator: mean(&|outcome| outcome.accelerator_seconds / outcome.both_seconds()),
+            gain: mean(&gain),
+            largest_gain: outcomes.iter().map(gain).fold(0.0, f64::max),
+        }
+    }
+}
+
+fn range_text(range: Option<[f64; 2]>) -> String {
+    range.map_or("-".to_owned(), |[low, high]| format!("{low:.2}-{high:.2}"))
+}
 
 pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
     let mut table = Table::new([
@@ -24,37 +53,32 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
     for (elements, printed) in PROCESSING_ELEMENTS.into_iter().zip(&SPEEDUPS) {
         let mut means: [Vec<f64>; 3] = Default::default();
         for platform in &PLATFORMS {
-            let outcomes: Vec<Outcome> =
-                LAYERS.into_iter().map(|layer| Outcome::of(platform, elements, layer)).collect();
-            let mean =
-                |ratio: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(ratio).sum::<f64>() / outcomes.len() as f64;
-            let accelerator = mean(&|outcome| outcome.cpu_seconds / outcome.accelerator_seconds);
-            let both = mean(&|outcome| outcome.cpu_seconds / outcome.both_seconds());
-            let over_accelerator = mean(&|outcome| outcome.accelerator_seconds / outcome.both_seconds());
-            let gain = |outcome: &Outcome| outcome.both_seconds() / outcome.exact_seconds - 1.0;
-            largest_gain = outcomes.iter().map(gain).fold(largest_gain, f64::max);
-            let range =
-                |range: Option<[f64; 2]>| range.map_or("-".to_owned(), |[low, high]| format!("{low:.2}-{high:.2}"));
+            let found = Means::of(platform, elements);
+            largest_gain = largest_gain.max(found.largest_gain);
             table.row([
                 elements.to_string(),
                 platform.name.to_owned(),
-                format!("{accelerator:.2}"),
-                range(printed.accelerator_over_cpu),
-                format!("{both:.2}"),
-                range(Some(printed.both_over_cpu)),
-                format!("{over_accelerator:.2}"),
-                range(Some(printed.both_over_accelerator)),
-                percent(mean(&gain)),
+                format!("{:.2}", found.accelerator_over_cpu),
+                range_text(printed.accelerator_over_cpu),
+                format!("{:.2}", found.both_over_cpu),
+                range_text(Some(printed.both_over_cpu)),
+                format!("{:.2}", found.both_over_accelerator),
+                range_text(Some(printed.both_over_accelerator)),
+                percent(found.gain),
             ]);
-            means.iter_mut().zip([accelerator, both, over_accelerator]).for_each(|(all, own)| all.push(own));
-            bars.push((format!("{} / {elements}", platform.name), vec![1.0, accelerator, both]));
+            let Means { accelerator_over_cpu, both_over_cpu, both_over_accelerator, .. } = found;
+            let ratios = [accelerator_over_cpu, both_over_cpu, both_over_accelerator];
+            means.iter_mut().zip(ratios).for_each(|(all, ratio)| all.push(ratio));
+            bars.push((format!("{} / {elements}", platform.name), vec![1.0, accelerator_over_cpu, both_over_cpu]));
         }
+
         let ranges = [printed.accelerator_over_cpu, Some(printed.both_over_cpu), Some(printed.both_over_accelerator)];
         let names = ["the accelerator over the CPU", "both over the CPU", "both over the accelerator"];
         for ((what, range), means) in names.into_iter().zip(ranges).zip(&means) {
             claims.extend(range.into_iter().flat_map(|range| ends(what, elements, means, range)));
         }
     }
+
     let chart = BarChart {
         title: "Speed relative to the CPU alone, by platform / processing elements (figure 10)",
         label: "times the CPU's speed",
@@ -62,6 +86,7 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
         groups: bars,
     };
     let figure = Figure { file: "co-scheduling-figure-10.svg".to_owned(), svg: chart.to_svg()? };
+
     let section = Section {
         title: "Figure 10: speedups, means over the 14 layers".to_owned(),
         kind: Kind::Computed,

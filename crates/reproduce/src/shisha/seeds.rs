@@ -48,6 +48,64 @@ fn claims_of(
     }
 }
 
+/// Shisha on one network from its own seed, and from random ones.
+struct Searches {
+    case: Case,
+    own: Tuning<Configuration>,
+    others: Vec<Tuning<Configuration>>,
+}
+
+impl Searches {
+    fn of(network: (&'static str, &str)) -> Result<Self, ReproduceError> {
+        let case = Case::new(network, SYSTEMS[4])?;
+        let shisha = Shisha::default();
+        let own = shisha.tune(&case.space, &mut Database::new(case.times.clone()))?;
+
+        let mut random = ChaCha8Rng::seed_from_u64(6);
+        let mut others: Vec<Tuning<Configuration>> = Vec::new();
+        for _ in 0..SEEDS {
+            let start = random_configuration(&case.space, &mut random);
+            others.push(shisha.tune_from(&case.space, start, &mut Database::new(case.times.clone()))?);
+        }
+        Ok(Self { case, own, others })
+    }
+
+    /// Throughput of the seed, over the best there is.
+    fn first(&self, tuning: &Tuning<Configuration>) -> f64 {
+        tuning.improvements.first().map_or(0.0, |first| self.case.throughput(first.period))
+    }
+
+    /// Throughput of what was found, likewise.
+    fn last(&self, tuning: &Tuning<Configuration>) -> f64 {
+        self.case.throughput(tuning.trial.period)
+    }
+
+    /// A row of means over some searches.
+    fn row(&self, seed: &str, tunings: &[Tuning<Configuration>]) -> [String; 6] {
+        let of = |value: &dyn Fn(&Tuning<Configuration>) -> f64| mean(&tunings.iter().map(value).collect::<Vec<_>>());
+        [
+            self.case.network.to_owned(),
+            seed.to_owned(),
+            format!("{:.3}", of(&|tuning| self.first(tuning))),
+            format!("{:.3}", of(&|tuning| self.last(tuning))),
+            format!("{:.1}", of(&|tuning| tuning.trials as f64)),
+            format!("{:.1}", of(&|tuning| tuning.spent.seconds())),
+        ]
+    }
+
+    fn series(&self) -> [Series; 2] {
+        let Self { case, own, others } = self;
+        let point = |tuning: &Tuning<Configuration>| (tuning.spent.seconds(), self.last(tuning));
+        [
+            Series { name: format!("{}, random seeds", case.network), points: others.iter().map(point).collect() },
+            Series {
+                name: format!("{}, Shisha's seed ({} s)", case.network, seconds(own.spent)),
+                points: vec![point(own)],
+            },
+        ]
+    }
+}
+
 pub(super) fn seeds() -> Result<(Section, Option<Figure>), ReproduceError> {
     let mut table = Table::new([
         ("network", Align::Left),
@@ -59,44 +117,14 @@ pub(super) fn seeds() -> Result<(Section, Option<Figure>), ReproduceError> {
     ]);
     let (mut series, mut claims) = (Vec::new(), Vec::new());
     for network in [NETWORKS[0], NETWORKS[1]] {
-        let case = Case::new(network, SYSTEMS[4])?;
-        let shisha = Shisha::default();
-        let own = shisha.tune(&case.space, &mut Database::new(case.times.clone()))?;
-        let mut random = ChaCha8Rng::seed_from_u64(6);
-        let mut others: Vec<Tuning<Configuration>> = Vec::new();
-        for _ in 0..SEEDS {
-            let start = random_configuration(&case.space, &mut random);
-            others.push(shisha.tune_from(&case.space, start, &mut Database::new(case.times.clone()))?);
-        }
-        let first = |tuning: &Tuning<Configuration>| {
-            tuning.improvements.first().map_or(0.0, |first| case.throughput(first.period))
-        };
-        let last = |tuning: &Tuning<Configuration>| case.throughput(tuning.trial.period);
-        let mut row = |seed: &str, tunings: &[Tuning<Configuration>]| {
-            let of =
-                |value: &dyn Fn(&Tuning<Configuration>) -> f64| mean(&tunings.iter().map(value).collect::<Vec<_>>());
-            table.row([
-                case.network.to_owned(),
-                seed.to_owned(),
-                format!("{:.3}", of(&first)),
-                format!("{:.3}", of(&last)),
-                format!("{:.1}", of(&|tuning| tuning.trials as f64)),
-                format!("{:.1}", of(&|tuning| tuning.spent.seconds())),
-            ]);
-        };
-        claims.extend(claims_of(case.network, &own, &others, last));
-        row("Shisha's", std::slice::from_ref(&own));
-        row("100 random ones, mean", &others);
-        let point = |tuning: &Tuning<Configuration>| (tuning.spent.seconds(), last(tuning));
-        series.push(Series {
-            name: format!("{}, random seeds", case.network),
-            points: others.iter().map(point).collect(),
-        });
-        series.push(Series {
-            name: format!("{}, Shisha's seed ({} s)", case.network, seconds(own.spent)),
-            points: vec![point(&own)],
-        });
+        let searches = Searches::of(network)?;
+        let Searches { case, own, others } = &searches;
+        claims.extend(claims_of(case.network, own, others, |tuning| searches.last(tuning)));
+        table.row(searches.row("Shisha's", std::slice::from_ref(own)));
+        table.row(searches.row("100 random ones, mean", others));
+        series.extend(searches.series());
     }
+
     let svg = Plot {
         title: "Shisha from its own seed and from random ones, eight places (C5)",
         x: Axis { label: "simulated time spent [s]", is_logarithmic: true },

@@ -12,8 +12,8 @@ use millstream_graph::ValueId;
 
 use crate::joining::Joining;
 use crate::led_team::TeamFactory;
+use crate::memory_release::MemoryRelease;
 use crate::program::{Program, Step};
-use crate::remains::Remains;
 use crate::sleeper::Sleeper;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{pin_current_thread, prefer_short_slices};
@@ -25,8 +25,8 @@ pub(crate) type Ready = Result<Option<String>, RuntimeError>;
 
 /// Whether a replica can go on after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Condition {
-    Sound,
+pub(crate) enum Health {
+    Usable,
     /// A thread panicked, or a device is gone.
     Lost,
 }
@@ -43,12 +43,12 @@ pub(crate) struct Team {
     started: AtomicU64,
     is_over: AtomicBool,
     has_failed: AtomicBool,
-    failure: Mutex<Option<(FrameError, Condition)>>,
+    failure: Mutex<Option<(FrameError, Health)>>,
     /// What ends the segments that run; of all that are prepared.
     cancellers: Mutex<Vec<Arc<dyn Canceller>>>,
     /// How long each processor has worked.
     busy: Arc<[AtomicU64]>,
-    _remains: Arc<Remains>,
+    _memory_release: Arc<MemoryRelease>,
     /// What the processors did, if anybody wants to know.
     steps: Option<Mutex<Vec<StepSpan>>>,
     takes_over: bool,
@@ -72,7 +72,8 @@ struct Member {
 
 impl Team {
     pub(crate) fn new(factory: &TeamFactory) -> Self {
-        let TeamFactory { place: (stage, replica_index), replica, backends, graph, options, busy, remains } = factory;
+        let TeamFactory { place: (stage, replica_index), replica, backends, graph, options, busy, memory_release } =
+            factory;
         let program = Program::new(replica, graph);
         let member = |(processor, backend): (Processor, &Arc<dyn Backend>)| Member {
             processor,
@@ -96,7 +97,7 @@ impl Team {
             failure: Mutex::default(),
             cancellers: Mutex::default(),
             busy: Arc::clone(busy),
-            _remains: Arc::clone(remains),
+            _memory_release: Arc::clone(memory_release),
             steps: options.keeps_steps.then(Mutex::default),
             takes_over: options.takes_over,
         }
@@ -119,17 +120,17 @@ impl Team {
 
     /// Ends the frame at hand: what runs is cancelled, what was not begun is left out.
     pub(crate) fn abort(&self, failure: FrameError) {
-        self.fail((failure, Condition::Sound));
+        self.fail((failure, Health::Usable));
         self.cancel();
     }
 
     /// Has the frame at hand fail. The first failure is the answer, and any loss is one.
-    fn fail(&self, failure: (FrameError, Condition)) {
-        let (error, condition) = failure;
+    fn fail(&self, failure: (FrameError, Health)) {
+        let (error, health) = failure;
         let mut known = lock(&self.failure);
-        let (_, worst) = known.get_or_insert((error, condition));
-        if condition == Condition::Lost {
-            *worst = Condition::Lost;
+        let (_, worst) = known.get_or_insert((error, health));
+        if health == Health::Lost {
+            *worst = Health::Lost;
         }
         drop(known);
         self.has_failed.store(true, Ordering::SeqCst);
@@ -205,7 +206,7 @@ impl Team {
         segments: &mut Prepared,
         inputs: impl Iterator<Item = (ValueId, Tensor)>,
         outputs: &[ValueId],
-    ) -> Result<Vec<Tensor>, (FrameError, Condition)> {
+    ) -> Result<Vec<Tensor>, (FrameError, Health)> {
         for (value, tensor) in inputs {
             if let Some(place) = self.program.place(value) {
                 *self.value(place) = Some(tensor);
@@ -253,12 +254,12 @@ impl Team {
         steps
     }
 
-    fn failed(&self, source: BackendError) -> (FrameError, Condition) {
-        let condition = match source {
-            BackendError::DeviceLost { .. } => Condition::Lost,
-            _ => Condition::Sound,
+    fn failed(&self, source: BackendError) -> (FrameError, Health) {
+        let health = match source {
+            BackendError::DeviceLost { .. } => Health::Lost,
+            _ => Health::Usable,
         };
-        (FrameError::Stage { stage: self.stage + 1, source }, condition)
+        (FrameError::Stage { stage: self.stage + 1, source }, health)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use millstream_backend::{BackendError, PreparedSegment, Segment, Tensor};
 
-use super::{Condition, Prepared, Team, message};
+use super::{Health, Prepared, Team, message};
 use crate::program::StepOutput;
 use crate::sync::{Ordering, lock, now};
 use crate::{FrameError, StepSpan};
@@ -83,7 +83,7 @@ impl Team {
                 Ok(Err(source)) => Some(self.failed(source)),
                 Err(panic) => {
                     let error = FrameError::Panicked { stage: self.stage + 1, message: message(&*panic) };
-                    Some((error, Condition::Lost))
+                    Some((error, Health::Lost))
                 }
             };
             if let Some(failure) = failure {

@@ -22,10 +22,10 @@ pub struct Observation {
     pub cores: Vec<CoreLoad>,
 }
 
-/// How often a window looks whether it has seen enough.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often a window checks whether it has enough frames.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// A window that still lacks frames ends after so many times its length.
-const PATIENCE: u32 = 10;
+const WINDOWS_WAITED: u32 = 10;
 /// Frames per replica that a new schedule works on before it is watched.
 const WARM_UP: u64 = 3;
 
@@ -65,11 +65,11 @@ impl Engine {
         policy: &TuningPolicy,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Observation>, RuntimeError> {
-        let limit = policy.window * PATIENCE;
+        let limit = policy.window * WINDOWS_WAITED;
         let warm = |counts: &Counts| counts.iter().flatten().all(|(frames, _)| *frames >= WARM_UP);
         self.wait(limit, is_over, &mut |counts, _| warm(counts));
         let before = counts(&self.metrics());
-        // What cores did until here is nobody's business.
+        // What cores did until here does not count.
         drop(watch.loads());
         let since = |counts: &Counts| -> Counts {
             let stages = counts.iter().zip(&before);
@@ -113,7 +113,7 @@ impl Engine {
             if is_enough(&counts, begin.elapsed()) || begin.elapsed() >= limit {
                 return Some(counts);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

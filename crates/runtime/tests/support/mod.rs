@@ -8,25 +8,12 @@ use std::time::Duration;
 
 use millstream_backend::{Backend, BackendError, PreparedSegment, Segment, Tensor};
 use millstream_board::Processor;
-use millstream_graph::{DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::{Replica, Schedule, Stage};
 
 /// Operators `o0`, `o1`, ... in a row; each adds one to the value before.
 pub(crate) fn chain(operators: usize) -> Arc<Graph> {
-    let build = || -> Result<Graph, GraphError> {
-        let mut builder = GraphBuilder::new("chain");
-        let mut value = builder.value("x", Some(DataType::F32), Some(Shape::from([1])))?;
-        builder.input(value);
-        for index in 0..operators {
-            let made = builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1])))?;
-            let operator = NewOperator::new(format!("o{index}"), "Add", OperatorKind::Opaque);
-            builder.operator(operator.reads([value]).makes([made]))?;
-            value = made;
-        }
-        builder.output(value);
-        builder.build()
-    };
-    Arc::new(build().unwrap_or_else(|error| unreachable!("{error}")))
+    Arc::new(millstream_test_support::chain(operators))
 }
 
 /// One operator per stage, with so many replicas each.

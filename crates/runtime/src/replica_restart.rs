@@ -1,8 +1,8 @@
 //! How a lost replica is prepared again.
 //!
-//! The thread that lost it, or that was started because it is stuck, becomes its caretaker: it decides when the replica is prepared again,
-//! and answers the frames of a stage that nobody works for. Each attempt has a thread of its own, which a backend may hold up for as long as
-//! it likes. When one succeeds, its thread serves the replica from then on, and the caretaker's ends.
+//! The thread that lost it, or that was started because it is stuck, runs a `ReplicaRestart`: it decides when the replica is prepared
+//! again, and answers the frames of a stage that nobody works for. Each attempt has a thread of its own, which a backend may hold up for as long as
+//! it likes. When one succeeds, its thread serves the replica from then on, and the thread of the restart ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use crate::RuntimeError;
 use crate::dispatch::Dispatch;
 use crate::led_team::TeamFactory;
-use crate::recovery::let_go;
+use crate::recovery::drop_quietly;
 use crate::restarts::Pause;
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use crate::sync::{Ordering, lock, now};
-use crate::worker::{Over, Worker};
+use crate::worker::{Closed, Worker};
 
-/// How often a caretaker whose frames wait looks whether the engine ends.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a restart whose frames wait looks whether the engine ends.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often one looks for a frame to answer where there was none.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+const FRAME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// How long after a frame the next one is answered, so that a source without an end does not lose them by the million while a device is away.
-const BETWEEN_ANSWERS: Duration = Duration::from_millis(1);
+const ANSWER_INTERVAL: Duration = Duration::from_millis(1);
 /// How long frames wait for one preparation where they have a time limit; as long as that limit, if it is longer.
-const PREPARATION: Duration = Duration::from_mins(1);
+const PREPARATION_LIMIT: Duration = Duration::from_mins(1);
 
 /// A thread that prepares a replica.
 struct Attempt {
@@ -34,28 +34,28 @@ struct Attempt {
 }
 
 /// What a wait ends with.
-enum Waited {
+enum WaitOutcome {
     /// The time is over.
     Elapsed,
     /// The attempt is.
     Done(Result<(), RuntimeError>),
     /// No more frames come.
-    Over,
+    Closed,
 }
 
 /// What became of looking for a frame to answer.
-enum Answered {
+enum AnswerOutcome {
     Frame,
     /// None is there.
     None,
     /// Frames wait, or have another replica.
     NotHere,
     /// No more come.
-    Over,
+    Closed,
 }
 
-/// Who looks after a replica while it does not work.
-struct Caretaker {
+/// A replica that does not work until it is prepared again.
+struct ReplicaRestart {
     worker: Arc<Worker>,
     /// Whether frames wait for the replica. Once they don't, they are answered without it until it works.
     is_awaited: bool,
@@ -63,31 +63,31 @@ struct Caretaker {
 
 impl Worker {
     /// Has the replica prepared again, after a pause, as often as it takes.
-    pub(crate) fn start_again(self: &Arc<Self>, mut pause: Option<Pause>) {
-        let mut caretaker = Caretaker { worker: Arc::clone(self), is_awaited: true };
+    pub(crate) fn restart(self: &Arc<Self>, mut pause: Option<Pause>) {
+        let mut restart = ReplicaRestart { worker: Arc::clone(self), is_awaited: true };
         loop {
             let time = match pause {
                 Some(Pause::FramesWait(time)) => time,
                 Some(Pause::FramesGo(time)) => {
-                    caretaker.stop_waiting("it was lost too often, or can't be started");
+                    restart.stop_waiting("it was lost too often, or can't be started");
                     time
                 }
                 None => {
                     self.dispatch.warn(format!("{} was lost: it takes no more frames", self.name()));
-                    return caretaker.retire();
+                    return restart.stop_restarting();
                 }
             };
-            if !matches!(caretaker.pause(time), Waited::Elapsed) {
+            if !matches!(restart.pause(time), WaitOutcome::Elapsed) {
                 return;
             }
-            if caretaker.is_useless() {
-                return caretaker.retire();
+            if restart.is_useless() {
+                return restart.stop_restarting();
             }
             let error = match attempt(&self.factory, &self.dispatch, &self.name()) {
-                Ok(attempt) => match caretaker.preparation(&attempt) {
-                    Waited::Done(Ok(())) => return caretaker.hand_over(&attempt),
-                    Waited::Done(Err(error)) => error,
-                    Waited::Elapsed | Waited::Over => return,
+                Ok(attempt) => match restart.preparation(&attempt) {
+                    WaitOutcome::Done(Ok(())) => return restart.hand_over(&attempt),
+                    WaitOutcome::Done(Err(error)) => error,
+                    WaitOutcome::Elapsed | WaitOutcome::Closed => return,
                 },
                 Err(error) => error,
             };
@@ -105,7 +105,7 @@ fn attempt(factory: &Arc<TeamFactory>, dispatch: &Arc<Dispatch>, name: &str) -> 
     let work = move || match factory.again(&threads, &own) {
         Ok(led) => {
             let _ = tell.send(Ok(()));
-            let Ok(worker) = may_go.recv() else { return let_go(led) };
+            let Ok(worker) = may_go.recv() else { return drop_quietly(led) };
             worker.slot.set_team(led.team());
             worker.slot.recorder.record_restart();
             worker.replicas.working.fetch_add(1, Ordering::SeqCst);
@@ -119,7 +119,7 @@ fn attempt(factory: &Arc<TeamFactory>, dispatch: &Arc<Dispatch>, name: &str) -> 
     Ok(Attempt { outcome, go })
 }
 
-impl Caretaker {
+impl ReplicaRestart {
     /// From now on frames don't wait.
     fn stop_waiting(&mut self, why: &str) {
         if self.is_awaited {
@@ -136,26 +136,26 @@ impl Caretaker {
     }
 
     /// The replica is not prepared any more: only frames are answered.
-    fn retire(mut self) {
+    fn stop_restarting(mut self) {
         if self.is_awaited {
             self.is_awaited = false;
             *lock(&self.worker.replicas.awaited) -= 1;
         }
-        // Others who are lost later have caretakers of their own.
+        // Replicas that are lost later have restarts of their own.
         while *lock(&self.worker.replicas.awaited) == 0 {
-            if matches!(self.until(Some(now() + LOOK), None), Waited::Over) {
+            if matches!(self.until(Some(now() + STOP_POLL_INTERVAL), None), WaitOutcome::Closed) {
                 return;
             }
         }
     }
 
     /// Waits so long, or until the replica is of no use any more.
-    fn pause(&self, time: Duration) -> Waited {
+    fn pause(&self, time: Duration) -> WaitOutcome {
         let end = now() + time;
         loop {
-            let next = end.min(now() + LOOK);
+            let next = end.min(now() + STOP_POLL_INTERVAL);
             match self.until(Some(next), None) {
-                Waited::Elapsed if next < end && !self.is_useless() => {}
+                WaitOutcome::Elapsed if next < end && !self.is_useless() => {}
                 ended => return ended,
             }
         }
@@ -170,11 +170,11 @@ impl Caretaker {
     }
 
     /// Waits for an attempt to end. It may take as long as it likes, but frames don't wait so long where they have a time limit.
-    fn preparation(&mut self, attempt: &Attempt) -> Waited {
+    fn preparation(&mut self, attempt: &Attempt) -> WaitOutcome {
         if self.is_awaited {
-            let until = self.worker.factory.options.time_limit().map(|limit| now() + limit.max(PREPARATION));
+            let until = self.worker.factory.options.time_limit().map(|limit| now() + limit.max(PREPARATION_LIMIT));
             match self.until(until, Some(attempt)) {
-                Waited::Elapsed => self.stop_waiting("starting it again takes too long"),
+                WaitOutcome::Elapsed => self.stop_waiting("starting it again takes too long"),
                 other => return other,
             }
         }
@@ -182,53 +182,54 @@ impl Caretaker {
     }
 
     /// Waits for an instant or the end of an attempt, and answers the frames that nobody else will.
-    fn until(&self, end: Option<Instant>, attempt: Option<&Attempt>) -> Waited {
+    fn until(&self, end: Option<Instant>, attempt: Option<&Attempt>) -> WaitOutcome {
         loop {
             if self.worker.dispatch.stop.is_set() {
-                return Waited::Over;
+                return WaitOutcome::Closed;
             }
-            let left = end.map_or(LOOK, |end| end.saturating_duration_since(now()).min(LOOK));
+            let left =
+                end.map_or(STOP_POLL_INTERVAL, |end| end.saturating_duration_since(now()).min(STOP_POLL_INTERVAL));
             if left.is_zero() {
-                return Waited::Elapsed;
+                return WaitOutcome::Elapsed;
             }
-            let patience = match self.answer_one() {
-                Answered::Over => return Waited::Over,
-                Answered::Frame => left.min(BETWEEN_ANSWERS),
-                Answered::None => left.min(BETWEEN_LOOKS),
-                Answered::NotHere => left,
+            let interval = match self.answer_one() {
+                AnswerOutcome::Closed => return WaitOutcome::Closed,
+                AnswerOutcome::Frame => left.min(ANSWER_INTERVAL),
+                AnswerOutcome::None => left.min(FRAME_POLL_INTERVAL),
+                AnswerOutcome::NotHere => left,
             };
             match attempt {
                 Some(attempt) => {
-                    if let Some(outcome) = attempt.within(patience) {
-                        return Waited::Done(outcome);
+                    if let Some(outcome) = attempt.within(interval) {
+                        return WaitOutcome::Done(outcome);
                     }
                 }
                 None => {
-                    self.worker.dispatch.stop.wait(patience);
+                    self.worker.dispatch.stop.wait(interval);
                 }
             }
         }
     }
 
     /// Answers a frame if one is there.
-    fn answer_one(&self) -> Answered {
+    fn answer_one(&self) -> AnswerOutcome {
         if self.is_awaited {
-            return Answered::NotHere;
+            return AnswerOutcome::NotHere;
         }
         // While this is locked no other replica comes back, which would have this frame.
         let awaited = lock(&self.worker.replicas.awaited);
         if *awaited > 0 {
-            return Answered::NotHere;
+            return AnswerOutcome::NotHere;
         }
         let incoming = self.worker.try_next();
         drop(awaited);
         match incoming {
             Ok(Some(packet)) => match self.worker.answer(packet) {
-                true => Answered::Frame,
-                false => Answered::Over,
+                true => AnswerOutcome::Frame,
+                false => AnswerOutcome::Closed,
             },
-            Ok(None) => Answered::None,
-            Err(Over) => Answered::Over,
+            Ok(None) => AnswerOutcome::None,
+            Err(Closed) => AnswerOutcome::Closed,
         }
     }
 }

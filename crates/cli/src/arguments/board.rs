@@ -1,0 +1,71 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use millstream::{EngineName, EngineSet, Machine};
+
+use crate::distinct::NamedFiles;
+
+/// Which machine.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BoardArguments {
+    /// A board file, or the name of a built-in board, instead of what is detected
+    #[arg(long, value_name = "FILE|NAME")]
+    pub(crate) board: Option<PathBuf>,
+    /// What computes on the cores: onnxruntime, openvino, a provider that the board file names, or several with commas between them (or
+    /// 'all', the first two): then each stage has the quicker one [default: what a schedule was planned for, or the board file says, else onnxruntime]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) engine: Option<EngineSet>,
+}
+
+impl BoardArguments {
+    /// With the files that a command names.
+    pub(crate) fn named(&self, files: NamedFiles) -> NamedFiles {
+        files.reads("--board", self.board.as_deref())
+    }
+}
+
+impl BoardArguments {
+    /// The board of the file, or the machine at hand.
+    pub(crate) fn machine(&self) -> Result<Machine> {
+        let machine = match &self.board {
+            Some(path) => Machine::read(path)?,
+            None => Machine::detect()?,
+        };
+        self.with_engine(machine)
+    }
+
+    /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
+    pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
+        let machine = match (&self.engine, &self.board) {
+            (None, _) => machine,
+            (Some(engines), None) if engines.contains(EngineName::OpenVino) => {
+                machine.with_openvino_devices()?.with_engines(engines.clone())
+            }
+            (Some(engines), _) => machine.with_engines(engines.clone()),
+        };
+        if let Some(engines) = &self.engine {
+            machine.board().check_engines(engines)?;
+        }
+        Ok(machine)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoardCommand {
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    /// Take graphics devices in as well that the CPU's own cores emulate, for tests
+    #[arg(long, conflicts_with = "board")]
+    pub(crate) software_gpu: bool,
+    /// Print a board file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoardsCommand {
+    /// Print them as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,36 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use millstream::SlowCore;
+
+use super::slow_core::parse_slow_core;
+use super::{BoardArguments, DimensionArguments, InputArguments};
+use crate::duration::Budget;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareCommand {
+    /// An ONNX file, zoo:NAME, or zoo:all; may be repeated [default: zoo:squeezenet]
+    #[arg(long = "model", value_name = "FILE|zoo:NAME")]
+    pub(crate) models: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dimensions: DimensionArguments,
+    #[command(flatten)]
+    pub(crate) board: BoardArguments,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    /// Make a core so many times slower: by real-time pulses where the system allows them, else by busy loops, which need a whole factor; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
+    pub(crate) slow_cores: Vec<SlowCore>,
+    /// Rounds in which every contender takes part
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Time for profiling each network, such as 30s
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub(crate) budget: Budget,
+    /// Write a page for browsers with everybody beside each other, and what our schedules are
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,22 @@
+use clap::Args;
+use millstream::SlowCore;
+
+use super::slow_core::parse_slow_core;
+use super::{InputArguments, ModelArguments};
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionOptionsCommand {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    /// Make a core so many times slower, as for compare; may be repeated
+    #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
+    pub(crate) slow_cores: Vec<SlowCore>,
+    /// Rounds in which every way to set up a session takes part
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Print the best options, and what was measured, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
