@@ -12,6 +12,7 @@ pub mod dora;
 pub mod front;
 pub mod host;
 pub mod launch;
+pub mod meter;
 pub mod report;
 pub mod stages;
 pub mod transport;

@@ -5,14 +5,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use millstream_node::deployment::{Deployment, Loaded};
-use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, launch};
+use millstream_api::Hosts;
+use millstream_node::launch::{
+    DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links,
+};
 use millstream_node::report::Report;
-use millstream_node::{dora, front, host};
+use millstream_node::{dora, front, host, meter};
 
 /// Runs a network over several machines, on dora-rs
 #[derive(Debug, Parser)]
@@ -26,6 +29,14 @@ struct Arguments {
 enum Verb {
     /// Bring up the hosts of a system, stream frames through them, check every result, and end everything
     Run(RunCommand),
+    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file has them
+    MeasureLinks(LinksCommand),
+    /// Be one end of a link that is measured; `measure-links` has dora-rs start it
+    #[command(hide = true)]
+    Meter,
+    /// Be the other end
+    #[command(hide = true)]
+    Echo,
     /// Be the process of a host; `run` has dora-rs start it
     #[command(hide = true)]
     Host,
@@ -54,6 +65,27 @@ struct RunCommand {
     /// Most frames that are under way at once [default: as suits the schedule]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     in_flight: Option<u16>,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct LinksCommand {
+    /// The system file; what it says of its links so far does not matter
+    #[arg(long, value_name = "FILE")]
+    system: PathBuf,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// Print everything that was measured as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct EngineArguments {
     /// The program of dora-rs, from the Python package dora-rs-cli 1.1.0
     #[arg(long, value_name = "PROGRAM", env = "MILLSTREAM_DORA", default_value = "dora")]
     dora: PathBuf,
@@ -63,9 +95,21 @@ struct RunCommand {
     /// What a command on a host that is not this computer begins with; the same files must be there at the same paths
     #[arg(long, value_name = "HOST=COMMAND", value_parser = parse_via)]
     via: Vec<(String, Vec<String>)>,
-    /// Print the report as JSON
-    #[arg(long)]
-    json: bool,
+}
+
+impl EngineArguments {
+    /// Ends early when somebody wants it to.
+    fn options(&self) -> Result<LaunchOptions> {
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let mut options = LaunchOptions::new(program);
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&options.is_over)).context("cannot listen for signals")?;
+        }
+        options.dora.clone_from(&self.dora);
+        options.address.clone_from(&self.address);
+        options.via.clone_from(&self.via);
+        Ok(options)
+    }
 }
 
 /// `rk=ssh me@rk.local`.
@@ -82,6 +126,9 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let done = match Arguments::parse().verb {
         Verb::Run(command) => run(&command),
+        Verb::MeasureLinks(command) => measure(&command).map(|()| ExitCode::SUCCESS),
+        Verb::Meter => be_meter().map(|()| ExitCode::SUCCESS),
+        Verb::Echo => dora::join().and_then(meter::echo).map(|()| ExitCode::SUCCESS),
         Verb::Host => be_host().map(|()| ExitCode::SUCCESS),
         Verb::Front => be_front().map(|()| ExitCode::SUCCESS),
     };
@@ -110,17 +157,7 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         in_flight: command.in_flight.map(usize::from),
         report: folder.path().join("report.json"),
     };
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&is_over)).context("cannot listen for signals")?;
-    }
-    let options = LaunchOptions {
-        dora: command.dora.clone(),
-        address: command.address.clone(),
-        via: command.via.clone(),
-        limit: None,
-        is_over,
-    };
+    let options = command.engine.options()?;
     let launched = launch(&deployment, folder.path(), &options, &mut |_| {});
     if launched.is_err() && !options.is_over.load(Ordering::Relaxed) {
         // What the engine wrote says why.
@@ -137,6 +174,28 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         Some(error) => bail!("{error}"),
         None => Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     }
+}
+
+fn measure(command: &LinksCommand) -> Result<()> {
+    let hosts = Hosts::read(&command.system)?;
+    let folder = tempfile::Builder::new().prefix("millstream-node-").tempdir().context("cannot make a folder")?;
+    let links = measure_links(&hosts, folder.path(), &command.engine.options()?)?;
+    if command.json {
+        println!("{}", serde_json::to_string_pretty(&links)?);
+        return Ok(());
+    }
+    println!("{}\n\nFor the system file, by what was measured while both hosts were idle:\n", links_text(&links));
+    let when = millstream_api::provenance().created;
+    let documents: Vec<_> = links.iter().map(|own| own.document(&when)).collect();
+    println!("\"links\": {}", serde_json::to_string_pretty(&documents)?);
+    Ok(())
+}
+
+fn be_meter() -> Result<()> {
+    let results = std::env::var_os(METER).context("this is for dora-rs to start; use `measure-links`")?;
+    let told = dora::join().and_then(meter::measure).map_err(|error| format!("{error:#}"));
+    millstream_api::files::write(&PathBuf::from(results), &serde_json::to_string(&told)?)?;
+    Ok(())
 }
 
 /// What this process was started with.

@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::dora::{input, node_name, output};
 
-/// The variables by which processes know what they are.
-pub(crate) const DEPLOYMENT: &str = "MILLSTREAM_DEPLOYMENT";
-pub(crate) const HOST: &str = "MILLSTREAM_HOST";
+/// The variable that names the file of the deployment for its processes.
+pub const DEPLOYMENT: &str = "MILLSTREAM_DEPLOYMENT";
+/// The variable that names the host for its process.
+pub const HOST: &str = "MILLSTREAM_HOST";
 /// The machine that the front is on.
 pub(crate) const FRONT_MACHINE: &str = "millstream-front";
 /// Places in queues beside those for frames, for questions and answers whether hosts are there.

@@ -1,6 +1,7 @@
 //! Brings up a system of hosts, runs frames through it, and ends it.
 
 mod dataflow;
+mod links;
 mod processes;
 
 use std::fs;
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-pub(crate) use dataflow::{DEPLOYMENT, HOST};
+pub use dataflow::{DEPLOYMENT, HOST};
+pub use links::{METER, MeasuredLink, measure_links, text as links_text};
 use dataflow::{FRONT_MACHINE, dataflow};
 use processes::{Dora, MachinePlace, Processes, free_port};
 
@@ -24,7 +26,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How a system is brought up.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LaunchOptions {
+    /// The program `millstream-node`, which is at the same path on all hosts.
+    pub program: PathBuf,
     /// The program `dora`.
     pub dora: PathBuf,
     /// The address of this computer for the hosts.
@@ -35,6 +40,20 @@ pub struct LaunchOptions {
     pub limit: Option<Duration>,
     /// Set when somebody wants it to end.
     pub is_over: Arc<AtomicBool>,
+}
+
+impl LaunchOptions {
+    /// All hosts are this computer, nothing has a limit, and `dora` is found as commands are.
+    pub fn new(program: PathBuf) -> Self {
+        Self {
+            program,
+            dora: PathBuf::from("dora"),
+            address: "127.0.0.1".to_owned(),
+            via: Vec::new(),
+            limit: None,
+            is_over: Arc::default(),
+        }
+    }
 }
 
 /// What goes on while frames flow, for tests that disturb it.
@@ -66,9 +85,8 @@ pub fn launch(
     write(&file, &serde_json::to_string_pretty(deployment)?)?;
     let hosts: Vec<String> = loaded.hosts.system().hosts().iter().map(|host| host.id.clone()).collect();
     let machines = machines(&hosts, options, &loaded)?;
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
     let flow = folder.join("dataflow.yml");
-    write(&flow, &serde_json::to_string_pretty(&dataflow(&program, &file, &hosts, loaded.in_flight()))?)?;
+    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &file, &hosts, loaded.in_flight()))?)?;
 
     let port = free_port()?;
     let dora =
