@@ -6,8 +6,8 @@ use millstream_backend::Tensor;
 use millstream_graph::{DataType, Shape};
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Kind, Message, Value};
 use crate::DistributedError;
+use crate::message::{Kind, Message, Value};
 
 /// The beginning of every message, with the version of what follows.
 const MARK: &[u8; 8] = b"millst\x00\x01";

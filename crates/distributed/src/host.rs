@@ -1,6 +1,7 @@
 //! A host's side.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::message::{Ask, FrameTag, Identity, Kind, Message, StageFigures, Tell, Value};
 use crate::{FrameFailure, HostId, Peer, PlanId, Route};
@@ -120,8 +121,8 @@ impl HostSide {
     fn tell(&mut self, ask: Ask) -> Vec<HostAction> {
         let mut actions = Vec::new();
         for plan in ask.prepare {
-            if !self.readiness.contains_key(&plan) {
-                self.readiness.insert(plan, Readiness::UnderWay);
+            if let Entry::Vacant(place) = self.readiness.entry(plan) {
+                place.insert(Readiness::UnderWay);
                 actions.push(HostAction::Prepare(plan));
             }
         }

@@ -68,7 +68,8 @@ fn a_host_that_is_lost_is_done_without_and_taken_back_after_a_trial() {
     let faults = Faults { kills: vec![(seconds(1.0), 1, seconds(8.0))], ..Faults::default() };
     let (story, front) = World::new(2, 2, FrontOptions::new(4), faults, 4000, 1).run(LONG);
     check(&story.answers, 4000, &[]);
-    let at = |wanted: &FrontEvent| story.events.iter().filter(|own| own.1 == *wanted).map(|own| own.0).collect::<Vec<_>>();
+    let at =
+        |wanted: &FrontEvent| story.events.iter().filter(|own| own.1 == *wanted).map(|own| own.0).collect::<Vec<_>>();
     let (whole, alone) = (at(&FrontEvent::Streams(PlanId(0))), at(&FrontEvent::Streams(PlanId(2))));
     assert_eq!((whole.len(), alone.len()), (2, 1), "{:?}", story.events);
     assert!(alone[0] > seconds(1.0) && alone[0] < seconds(6.0), "{alone:?}");

@@ -84,7 +84,8 @@ impl Killer {
 
 /// The process that a daemon has started.
 fn child_of(daemon: u32) -> Option<u32> {
-    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|own| own.file_name().to_str()?.parse::<u32>().ok());
+    let processes =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|own| own.file_name().to_str()?.parse::<u32>().ok());
     let mut children = processes.filter(|id| {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         // After the name, which may hold anything, come the state and the parent.

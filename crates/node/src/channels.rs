@@ -24,7 +24,8 @@ impl Outlet for ChannelOutlet {
 
 /// The ends of the front and of so many hosts.
 pub fn transports(hosts: usize) -> (Transport, Vec<Transport>) {
-    let peers: Vec<Peer> = std::iter::once(Peer::Front).chain((0..hosts).map(|host| Peer::Host(HostId(host)))).collect();
+    let peers: Vec<Peer> =
+        std::iter::once(Peer::Front).chain((0..hosts).map(|host| Peer::Host(HostId(host)))).collect();
     let channels: Vec<_> = peers.iter().map(|_| unbounded()).collect();
     let others: BTreeMap<Peer, Sender<Incoming>> =
         peers.iter().copied().zip(channels.iter().map(|(sender, _)| sender.clone())).collect();

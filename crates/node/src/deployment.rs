@@ -147,7 +147,8 @@ impl Loaded {
     /// How patient the front is: what says that a host is there waits behind frames that are under way.
     pub fn front_options(&self) -> FrontOptions {
         let mut options = FrontOptions::new(self.in_flight());
-        let slowest = |plan: &LoadedPlan| plan.document.predicted.period_seconds.max(plan.document.predicted.latency_seconds);
+        let slowest =
+            |plan: &LoadedPlan| plan.document.predicted.period_seconds.max(plan.document.predicted.latency_seconds);
         let seconds = self.plans.iter().map(slowest).fold(0.0, f64::max) * self.in_flight() as f64;
         let frames = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(60));
         options.silence += frames;

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use crossbeam_channel::RecvTimeoutError;
 use millstream_api::{CheckedFrames, LatencySummary, Machine};
-use millstream_distributed::{
-    Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, Value,
-};
+use millstream_distributed::{Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, Value};
 
 use crate::deployment::{Loaded, value_ids};
 use crate::report::{EventReport, Report, StageReport};
@@ -209,7 +207,11 @@ impl Streaming<'_> {
             report.predicted_period_seconds = plan.document.predicted.period_seconds;
             report.configuration.clone_from(&plan.document.configuration);
         }
-        report.stages = figures.iter().flat_map(|(host, own)| own.iter().map(|own| (*host, own))).filter_map(|(host, own)| stage_report(loaded, host, own)).collect();
+        report.stages = figures
+            .iter()
+            .flat_map(|(host, own)| own.iter().map(|own| (*host, own)))
+            .filter_map(|(host, own)| stage_report(loaded, host, own))
+            .collect();
         report.stages.sort_by_key(|own| (own.plan, own.stage, own.replica));
         report
     }

@@ -9,11 +9,9 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use millstream_node::deployment::{Deployment, Loaded};
 use millstream_api::Hosts;
-use millstream_node::launch::{
-    DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links,
-};
+use millstream_node::deployment::{Deployment, Loaded};
+use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
 use millstream_node::report::Report;
 use millstream_node::{dora, front, host, meter};
 

@@ -156,7 +156,8 @@ fn place_of(hosts: &Hosts, stage: &Stage, index: usize) -> Result<usize, Error> 
         return Err(ScheduleError::SeveralHosts { stage: index + 1 }.into());
     }
     let place = hosts.system().hosts().iter().position(|host| Some(host.id.as_str()) == first);
-    let unknown = || Error::Unfit(format!("stage {} is on no host of the system '{}'", index + 1, hosts.system().name()));
+    let unknown =
+        || Error::Unfit(format!("stage {} is on no host of the system '{}'", index + 1, hosts.system().name()));
     place.ok_or_else(unknown)
 }
 

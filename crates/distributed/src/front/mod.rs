@@ -11,7 +11,7 @@ use hosts::{Heard, HostView, on_route};
 use phases::Phase;
 
 use crate::message::{Ask, FrameTag, Identity, Kind, Message, StageFigures, Value};
-use crate::{DistributedError, FrameFailure, FrontOptions, HostId, Peer, PlanId, Route};
+use crate::{DistributedError, FrameFailure, FrontOptions, HostId, PlanId, Route};
 
 /// What is to be done for a [`Front`].
 #[derive(Debug, Clone)]
@@ -89,11 +89,7 @@ impl Front {
     ///
     /// # Errors
     /// [`DistributedError::Route`] if there is no plan, or one has no host or an unknown one.
-    pub fn new(
-        plans: Vec<Route>,
-        identities: Vec<Identity>,
-        options: FrontOptions,
-    ) -> Result<Self, DistributedError> {
+    pub fn new(plans: Vec<Route>, identities: Vec<Identity>, options: FrontOptions) -> Result<Self, DistributedError> {
         let route = |plan: usize, detail: &str| DistributedError::Route { plan, detail: detail.to_owned() };
         if plans.is_empty() {
             return Err(route(0, "is not there"));
@@ -193,15 +189,15 @@ impl Front {
 
     /// Asks all hosts for what their stages did; [`FrontAction::Figures`] brings the answers.
     pub fn ask_figures(&mut self) -> Vec<FrontAction> {
-        self.to_all(&Kind::AskFigures)
+        self.send_all(&Kind::AskFigures)
     }
 
     /// Tells all hosts that no more frames will come.
     pub fn say_end(&mut self) -> Vec<FrontAction> {
-        self.to_all(&Kind::End)
+        self.send_all(&Kind::End)
     }
 
-    fn to_all(&mut self, kind: &Kind) -> Vec<FrontAction> {
+    fn send_all(&mut self, kind: &Kind) -> Vec<FrontAction> {
         (0..self.hosts.len()).for_each(|host| self.send(HostId(host), Message::plain(kind.clone())));
         self.take()
     }
@@ -275,13 +271,8 @@ impl Front {
             self.progress = now;
         }
         while let Some(frame) = self.frames.next_to_send(window) {
-            let tag = FrameTag {
-                epoch: self.epoch,
-                plan,
-                visit: 0,
-                position: frame.position,
-                sequence: frame.sequence,
-            };
+            let tag =
+                FrameTag { epoch: self.epoch, plan, visit: 0, position: frame.position, sequence: frame.sequence };
             let kind = Kind::Frame { tag, failure: None };
             self.send(first, Message { kind, values: frame.values });
         }

@@ -222,4 +222,3 @@ impl Front {
         self.phase = Phase::Ended(error);
     }
 }
-

@@ -12,31 +12,31 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// How many stages the network has.
-pub const STAGES: u64 = 6;
+pub(crate) const STAGES: u64 = 6;
 
 /// What may go wrong, and when.
 #[derive(Debug, Clone, Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     /// When a host ends, which, and for how long it is away.
-    pub kills: Vec<(Duration, usize, Duration)>,
+    pub(crate) kills: Vec<(Duration, usize, Duration)>,
     /// One in so many messages is lost, for as long as `lossy` says; 0 for none.
-    pub loses_one_in: u32,
+    pub(crate) loses_one_in: u32,
     /// Until when messages may be lost.
-    pub lossy: Duration,
+    pub(crate) lossy: Duration,
     /// Frames that end the first host that works on them, each time.
-    pub poisonous: Vec<u64>,
+    pub(crate) poisonous: Vec<u64>,
     /// Frames that a stage fails on.
-    pub failing: Vec<u64>,
+    pub(crate) failing: Vec<u64>,
 }
 
 /// What became of it.
 #[derive(Debug, Default)]
-pub struct Story {
-    pub answers: Vec<(u64, Result<i64, String>)>,
-    pub events: Vec<(Duration, FrontEvent)>,
+pub(crate) struct Story {
+    pub(crate) answers: Vec<(u64, Result<i64, String>)>,
+    pub(crate) events: Vec<(Duration, FrontEvent)>,
     /// Longest time between two answers while frames were there.
-    pub longest_pause: Duration,
-    pub end: Duration,
+    pub(crate) longest_pause: Duration,
+    pub(crate) end: Duration,
 }
 
 enum Happening {
@@ -48,7 +48,7 @@ enum Happening {
     Ticks,
 }
 
-pub struct World {
+pub(crate) struct World {
     now: Duration,
     order: u64,
     due: BinaryHeap<std::cmp::Reverse<(Duration, u64)>>,
@@ -86,7 +86,7 @@ fn divisions(hosts: usize, visits: usize) -> Vec<Vec<(HostId, u64)>> {
 }
 
 /// What the whole network makes of a number.
-pub fn whole(value: i64) -> i64 {
+pub(crate) fn whole(value: i64) -> i64 {
     (0..STAGES).fold(value, stage)
 }
 
@@ -104,7 +104,7 @@ fn values(number: i64) -> Vec<Value> {
 }
 
 impl World {
-    pub fn new(hosts: usize, visits: usize, options: FrontOptions, faults: Faults, frames: u64, seed: u64) -> Self {
+    pub(crate) fn new(hosts: usize, visits: usize, options: FrontOptions, faults: Faults, frames: u64, seed: u64) -> Self {
         let identity = |host: usize| Identity { host: format!("host{host}"), ..Identity::default() };
         let identities: Vec<Identity> = (0..hosts).map(identity).collect();
         let divisions = divisions(hosts, visits);
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// Another identity than the front expects, for one host.
-    pub fn with_identity(mut self, host: usize, identity: Identity) -> Self {
+    pub(crate) fn with_identity(mut self, host: usize, identity: Identity) -> Self {
         self.identities[host] = identity;
         self
     }
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// Lets everything happen until all frames are answered or time is over.
-    pub fn run(mut self, limit: Duration) -> (Story, Front) {
+    pub(crate) fn run(mut self, limit: Duration) -> (Story, Front) {
         while let Some(std::cmp::Reverse((time, order))) = self.due.pop() {
             self.now = time;
             if time > limit {

@@ -57,7 +57,7 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_f
 
 /// What processes elsewhere need of this one's environment.
 fn inherited() -> BTreeMap<String, String> {
-    let names = ["ORT_DYLIB_PATH", "MILLSTREAM_LOG", "XDG_CACHE_HOME", "RUST_BACKTRACE"];
+    let names = ["HOME", "ORT_DYLIB_PATH", "MILLSTREAM_LOG", "XDG_CACHE_HOME", "RUST_BACKTRACE"];
     names.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
 }
 

@@ -74,12 +74,7 @@ pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> R
     links.iter().enumerate().map(measure).collect()
 }
 
-fn measure_link(
-    hosts: &Hosts,
-    ends: &[String; 2],
-    folder: &Path,
-    options: &LaunchOptions,
-) -> Result<Vec<Direction>> {
+fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &LaunchOptions) -> Result<Vec<Direction>> {
     let place = |host: &String| -> Result<MachinePlace> {
         let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
         let address = hosts.address(host).map_or_else(|| options.address.clone(), str::to_owned);

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 pub use dataflow::{DEPLOYMENT, HOST};
-pub use links::{METER, MeasuredLink, measure_links, text as links_text};
 use dataflow::{FRONT_MACHINE, dataflow};
+pub use links::{METER, MeasuredLink, measure_links, text as links_text};
 use processes::{Dora, MachinePlace, Processes, free_port};
 
 use crate::deployment::{Deployment, Loaded};

@@ -129,7 +129,10 @@ impl Processes {
             }
             if begin.elapsed() > START {
                 let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                bail!("dora-rs does not start the processes of the hosts: {said}\nits logs are in {}", self.dora.folder.display());
+                bail!(
+                    "dora-rs does not start the processes of the hosts: {said}\nits logs are in {}",
+                    self.dora.folder.display()
+                );
             }
             thread::sleep(Duration::from_millis(200));
         }

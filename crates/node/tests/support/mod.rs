@@ -10,7 +10,7 @@ use millstream_api::{Aim, Hosts, Machine, Network, ReadOptions, files, plan_syst
 use millstream_node::deployment::Deployment;
 
 /// Hosts with a core of this computer each, and links between all of them.
-pub fn system(folder: &Path, hosts: &[&str]) {
+pub(crate) fn system(folder: &Path, hosts: &[&str]) {
     let cores: Vec<u32> = Machine::detect().unwrap().board().cores().map(|core| core.id.0).collect();
     let host = |(place, id): (usize, &&str)| {
         let core = cores[place % cores.len()];
@@ -24,7 +24,8 @@ pub fn system(folder: &Path, hosts: &[&str]) {
     let link = |one: &str, other: &str| {
         format!(r#"{{"hosts": ["{one}", "{other}"], "latency_seconds": 1e-4, "bytes_per_second": 1e9}}"#)
     };
-    let links = hosts.iter().enumerate().flat_map(|(place, one)| hosts[..place].iter().map(move |other| link(one, other)));
+    let links =
+        hosts.iter().enumerate().flat_map(|(place, one)| hosts[..place].iter().map(move |other| link(one, other)));
     let text = format!(
         r#"{{"format": "millstream-system", "version": 1, "name": "cores", "hosts": [{}], "links": [{}]}}"#,
         hosts.iter().enumerate().map(host).collect::<Vec<_>>().join(", "),
@@ -34,7 +35,7 @@ pub fn system(folder: &Path, hosts: &[&str]) {
 }
 
 /// Plans a network over the system of a folder, without some hosts, and writes the schedule.
-pub fn plan(folder: &Path, without: &[&str], name: &str) {
+pub(crate) fn plan(folder: &Path, without: &[&str], name: &str) {
     let hosts = Hosts::read(&folder.join("system.json")).unwrap();
     let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
     let without: Vec<String> = without.iter().map(|&own| own.to_owned()).collect();
@@ -43,7 +44,7 @@ pub fn plan(folder: &Path, without: &[&str], name: &str) {
 }
 
 /// So many frames through these schedules.
-pub fn deployment(folder: &Path, schedules: &[&str], frames: u64) -> Deployment {
+pub(crate) fn deployment(folder: &Path, schedules: &[&str], frames: u64) -> Deployment {
     Deployment {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system: folder.join("system.json"),
