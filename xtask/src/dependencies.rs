@@ -5,11 +5,15 @@ use std::fs;
 
 use crate::command::{Failure, capture, cargo, crates, package, root};
 use crate::light::native_packages;
+use crate::node;
 
 const FILE: &str = "CONTRIBUTING.md";
 const HEADER: &str = "| crate | packages of others | native code |\n|---|---|---|\n";
 /// Crates whose features can be left out.
 const WITH_FEATURES: [&str; 5] = ["api", "cli", "mapping", "pipeline", "tune"];
+
+/// The crate that is a workspace of its own.
+const APART: &str = "node";
 
 /// Compares the table with what cargo says.
 pub(crate) fn check() -> Result<(), Failure> {
@@ -36,7 +40,12 @@ fn table() -> Result<String, Failure> {
 fn row(name: &str, label: &str, features: &[&str]) -> Result<String, Failure> {
     // The same everywhere, whatever machine this is.
     let options = ["--edges", "normal,build", "--prefix", "none", "--target", "x86_64-unknown-linux-gnu"];
-    let tree = capture(cargo().args(["tree", "--package", &package(name)]).args(options).args(features))?;
+    let mut command = cargo();
+    command.args(["tree", "--package", &package(name)]).args(options).args(features);
+    if name == APART {
+        command.args(["--manifest-path", node::MANIFEST]);
+    }
+    let tree = capture(&mut command)?;
     let others: BTreeSet<&str> = tree
         .lines()
         .filter_map(|line| line.split(" (").next())

@@ -2,7 +2,7 @@
 //!
 //! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `deploy`, `tune`, `simulate`, `compare`, `reproduce`) are
 //! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `book`, `chaos`, `conformance`, `ci`, `features`, `lint`, `bench`, `bench-mapper`,
-//! `snapshots`, `fuzz`, `mutants`, `outside`, `package`, `readmes`, `release`, `sanitize`, `semver`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here.
+//! `snapshots`, `fuzz`, `mutants`, `node`, `outside`, `package`, `readmes`, `release`, `sanitize`, `semver`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here.
 //! This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
@@ -23,6 +23,7 @@ mod lengths;
 mod light;
 mod mutants;
 mod native;
+mod node;
 mod openvino;
 mod outside;
 mod package;
@@ -90,6 +91,11 @@ Work on Millstream:
               scenarios of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
               [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]
   features    run the tests of the front door and the command with each feature left out
+  node        run a network over several machines, on dora-rs: builds millstream-node, fetches dora-rs with pip, and hands arguments on;
+              the first time takes a quarter of an hour
+  node-test   build millstream-node and run its tests, two hosts as processes of this computer among them
+  node-lint   check formatting, clippy, documentation and licences of millstream-node
+  node-soak   end processes of hosts at random moments while frames flow, and see that each frame is answered once [--kills 20] [--seed 1]
   outside     build and run projects outside the workspace that depend on its crates
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   book        build the book from docs into target/book, and see that no link leads nowhere
@@ -148,6 +154,10 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "mutants" => mutants::mutants(rest).map(|()| ExitCode::SUCCESS),
         "fuzz" => fuzz::fuzz(rest).map(|()| ExitCode::SUCCESS),
         "bench-mapper" => benchmarks::mapper(rest).map(|()| ExitCode::SUCCESS),
+        "node" => node::node(rest),
+        "node-lint" => node::lint().map(|()| ExitCode::SUCCESS),
+        "node-soak" => node::soak(rest).map(|()| ExitCode::SUCCESS),
+        "node-test" => node::test(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
         "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),

@@ -51,6 +51,7 @@ mod tests {
         let fetched = crate::native::fetched().chain(crate::solver::fetched()).chain(crate::conformance::fetched());
         let fetched =
             fetched.chain(crate::wheel::fetched()).chain(crate::plugin::fetched()).chain(crate::book::fetched());
+        let fetched = fetched.chain(crate::node::fetched());
         let missing: Vec<String> = fetched.filter(|package| of_package(HASHES, package).is_err()).collect();
         assert_eq!(missing, Vec::<String>::new());
     }

@@ -24,6 +24,12 @@ pub(crate) fn deny() -> Result<(), Failure> {
     run(command.args(["--log-level", "warn", "check", "bans", "licenses", "sources"]))
 }
 
+/// The same for a workspace of its own, by its manifest: duplicates are its dependencies' business, licences and sources are not.
+pub(crate) fn deny_of(manifest: &str) -> Result<(), Failure> {
+    let mut command = tool("deny", CARGO_DENY, &["--no-default-features"])?;
+    run(command.args(["--log-level", "warn", "--manifest-path", manifest, "check", "licenses", "sources"]))
+}
+
 /// Puts faults into the code and runs tests, with the arguments that the caller adds.
 pub(crate) fn mutants() -> Result<Command, Failure> {
     tool("mutants", CARGO_MUTANTS, &[])

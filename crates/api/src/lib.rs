@@ -121,6 +121,6 @@ pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;
-pub use systems::{Hosts, SystemPlan, SystemRival, plan_system};
+pub use systems::{CheckedFrames, HostPart, Hosts, LoadedPart, SystemPlan, SystemRival, plan_system};
 pub(crate) use thread::thread;
 pub use tuning::{TuneAlgorithm, TuneOn, TuneOptions, Tuned, tune};

@@ -26,6 +26,8 @@ pub struct Hosts {
     machine: Machine,
     /// Per host, its whole board and its cost models.
     costs: Vec<(Board, PathBuf)>,
+    /// Per host, where it is in the network, if the file says so.
+    addresses: Vec<Option<String>>,
 }
 
 impl Hosts {
@@ -44,14 +46,21 @@ impl Hosts {
         };
         let of_host = |host: &HostDocument| Ok((whole_board(&host.board)?, cost_models(host, folder)?));
         let costs = document.hosts.iter().map(of_host).collect::<Result<Vec<_>, Error>>().in_file(path)?;
+        let addresses = document.hosts.iter().map(|host| host.address.clone()).collect();
         let system = System::of::<Error>(document, read).in_file(path)?;
         let machine = Machine::of_board(system.board());
-        Ok(Self { system, machine, costs })
+        Ok(Self { system, machine, costs, addresses })
     }
 
     /// The hosts and the links between them.
     pub fn system(&self) -> &System {
         &self.system
+    }
+
+    /// Where a host is in the network, such as `rk.local`, if the file says so.
+    pub fn address(&self, host: &str) -> Option<&str> {
+        let place = self.system.hosts().iter().position(|own| own.id == host)?;
+        self.addresses.get(place)?.as_deref()
     }
 
     /// All hosts as one board, which schedules of the system are for.

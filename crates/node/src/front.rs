@@ -1,0 +1,242 @@
+//! The process beside whoever has frames.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use crossbeam_channel::RecvTimeoutError;
+use millstream_api::{CheckedFrames, LatencySummary, Machine};
+use millstream_distributed::{Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, Value};
+
+use crate::deployment::{Loaded, value_ids};
+use crate::report::{EventReport, Report, StageReport};
+use crate::transport::{Outlet, Transport};
+
+/// How often the front looks what there is to do.
+const TICK: Duration = Duration::from_millis(5);
+/// How long the figures of hosts are waited for in the end.
+const FIGURES: Duration = Duration::from_secs(2);
+
+/// Frames of a network, by number, and what is to be made of them.
+pub struct Frames {
+    checked: CheckedFrames,
+    ids: BTreeMap<u32, millstream_api::graph::ValueId>,
+}
+
+impl Frames {
+    /// Frames of a deployment's network, with results of sequential inference on this computer.
+    ///
+    /// # Errors
+    /// Whatever keeps the network from running here.
+    pub fn new(loaded: &Loaded) -> Result<Self> {
+        let machine = Machine::detect()?;
+        let checked = CheckedFrames::new(&loaded.network, &machine)?;
+        let values: Vec<_> = loaded.network.graph().value_ids().collect();
+        let ids = value_ids(&values).into_iter().zip(values).collect();
+        Ok(Self { checked, ids })
+    }
+
+    fn values(&self, number: u64) -> Vec<Value> {
+        let (values, tensors): (Vec<_>, Vec<_>) = self.checked.frame(number).into_iter().unzip();
+        value_ids(&values).into_iter().zip(tensors).map(|(id, tensor)| Value { id, tensor }).collect()
+    }
+
+    /// How much results differ from sequential inference, or what is wrong with them.
+    fn check(&self, number: u64, results: Vec<Value>) -> Result<f64, String> {
+        let known = |own: Value| Some((*self.ids.get(&own.id)?, own.tensor));
+        let results: Vec<_> = results.into_iter().filter_map(known).collect();
+        self.checked.check(number, &results).map_err(|error| error.to_string())
+    }
+}
+
+/// Streams frames through the hosts and returns what came of it.
+///
+/// # Errors
+/// If nothing can be sent.
+pub fn run(loaded: &Loaded, frames: &Frames, transport: Transport) -> Result<Report> {
+    let front = Front::new(loaded.routes(), loaded.identities.clone(), loaded.front_options())?;
+    let Transport { outlet, inlet } = transport;
+    let mut own = Streaming {
+        loaded,
+        frames,
+        front,
+        outlet,
+        begin: Instant::now(),
+        submitted: Vec::new(),
+        answered: Vec::new(),
+        latencies: Vec::new(),
+        report: Report::default(),
+        figures: BTreeMap::new(),
+    };
+    let count = loaded.deployment.frames;
+    while (own.answered.len() as u64) < count {
+        let now = own.now();
+        let mut actions = own.front.tick(now);
+        match inlet.recv_timeout(TICK) {
+            Ok(incoming) => {
+                if let (Peer::Host(host), Ok(message)) = (incoming.from, Message::decode(&incoming.bytes)) {
+                    let now = own.now();
+                    actions.extend(own.front.receive(host, message, now));
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                own.report.error = Some("the engine of the system has ended".to_owned());
+                break;
+            }
+        }
+        own.perform(actions)?;
+        if let Some(error) = own.front.failure() {
+            own.report.error = Some(error.to_string());
+            break;
+        }
+        own.submit(count)?;
+    }
+    own.gather(&inlet)?;
+    Ok(own.finish())
+}
+
+struct Streaming<'a> {
+    loaded: &'a Loaded,
+    frames: &'a Frames,
+    front: Front,
+    outlet: Box<dyn Outlet>,
+    begin: Instant,
+    /// When each frame was submitted.
+    submitted: Vec<Duration>,
+    /// When each frame was answered.
+    answered: Vec<Duration>,
+    /// Of those with results.
+    latencies: Vec<f64>,
+    report: Report,
+    figures: BTreeMap<HostId, Vec<StageFigures>>,
+}
+
+impl Streaming<'_> {
+    fn now(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    fn submit(&mut self, count: u64) -> Result<()> {
+        while (self.submitted.len() as u64) < count && self.front.has_room() {
+            let values = self.frames.values(self.submitted.len() as u64);
+            let now = self.now();
+            self.submitted.push(now);
+            let (_, actions) = self.front.submit(values, now);
+            self.perform(actions)?;
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, actions: Vec<FrontAction>) -> Result<()> {
+        for action in actions {
+            match action {
+                FrontAction::Send { to, message } => self.outlet.send(Peer::Host(to), &message.encode()?)?,
+                FrontAction::Answer { sequence, outcome } => {
+                    let outcome = outcome.map_err(|failure| failure.to_string());
+                    self.take(sequence, outcome.and_then(|results| self.frames.check(sequence, results)));
+                }
+                FrontAction::Event(event) => self.note(&event),
+                FrontAction::Figures { host, figures } => drop(self.figures.insert(host, figures)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, sequence: u64, outcome: Result<f64, String>) {
+        let now = self.now();
+        // Answers come in order, each once; whoever reads the report need not believe it.
+        self.report.is_in_order &= sequence == self.answered.len() as u64;
+        self.answered.push(now);
+        match outcome {
+            Ok(difference) => {
+                self.report.checked += 1;
+                self.report.largest_difference = self.report.largest_difference.max(difference);
+                let submitted = self.submitted.get(self.answered.len() - 1).copied().unwrap_or_default();
+                self.latencies.push(now.saturating_sub(submitted).as_secs_f64());
+            }
+            Err(detail) => self.report.failures.push((sequence, detail)),
+        }
+    }
+
+    fn note(&mut self, event: &FrontEvent) {
+        let name = |host: &HostId| self.loaded.identities.get(host.0).map_or("", |own| own.host.as_str());
+        let text = match event {
+            FrontEvent::Came(host) => format!("host '{}' is there", name(host)),
+            FrontEvent::Restarted(host) => format!("host '{}' was started again", name(host)),
+            FrontEvent::Lost(host) => format!("host '{}' is lost", name(host)),
+            FrontEvent::Streams(PlanId(plan)) => {
+                let plan = self.loaded.plans.get(*plan).map_or("", |own| own.document.configuration.as_str());
+                format!("frames go by {plan}")
+            }
+            FrontEvent::SendsAgain { frames, detail } => format!("{frames} frames are sent again: {detail}"),
+            _ => return,
+        };
+        tracing::info!("{text}");
+        self.report.events.push(EventReport { seconds: self.now().as_secs_f64(), text });
+    }
+
+    /// Asks hosts what their stages did, and says that this was all.
+    fn gather(&mut self, inlet: &crossbeam_channel::Receiver<crate::transport::Incoming>) -> Result<()> {
+        let asking = self.front.ask_figures();
+        self.perform(asking)?;
+        let until = Instant::now() + FIGURES;
+        while self.figures.len() < self.loaded.identities.len()
+            && let Ok(incoming) = inlet.recv_deadline(until)
+        {
+            if let (Peer::Host(host), Ok(message)) = (incoming.from, Message::decode(&incoming.bytes)) {
+                let now = self.now();
+                let actions = self.front.receive(host, message, now);
+                self.perform(actions)?;
+            }
+        }
+        let ending = self.front.say_end();
+        self.perform(ending)
+    }
+
+    fn finish(self) -> Report {
+        let Self { loaded, mut report, answered, latencies, figures, frames, .. } = self;
+        report.frames = loaded.deployment.frames;
+        report.different_frames = frames.checked.different();
+        report.measured_period_seconds = period(&answered);
+        report.longest_pause_seconds =
+            answered.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).as_secs_f64()).fold(0.0, f64::max);
+        report.latency = LatencySummary::of(latencies);
+        if let Some(plan) = loaded.plans.first() {
+            report.predicted_period_seconds = plan.document.predicted.period_seconds;
+            report.configuration.clone_from(&plan.document.configuration);
+        }
+        report.stages = figures
+            .iter()
+            .flat_map(|(host, own)| own.iter().map(|own| (*host, own)))
+            .filter_map(|(host, own)| stage_report(loaded, host, own))
+            .collect();
+        report.stages.sort_by_key(|own| (own.plan, own.stage, own.replica));
+        report
+    }
+}
+
+fn stage_report(loaded: &Loaded, host: HostId, own: &StageFigures) -> Option<StageReport> {
+    let plan = loaded.plans.get(own.plan.0)?;
+    let replica = plan.schedule.stages.get(own.stage)?.replicas.get(own.replica)?;
+    let processors: Vec<String> = replica.assignments.iter().map(|own| own.processor.to_string()).collect();
+    Some(StageReport {
+        host: loaded.identities.get(host.0)?.host.clone(),
+        plan: own.plan.0 + 1,
+        stage: own.stage + 1,
+        replica: own.replica + 1,
+        processors: processors.join(" "),
+        frames: own.frames,
+        measured_seconds: own.mean_seconds,
+        predicted_seconds: plan.document.predicted.replica(own.stage, own.replica).unwrap_or_default(),
+    })
+}
+
+/// Time between two answers, without the first quarter of the frames, in which the pipeline fills.
+fn period(answered: &[Duration]) -> Option<f64> {
+    let steady = answered.get(answered.len() / 4..)?;
+    let (first, last) = (steady.first()?, steady.last()?);
+    let count = steady.len().checked_sub(1).filter(|&count| count > 0)?;
+    Some(last.saturating_sub(*first).as_secs_f64() / count as f64)
+}

@@ -1,0 +1,175 @@
+//! Links between hosts, measured through the engine.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use millstream_api::Hosts;
+use millstream_report::{Align, Table};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::processes::{Dora, MachinePlace, Processes, free_port};
+use super::{LOOK, LaunchOptions, write};
+use crate::dora::{input, node_name, output};
+use crate::meter::{Direction, SIZES};
+use millstream_distributed::{HostId, Peer};
+
+/// The variable that names the file for a meter's results.
+pub const METER: &str = "MILLSTREAM_METER";
+/// Places in the queues of the two ends.
+const QUEUE: usize = 64;
+
+/// A link that was measured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredLink {
+    /// Its ends.
+    pub hosts: [String; 2],
+    /// Both directions, idle and busy, as the first host saw them.
+    pub directions: Vec<Direction>,
+}
+
+impl MeasuredLink {
+    /// The link as a system file has it, by what was measured while both hosts were idle: the slower direction counts.
+    pub fn document(&self, when: &str) -> serde_json::Value {
+        let idle = || self.directions.iter().filter(|own| !own.is_busy);
+        let most = |of: fn(&Direction) -> f64| idle().map(of).fold(0.0, f64::max);
+        let per_byte = most(|own| own.among_others.seconds_per_byte);
+        let bytes_per_second = if per_byte > 0.0 { 1.0 / per_byte } else { 0.0 };
+        let [one, other] = &self.hosts;
+        let cpu = json!({
+            one: most(|own| own.meter_cpu_seconds_per_byte),
+            other: most(|own| own.echo_cpu_seconds_per_byte),
+        });
+        json!({
+            "hosts": [one, other],
+            "latency_seconds": most(|own| own.alone.seconds),
+            "bytes_per_second": bytes_per_second,
+            "cpu_seconds_per_byte": cpu,
+            "origin": format!("measured {when}, through dora-rs"),
+        })
+    }
+}
+
+/// Measures the ways between each two of a system's hosts that have a link, one after the other.
+///
+/// # Errors
+/// With what does not start, or which host does not answer.
+pub fn measure_links(hosts: &Hosts, folder: &Path, options: &LaunchOptions) -> Result<Vec<MeasuredLink>> {
+    let links = hosts.system().links();
+    if links.is_empty() {
+        bail!("the system '{}' has no link; say between which hosts there are some", hosts.system().name());
+    }
+    let measure = |(place, link): (usize, &millstream_api::board::HostLink)| {
+        let own = folder.join(format!("link-{place}"));
+        fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
+        let directions = measure_link(hosts, &link.hosts, &own, options);
+        let directions = directions.with_context(|| format!("the link {}", link.name()))?;
+        Ok(MeasuredLink { hosts: link.hosts.clone(), directions })
+    };
+    links.iter().enumerate().map(measure).collect()
+}
+
+fn measure_link(hosts: &Hosts, ends: &[String; 2], folder: &Path, options: &LaunchOptions) -> Result<Vec<Direction>> {
+    let place = |host: &String| -> Result<MachinePlace> {
+        let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
+        let address = hosts.address(host).map_or_else(|| options.address.clone(), str::to_owned);
+        Ok(MachinePlace { name: host.clone(), address, via, port: free_port()? })
+    };
+    let machines = ends.iter().map(place).collect::<Result<Vec<_>>>()?;
+    let results = folder.join("results.json");
+    let flow = folder.join("dataflow.yml");
+    write(&flow, &serde_json::to_string_pretty(&dataflow(options, ends, &results))?)?;
+    let dora = Dora {
+        program: options.dora.clone(),
+        folder: folder.to_owned(),
+        port: free_port()?,
+        address: options.address.clone(),
+    };
+    let via = machines.first().map(|own| own.via.clone()).unwrap_or_default();
+    let processes = Processes::start(dora, machines)?;
+    processes.start_dataflow(&flow)?;
+    let text = await_results(&results, &via, options);
+    processes.end();
+    let told: Result<Vec<Direction>, String> = serde_json::from_str(&text?).context("cannot read the results")?;
+    told.map_err(anyhow::Error::msg)
+}
+
+/// Waits for the results, which are on the first host.
+fn await_results(file: &Path, via: &[String], options: &LaunchOptions) -> Result<String> {
+    let begin = Instant::now();
+    loop {
+        match via.split_first() {
+            None if file.is_file() => return fs::read_to_string(file).context("cannot read the results"),
+            None => {}
+            Some((program, words)) => {
+                let read = std::process::Command::new(program).args(words).arg("cat").arg(file).output();
+                if let Ok(output) = read
+                    && output.status.success()
+                {
+                    return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+                }
+            }
+        }
+        if options.is_over.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        if options.limit.is_some_and(|limit| begin.elapsed() > limit) {
+            bail!("nothing came of it within the time that there was");
+        }
+        thread::sleep(if via.is_empty() { LOOK } else { LOOK * 10 });
+    }
+}
+
+fn dataflow(options: &LaunchOptions, ends: &[String; 2], results: &Path) -> serde_json::Value {
+    let [meter, echo] = [Peer::Front, Peer::Host(HostId(0))];
+    let node = |own: Peer, other: Peer, verb: &str, machine: &String| {
+        let source = format!("{}/{}", node_name(other), output(own));
+        json!({
+            "id": node_name(own),
+            "path": options.program.display().to_string(),
+            "args": verb,
+            "env": {METER: results.display().to_string()},
+            "deploy": {"machine": machine},
+            "inputs": {input(other): {"source": source, "queue_size": QUEUE}},
+            "outputs": [output(other)],
+        })
+    };
+    json!({"nodes": [node(meter, echo, "meter", &ends[0]), node(echo, meter, "echo", &ends[1])]})
+}
+
+/// Times for people.
+pub fn text(links: &[MeasuredLink]) -> String {
+    let mut table = Table::new([
+        ("from", Align::Left),
+        ("to", Align::Left),
+        ("hosts", Align::Left),
+        ("latency ms", Align::Right),
+        ("R2", Align::Right),
+        ("MB/s", Align::Right),
+        ("R2", Align::Right),
+        ("1 MB ms", Align::Right),
+    ]);
+    for link in links {
+        for own in &link.directions {
+            let [one, other] = &link.hosts;
+            let (from, to) = if own.sends { (one, other) } else { (other, one) };
+            let large = own.samples.iter().find(|sample| sample.bytes == SIZES[4]);
+            table.row([
+                from.clone(),
+                to.clone(),
+                if own.is_busy { "busy" } else { "idle" }.to_owned(),
+                format!("{:.3}", own.alone.seconds * 1e3),
+                format!("{:.3}", own.alone.r_squared),
+                format!("{:.1}", 1e-6 / own.among_others.seconds_per_byte.max(1e-15)),
+                format!("{:.3}", own.among_others.r_squared),
+                large.map_or_else(|| "-".to_owned(), |own| format!("{:.3}", own.alone_seconds * 1e3)),
+            ]);
+        }
+    }
+    table.to_string()
+}

@@ -1,0 +1,146 @@
+//! Brings up a system of hosts, runs frames through it, and ends it.
+
+mod dataflow;
+mod links;
+mod processes;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+pub use dataflow::{DEPLOYMENT, HOST};
+use dataflow::{FRONT_MACHINE, dataflow};
+pub use links::{METER, MeasuredLink, measure_links, text as links_text};
+use processes::{Dora, MachinePlace, Processes, free_port};
+
+use crate::deployment::{Deployment, Loaded};
+use crate::report::Report;
+
+/// How often it is looked whether the report is there.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How a system is brought up.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LaunchOptions {
+    /// The program `millstream-node`, which is at the same path on all hosts.
+    pub program: PathBuf,
+    /// The program `dora`.
+    pub dora: PathBuf,
+    /// The address of this computer for the hosts.
+    pub address: String,
+    /// Per host that is not this computer, what a command there begins with: `rk=ssh me@rk`.
+    pub via: Vec<(String, Vec<String>)>,
+    /// How long everything may take; as long as it likes if nobody says.
+    pub limit: Option<Duration>,
+    /// Set when somebody wants it to end.
+    pub is_over: Arc<AtomicBool>,
+}
+
+impl LaunchOptions {
+    /// All hosts are this computer, nothing has a limit, and `dora` is found as commands are.
+    pub fn new(program: PathBuf) -> Self {
+        Self {
+            program,
+            dora: PathBuf::from("dora"),
+            address: "127.0.0.1".to_owned(),
+            via: Vec::new(),
+            limit: None,
+            is_over: Arc::default(),
+        }
+    }
+}
+
+/// What goes on while frames flow, for tests that disturb it.
+pub struct Running<'a> {
+    processes: &'a Processes,
+}
+
+impl Running<'_> {
+    /// The process of a host's daemon; the front's machine is called `millstream-front`.
+    pub fn daemon(&self, host: &str) -> Option<u32> {
+        self.processes.daemons().find(|(name, _)| *name == host).map(|(_, id)| id)
+    }
+}
+
+/// Brings up the coordinator and a daemon for each host, streams the frames of a deployment, and ends everything. `folder` is for what the
+/// processes need and write; `meanwhile` is called again and again.
+///
+/// # Errors
+/// With what does not fit or does not start.
+pub fn launch(
+    deployment: &Deployment,
+    folder: &Path,
+    options: &LaunchOptions,
+    meanwhile: &mut dyn FnMut(&Running<'_>),
+) -> Result<Report> {
+    // What does not fit together is known before anything is started.
+    let loaded = deployment.clone().load()?;
+    let file = folder.join("deployment.json");
+    write(&file, &serde_json::to_string_pretty(deployment)?)?;
+    let hosts: Vec<String> = loaded.hosts.system().hosts().iter().map(|host| host.id.clone()).collect();
+    let machines = machines(&hosts, options, &loaded)?;
+    let flow = folder.join("dataflow.yml");
+    write(&flow, &serde_json::to_string_pretty(&dataflow(&options.program, &file, &hosts, loaded.in_flight()))?)?;
+
+    let port = free_port()?;
+    let dora =
+        Dora { program: options.dora.clone(), folder: folder.to_owned(), port, address: options.address.clone() };
+    let mut processes = Processes::start(dora, machines)?;
+    processes.start_dataflow(&flow)?;
+    let report = await_report(deployment, &mut processes, options, meanwhile);
+    processes.end();
+    report
+}
+
+fn await_report(
+    deployment: &Deployment,
+    processes: &mut Processes,
+    options: &LaunchOptions,
+    meanwhile: &mut dyn FnMut(&Running<'_>),
+) -> Result<Report> {
+    let begin = Instant::now();
+    while !deployment.report.is_file() {
+        if options.is_over.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        if options.limit.is_some_and(|limit| begin.elapsed() > limit) {
+            bail!("nothing came of it within the time that there was");
+        }
+        for machine in processes.supervise()? {
+            tracing::warn!("the daemon of '{machine}' ended and was started again");
+        }
+        meanwhile(&Running { processes });
+        thread::sleep(LOOK);
+    }
+    let text = fs::read_to_string(&deployment.report).context("cannot read the report")?;
+    serde_json::from_str(&text).context("cannot read the report")
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The front's machine, which is this one, and those of all hosts.
+fn machines(hosts: &[String], options: &LaunchOptions, loaded: &Loaded) -> Result<Vec<MachinePlace>> {
+    if let Some((unknown, _)) = options.via.iter().find(|(host, _)| !hosts.contains(host)) {
+        bail!("the system has no host '{unknown}', only {}", hosts.join(", "));
+    }
+    let mut machines = vec![MachinePlace {
+        name: FRONT_MACHINE.to_owned(),
+        address: options.address.clone(),
+        via: Vec::new(),
+        port: free_port()?,
+    }];
+    for host in hosts {
+        let via = options.via.iter().find(|(name, _)| name == host).map(|(_, via)| via.clone()).unwrap_or_default();
+        let address = loaded.hosts.address(host).map_or_else(|| options.address.clone(), str::to_owned);
+        machines.push(MachinePlace { name: host.clone(), address, via, port: free_port()? });
+    }
+    Ok(machines)
+}

@@ -1,0 +1,214 @@
+//! The coordinator and the daemons of dora-rs, as processes of this one.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// How long dora-rs may take to start something.
+const START: Duration = Duration::from_secs(30);
+/// How long processes are given to end by themselves.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How dora-rs is called, and where what it writes goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Dora {
+    /// The program.
+    pub(crate) program: PathBuf,
+    /// A folder for logs, and for what dora-rs writes.
+    pub(crate) folder: PathBuf,
+    /// The port of the coordinator.
+    pub(crate) port: u16,
+    /// The address of the coordinator.
+    pub(crate) address: String,
+}
+
+/// A machine that a daemon is to run on.
+#[derive(Debug, Clone)]
+pub(crate) struct MachinePlace {
+    /// What dora-rs calls it.
+    pub(crate) name: String,
+    /// The address at which the other machines reach it.
+    pub(crate) address: String,
+    /// What a command there begins with, such as `ssh me@board`; empty for this one.
+    pub(crate) via: Vec<String>,
+    /// The port at which other daemons reach its daemon.
+    pub(crate) port: u16,
+}
+
+/// A process that is ended when this is dropped.
+#[derive(Debug)]
+struct Process {
+    child: Child,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A coordinator and daemons.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    dora: Dora,
+    machines: Vec<MachinePlace>,
+    daemons: Vec<Process>,
+    _coordinator: Process,
+}
+
+impl Processes {
+    /// Starts a coordinator, and a daemon on each machine.
+    pub(crate) fn start(dora: Dora, machines: Vec<MachinePlace>) -> Result<Self> {
+        let port = dora.port.to_string();
+        let coordinator = ["coordinator", "--interface", &dora.address, "--port", &port, "--store", "memory"];
+        let coordinator = dora.spawn(&[], "coordinator", &coordinator.map(str::to_owned))?;
+        let mut own = Self { dora, machines, daemons: Vec::new(), _coordinator: coordinator };
+        own.await_coordinator()?;
+        for place in 0..own.machines.len() {
+            let daemon = own.daemon(place)?;
+            own.daemons.push(daemon);
+        }
+        Ok(own)
+    }
+
+    fn await_coordinator(&self) -> Result<()> {
+        let begin = Instant::now();
+        while std::net::TcpStream::connect((self.dora.address.as_str(), self.dora.port)).is_err() {
+            if begin.elapsed() > START {
+                bail!("the coordinator of dora-rs does not start; see {}", self.dora.folder.display());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn daemon(&self, place: usize) -> Result<Process> {
+        let machine = self.machines.get(place).context("there is no such machine")?;
+        let others = self.machines.iter().filter(|other| other.name != machine.name);
+        let endpoints: Vec<String> = others.map(|own| format!("tcp/{}:{}", own.address, own.port)).collect();
+        // Nodes that are started by hand would call there; there are none.
+        let local = if machine.via.is_empty() { free_port()? } else { machine.port.wrapping_add(1) };
+        let mut arguments = vec![
+            "daemon".to_owned(),
+            "--machine-id".to_owned(),
+            machine.name.clone(),
+            "--coordinator-addr".to_owned(),
+            self.dora.address.clone(),
+            "--coordinator-port".to_owned(),
+            self.dora.port.to_string(),
+            "--local-listen-port".to_owned(),
+            local.to_string(),
+            "--zenoh-no-multicast".to_owned(),
+            "--zenoh-listen".to_owned(),
+            format!("{}:{}", machine.address, machine.port),
+        ];
+        for endpoint in endpoints {
+            arguments.extend(["--zenoh-connect".to_owned(), endpoint]);
+        }
+        self.dora.spawn(&machine.via, &machine.name, &arguments)
+    }
+
+    /// Starts a dataflow, once all daemons are there.
+    pub(crate) fn start_dataflow(&self, file: &Path) -> Result<()> {
+        let begin = Instant::now();
+        loop {
+            let port = self.dora.port.to_string();
+            let mut command = self.dora.command(&[]);
+            command.arg("start").arg(file).args(["--detach", "--coordinator-port", &port]);
+            command.args(["--coordinator-addr", &self.dora.address]);
+            let output = command.output().with_context(|| self.dora.not_started())?;
+            if output.status.success() {
+                return Ok(());
+            }
+            if begin.elapsed() > START {
+                let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+                bail!(
+                    "dora-rs does not start the processes of the hosts: {said}\nits logs are in {}",
+                    self.dora.folder.display()
+                );
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Starts daemons again that have ended; the names of their machines.
+    pub(crate) fn supervise(&mut self) -> Result<Vec<String>> {
+        let mut restarted = Vec::new();
+        for place in 0..self.daemons.len() {
+            let has_ended = self.daemons.get_mut(place).is_some_and(|own| matches!(own.child.try_wait(), Ok(Some(_))));
+            if has_ended && let Some(machine) = self.machines.get(place).map(|own| own.name.clone()) {
+                let daemon = self.daemon(place)?;
+                if let Some(own) = self.daemons.get_mut(place) {
+                    *own = daemon;
+                }
+                restarted.push(machine);
+            }
+        }
+        Ok(restarted)
+    }
+
+    /// The processes of daemons, by the names of their machines.
+    pub(crate) fn daemons(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.machines.iter().zip(&self.daemons).map(|(machine, own)| (machine.name.as_str(), own.child.id()))
+    }
+
+    /// Ends what runs, in good order if that is soon done.
+    pub(crate) fn end(self) {
+        let port = self.dora.port.to_string();
+        let mut command = self.dora.command(&[]);
+        command.args(["stop", "--all", "--grace-duration", "1s", "--coordinator-port", &port]);
+        command.args(["--coordinator-addr", &self.dora.address]);
+        if let Ok(mut child) = command.spawn() {
+            let begin = Instant::now();
+            while begin.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+                thread::sleep(Duration::from_millis(20));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Dora {
+    fn not_started(&self) -> String {
+        format!(
+            "cannot start {}; install it with: python3 -m pip install dora-rs-cli==1.1.0, or say with --dora where it is",
+            self.program.display()
+        )
+    }
+
+    /// A command of dora-rs on some machine, which writes into the folder of logs only.
+    fn command(&self, via: &[String]) -> Command {
+        let mut words: Vec<OsString> = via.iter().map(OsString::from).collect();
+        words.push(self.program.clone().into());
+        let mut words = words.into_iter();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).current_dir(&self.folder).env("HOME", &self.folder).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn spawn(&self, via: &[String], name: &str, arguments: &[String]) -> Result<Process> {
+        let path = self.folder.join(format!("{name}.log"));
+        let log = File::options().create(true).append(true).open(&path);
+        let log = log.with_context(|| format!("cannot write {}", path.display()))?;
+        let other = log.try_clone().with_context(|| format!("cannot write {}", path.display()))?;
+        let mut command = self.command(via);
+        command.args(arguments).stdout(log).stderr(other);
+        let child = command.spawn().with_context(|| self.not_started())?;
+        Ok(Process { child })
+    }
+}
+
+/// A port that nobody listens at right now.
+pub(crate) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen at any port")?;
+    Ok(listener.local_addr().context("cannot listen at any port")?.port())
+}

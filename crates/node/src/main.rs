@@ -1,0 +1,225 @@
+//! The command `millstream-node`.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use millstream_api::Hosts;
+use millstream_node::deployment::{Deployment, Loaded};
+use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
+use millstream_node::report::Report;
+use millstream_node::{dora, front, host, meter};
+
+/// Runs a network over several machines, on dora-rs
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Bring up the hosts of a system, stream frames through them, check every result, and end everything
+    Run(RunCommand),
+    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file has them
+    MeasureLinks(LinksCommand),
+    /// Be one end of a link that is measured; `measure-links` has dora-rs start it
+    #[command(hide = true)]
+    Meter,
+    /// Be the other end
+    #[command(hide = true)]
+    Echo,
+    /// Be the process of a host; `run` has dora-rs start it
+    #[command(hide = true)]
+    Host,
+    /// Be the process beside whoever has frames; `run` has dora-rs start it
+    #[command(hide = true)]
+    Front,
+}
+
+#[derive(Debug, Args)]
+struct RunCommand {
+    /// The system file: hosts and the links between them
+    #[arg(long, value_name = "FILE")]
+    system: PathBuf,
+    /// The network, if it is somewhere else than the schedule says
+    #[arg(long)]
+    model: Option<String>,
+    /// What `schedule --system` wrote
+    #[arg(long, value_name = "FILE", default_value = "schedule.json")]
+    schedule: PathBuf,
+    /// A schedule for when hosts are lost, as `schedule --system --without HOST` writes it; may be given several times, the best first
+    #[arg(long, value_name = "FILE")]
+    fallback: Vec<PathBuf>,
+    /// Frames to stream
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    frames: u64,
+    /// Most frames that are under way at once [default: as suits the schedule]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    in_flight: Option<u16>,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct LinksCommand {
+    /// The system file; what it says of its links so far does not matter
+    #[arg(long, value_name = "FILE")]
+    system: PathBuf,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// Print everything that was measured as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct EngineArguments {
+    /// The program of dora-rs, from the Python package dora-rs-cli 1.1.0
+    #[arg(long, value_name = "PROGRAM", env = "MILLSTREAM_DORA", default_value = "dora")]
+    dora: PathBuf,
+    /// The address at which the hosts reach this computer
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    address: String,
+    /// What a command on a host that is not this computer begins with; the same files must be there at the same paths
+    #[arg(long, value_name = "HOST=COMMAND", value_parser = parse_via)]
+    via: Vec<(String, Vec<String>)>,
+}
+
+impl EngineArguments {
+    /// Ends early when somebody wants it to.
+    fn options(&self) -> Result<LaunchOptions> {
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let mut options = LaunchOptions::new(program);
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&options.is_over)).context("cannot listen for signals")?;
+        }
+        options.dora.clone_from(&self.dora);
+        options.address.clone_from(&self.address);
+        options.via.clone_from(&self.via);
+        Ok(options)
+    }
+}
+
+/// `rk=ssh me@rk.local`.
+fn parse_via(text: &str) -> Result<(String, Vec<String>), String> {
+    let wrong = || format!("'{text}' is not HOST=COMMAND");
+    let (host, command) = text.split_once('=').ok_or_else(wrong)?;
+    let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    if host.is_empty() || words.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), words)) }
+}
+
+fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("MILLSTREAM_LOG");
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let done = match Arguments::parse().verb {
+        Verb::Run(command) => run(&command),
+        Verb::MeasureLinks(command) => measure(&command).map(|()| ExitCode::SUCCESS),
+        Verb::Meter => be_meter().map(|()| ExitCode::SUCCESS),
+        Verb::Echo => dora::join().and_then(meter::echo).map(|()| ExitCode::SUCCESS),
+        Verb::Host => be_host().map(|()| ExitCode::SUCCESS),
+        Verb::Front => be_front().map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(command: &RunCommand) -> Result<ExitCode> {
+    let folder = tempfile::Builder::new().prefix("millstream-node-").tempdir().context("cannot make a folder")?;
+    let absolute = |path: &PathBuf| std::path::absolute(path).with_context(|| path.display().to_string());
+    // A built-in system has no path.
+    let system = if command.system.exists() { absolute(&command.system)? } else { command.system.clone() };
+    let schedules = std::iter::once(&command.schedule).chain(&command.fallback);
+    let model = command.model.as_ref().map(|model| match model.starts_with("zoo:") {
+        true => Ok(model.clone()),
+        false => absolute(&PathBuf::from(model)).map(|path| path.display().to_string()),
+    });
+    let deployment = Deployment {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        system,
+        model: model.transpose()?,
+        schedules: schedules.map(absolute).collect::<Result<_>>()?,
+        frames: command.frames,
+        in_flight: command.in_flight.map(usize::from),
+        report: folder.path().join("report.json"),
+    };
+    let options = command.engine.options()?;
+    let launched = launch(&deployment, folder.path(), &options, &mut |_| {});
+    if launched.is_err() && !options.is_over.load(Ordering::Relaxed) {
+        // What the engine wrote says why.
+        let kept = folder.keep();
+        eprintln!("the logs of dora-rs are in {}", kept.display());
+    }
+    let report = launched?;
+    if command.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!("{}", report.text());
+    }
+    match &report.error {
+        Some(error) => bail!("{error}"),
+        None => Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+    }
+}
+
+fn measure(command: &LinksCommand) -> Result<()> {
+    let hosts = Hosts::read(&command.system)?;
+    let folder = tempfile::Builder::new().prefix("millstream-node-").tempdir().context("cannot make a folder")?;
+    let links = measure_links(&hosts, folder.path(), &command.engine.options()?)?;
+    if command.json {
+        println!("{}", serde_json::to_string_pretty(&links)?);
+        return Ok(());
+    }
+    println!("{}\n\nFor the system file, by what was measured while both hosts were idle:\n", links_text(&links));
+    let when = millstream_api::provenance().created;
+    let documents: Vec<_> = links.iter().map(|own| own.document(&when)).collect();
+    println!("\"links\": {}", serde_json::to_string_pretty(&documents)?);
+    Ok(())
+}
+
+fn be_meter() -> Result<()> {
+    let results = std::env::var_os(METER).context("this is for dora-rs to start; use `measure-links`")?;
+    let told = dora::join().and_then(meter::measure).map_err(|error| format!("{error:#}"));
+    millstream_api::files::write(&PathBuf::from(results), &serde_json::to_string(&told)?)?;
+    Ok(())
+}
+
+/// What this process was started with.
+fn loaded() -> Result<Loaded> {
+    let path = std::env::var_os(DEPLOYMENT).context("this is for dora-rs to start; use `millstream-node run`")?;
+    Deployment::read(&PathBuf::from(path))?.load()
+}
+
+fn be_host() -> Result<()> {
+    let name = std::env::var(HOST).context("this is for dora-rs to start; use `millstream-node run`")?;
+    // First of all, since the others wait until everybody has joined.
+    let transport = dora::join()?;
+    host::run(loaded()?, &name, transport)
+}
+
+fn be_front() -> Result<()> {
+    let path = std::env::var_os(DEPLOYMENT).context("this is for dora-rs to start; use `millstream-node run`")?;
+    let deployment = Deployment::read(&PathBuf::from(path))?;
+    let report = deployment.report.clone();
+    let stream = || -> Result<Report> {
+        let transport = dora::join()?;
+        let loaded = deployment.load()?;
+        let frames = front::Frames::new(&loaded)?;
+        front::run(&loaded, &frames, transport)
+    };
+    let told = stream().unwrap_or_else(|error| Report { error: Some(format!("{error:#}")), ..Report::default() });
+    millstream_api::files::write(&report, &serde_json::to_string(&told)?)?;
+    Ok(())
+}

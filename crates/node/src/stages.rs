@@ -1,0 +1,136 @@
+//! The stages of a visit at work.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread;
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use millstream_api::{EngineOptions, HostPart, Stream, Tensor};
+use millstream_distributed::{FrameTag, PlanId, StageFigures, Value};
+
+use crate::deployment::{Loaded, LoadedPlan, value_ids};
+
+/// Frames that wait for the threads of a visit. Credits bound how many there are.
+type Job = (FrameTag, Vec<Value>);
+
+/// What the stages made of a frame.
+pub struct Computed {
+    /// Which frame.
+    pub tag: FrameTag,
+    /// What is still needed of it, or why there is nothing.
+    pub outcome: Result<Vec<Value>, String>,
+}
+
+/// A visit's stages, at work until this is dropped.
+pub struct Line {
+    jobs: Sender<Job>,
+    stream: Arc<Stream<'static>>,
+    plan: PlanId,
+    first_stage: usize,
+}
+
+/// A frame in the stages, and what of it goes past them.
+struct Inside {
+    tag: FrameTag,
+    past: Vec<Value>,
+}
+
+/// What a visit takes and makes.
+struct Border {
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+    needed_after: Vec<u32>,
+}
+
+impl Line {
+    /// Starts the stages of a visit. What they make of frames goes to `computed`.
+    ///
+    /// # Errors
+    /// If they can't be started here.
+    pub fn start(
+        loaded: &Loaded,
+        (id, plan): (PlanId, &LoadedPlan),
+        part: &HostPart,
+        computed: &Sender<Computed>,
+    ) -> Result<Self> {
+        let own = part.load(&loaded.hosts, &loaded.network, &plan.document)?;
+        let border = Arc::new(Border {
+            inputs: value_ids(&own.inputs),
+            outputs: value_ids(&own.outputs),
+            needed_after: value_ids(part.needed_after()),
+        });
+        let options = EngineOptions::default();
+        let stream = Arc::new(Stream::start_shared(&own.machine, Arc::new(own.scheduled), &options)?);
+        let (jobs, to_submit) = unbounded::<Job>();
+        // As many as may be outstanding in any engine.
+        let (entered, inside) = bounded::<Inside>(EngineOptions::MOST_IN_FLIGHT);
+        let (submitting, taking) = (Arc::clone(&stream), Arc::clone(&stream));
+        let (given, made, failed) = (Arc::clone(&border), computed.clone(), computed.clone());
+        let submit = move || submit_all(&submitting, &given, &to_submit, &entered, &failed);
+        let take = move || take_all(&taking, &border, &inside, &made);
+        thread::Builder::new().name("submitting".to_owned()).spawn(submit).context("cannot start a thread")?;
+        thread::Builder::new().name("taking".to_owned()).spawn(take).context("cannot start a thread")?;
+        Ok(Self { jobs, stream, plan: id, first_stage: part.first_stage() })
+    }
+
+    /// Hands a frame to the stages.
+    pub fn compute(&self, tag: FrameTag, values: Vec<Value>) {
+        // The thread lives as long as this does.
+        let _ = self.jobs.send((tag, values));
+    }
+
+    /// What the stages did so far.
+    pub fn figures(&self) -> Vec<StageFigures> {
+        let metrics = self.stream.metrics();
+        let stages = metrics.iter().enumerate();
+        let replicas = stages.flat_map(|(stage, own)| own.replicas.iter().enumerate().map(move |own| (stage, own)));
+        replicas
+            .map(|(stage, (replica, own))| StageFigures {
+                plan: self.plan,
+                stage: self.first_stage + stage,
+                replica,
+                frames: own.frames,
+                mean_seconds: own.mean().as_secs_f64(),
+            })
+            .collect()
+    }
+}
+
+fn submit_all(
+    stream: &Stream<'_>,
+    border: &Border,
+    jobs: &Receiver<Job>,
+    entered: &Sender<Inside>,
+    failed: &Sender<Computed>,
+) {
+    for (tag, values) in jobs {
+        let refuse = |reason: String| drop(failed.send(Computed { tag, outcome: Err(reason) }));
+        let mut known: HashMap<u32, Tensor> = values.into_iter().map(|own| (own.id, own.tensor)).collect();
+        let inputs: Option<Vec<Tensor>> = border.inputs.iter().map(|id| known.get(id).cloned()).collect();
+        let Some(inputs) = inputs else {
+            refuse("values of the frame did not come along".to_owned());
+            continue;
+        };
+        known.retain(|id, _| border.needed_after.contains(id));
+        let past = known.into_iter().map(|(id, tensor)| Value { id, tensor }).collect();
+        match stream.submit(inputs) {
+            Ok(_) => drop(entered.send(Inside { tag, past })),
+            Err(error) => refuse(error.to_string()),
+        }
+    }
+}
+
+fn take_all(stream: &Stream<'_>, border: &Border, inside: &Receiver<Inside>, computed: &Sender<Computed>) {
+    for Inside { tag, past } in inside {
+        let Some(result) = stream.recv() else { continue };
+        let outcome = result.outcome.map_err(|error| error.to_string()).map(|outputs| {
+            let made = border.outputs.iter().zip(outputs).map(|(&id, tensor)| Value { id, tensor });
+            let is_needed = |own: &Value| border.needed_after.contains(&own.id);
+            made.filter(is_needed).chain(past).collect()
+        });
+        if computed.send(Computed { tag, outcome }).is_err() {
+            return;
+        }
+    }
+}
