@@ -1,9 +1,10 @@
 //! What developers and continuous integration run.
 
-use std::fs;
-
 use crate::command::{Failure, cargo, crates, package, root, run};
-use crate::{book, chaos, conformance, dependencies, exhaustive, light, native, outside, plugin, readmes, soak, tools};
+use crate::{
+    arrows, book, chaos, claims, conformance, dependencies, exhaustive, lengths, light, native, outside, plugin,
+    readmes, soak, tools,
+};
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
 /// those of `cargo test` do.
@@ -40,26 +41,9 @@ pub(crate) fn lint() -> Result<(), Failure> {
     readmes::check()?;
     exhaustive::check()?;
     book::check()?;
-    crate_map()
-}
-
-/// Every crate is on the README's map, and the map has no other.
-fn crate_map() -> Result<(), Failure> {
-    let readme =
-        fs::read_to_string(root().join("README.md")).map_err(|error| Failure(format!("README.md: {error}")))?;
-    let crates = crates()?;
-    let mut mapped: Vec<String> = readme
-        .lines()
-        .filter_map(|line| line.strip_prefix("| [`")?.split_once("`](crates/"))
-        // Rows about a file of a crate are of other tables.
-        .filter(|(_, link)| link.split_once(')').is_some_and(|(folder, _)| !folder.contains('/')))
-        .map(|(name, _)| name.to_owned())
-        .collect();
-    mapped.sort();
-    if crates == mapped {
-        return Ok(());
-    }
-    Err(Failure(format!("the README's crate map lists {mapped:?}, the workspace has {crates:?}")))
+    arrows::check()?;
+    claims::check()?;
+    lengths::check()
 }
 
 /// The benchmarks of all crates that have any, or of one.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::command::{Failure, capture, cargo, crates, package, root};
-use crate::light::native;
+use crate::light::native_packages;
 
 const FILE: &str = "CONTRIBUTING.md";
 const HEADER: &str = "| crate | packages of others | native code |\n|---|---|---|\n";
@@ -42,7 +42,7 @@ fn row(name: &str, label: &str, features: &[&str]) -> Result<String, Failure> {
         .filter_map(|line| line.split(" (").next())
         .filter(|package| !package.is_empty() && !package.starts_with("millstream"))
         .collect();
-    let native = native(&tree);
+    let native = native_packages(&tree);
     let native = if native.is_empty() { "none".to_owned() } else { native.join(", ") };
     Ok(format!("| {label} | {} | {native} |\n", others.len()))
 }

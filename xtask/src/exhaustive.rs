@@ -52,7 +52,7 @@ fn exhaustive(source: &str) -> Vec<String> {
     found
 }
 
-fn sources(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))?.filter_map(Result::ok) {
         let path = entry.path();

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::command::{Failure, capture, cargo, run};
-use crate::native::environment;
+use crate::native::{self, environment};
 
 const CRATES: [&str; 6] =
     ["--package", "millstream-mapping", "--package", "millstream-pipeline", "--package", "millstream-tune"];
@@ -12,21 +12,27 @@ const CRATES: [&str; 6] =
 /// What is on with each feature left out alone, and with all left out.
 const LEFT_OUT: [&str; 5] = ["openvino,ort,wgpu", "highs,openvino,wgpu", "highs,openvino,ort", "highs,ort,wgpu", ""];
 
-/// Runs the tests of searches without the solver, of the front door with each feature left out and with all, and those of the command
-/// that are about it.
+const TEST: [&str; 3] = ["test", "--release", "--no-default-features"];
+
+/// Runs the tests of searches without the solver, and of the front door and the command without any feature. `lint` compiles what has one
+/// feature left out; its tests, for which all is compiled anew each time, are those of [`features`].
 pub(crate) fn test(library: &Path) -> Result<(), Failure> {
-    let test = ["test", "--release", "--no-default-features"];
-    run(cargo().args(test).args(CRATES))?;
-    for features in LEFT_OUT {
-        run(cargo()
-            .args(test)
-            .args(["--package", "millstream-api", "--features", features])
-            .envs(environment(library.to_owned())))?;
-        let command =
-            ["--package", "millstream", "--test", "features_left_out", "--features", "command", "--features", features];
-        run(cargo().args(test).args(command).envs(environment(library.to_owned())))?;
-    }
-    Ok(())
+    run(cargo().args(TEST).args(CRATES))?;
+    test_with("", library)
+}
+
+/// Runs the tests of the front door with each feature left out and with all, and those of the command that are about it.
+pub(crate) fn features() -> Result<(), Failure> {
+    let library = native::prepare()?;
+    LEFT_OUT.iter().try_for_each(|features| test_with(features, &library))
+}
+
+fn test_with(features: &str, library: &Path) -> Result<(), Failure> {
+    let front = ["--package", "millstream-api", "--features", features];
+    run(cargo().args(TEST).args(front).envs(environment(library.to_owned())))?;
+    let command =
+        ["--package", "millstream", "--test", "features_left_out", "--features", "command", "--features", features];
+    run(cargo().args(TEST).args(command).envs(environment(library.to_owned())))
 }
 
 /// Lints with features left out, and looks at what the searches need then.
@@ -41,7 +47,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
     run(cargo().args(["clippy", "--release", "--no-default-features"]).args(library))?;
     let tree = ["tree", "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
     let tree = capture(cargo().args(tree).args(CRATES))?;
-    match native(&tree) {
+    match native_packages(&tree) {
         found if found.is_empty() => Ok(()),
         found => Err(Failure(format!("without the feature `highs`, {CRATES:?} still need {}", found.join(", ")))),
     }
@@ -51,7 +57,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
 const PURE: [&str; 2] = ["dirs-sys", "linux-raw-sys"];
 
 /// Packages in a list that bind or build native code.
-pub(crate) fn native(tree: &str) -> Vec<&str> {
+pub(crate) fn native_packages(tree: &str) -> Vec<&str> {
     let names = tree.lines().filter_map(|line| line.split(' ').next());
     let mut found: Vec<&str> = names
         .filter(|name| !PURE.contains(name))
@@ -64,12 +70,12 @@ pub(crate) fn native(tree: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::native;
+    use super::native_packages;
 
     #[test]
     fn native_packages_are_found() {
         let tree =
             "rand v0.10.3\nhighs v2.4.0\nhighs-sys v1.15.0\nccc v1.0.0\ncc v1.11.1\ncc v1.11.1 (*)\n\nlibc v0.2.186\n";
-        assert_eq!(native(tree), ["cc", "highs-sys"]);
+        assert_eq!(native_packages(tree), ["cc", "highs-sys"]);
     }
 }

@@ -1,22 +1,25 @@
 //! `cargo xtask <verb>`: makes sure that what the project needs is there, and runs it.
 //!
 //! Verbs of the `millstream` command (`board`, `boards`, `profile`, `fit`, `schedule`, `certify`, `run`, `deploy`, `tune`, `simulate`, `compare`, `reproduce`) are
-//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `book`, `chaos`, `conformance`, `ci`, `lint`, `bench`, `bench-mapper`,
+//! forwarded to it, built with optimisation. Developer verbs (`setup`, `test`, `book`, `chaos`, `conformance`, `ci`, `features`, `lint`, `bench`, `bench-mapper`,
 //! `snapshots`, `fuzz`, `mutants`, `outside`, `package`, `readmes`, `release`, `sanitize`, `semver`, `signals`, `soak`, `solver-from-source`, `wheel`) are run here.
 //! This crate has no dependencies, so that it compiles in a second.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
+mod arrows;
 mod benchmarks;
 mod book;
 mod chaos;
 mod ci;
+mod claims;
 mod command;
 mod conformance;
 mod cross;
 mod dependencies;
 mod exhaustive;
 mod fuzz;
+mod lengths;
 mod light;
 mod mutants;
 mod native;
@@ -34,6 +37,8 @@ mod soak;
 mod solver;
 mod tools;
 mod wheel;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -64,14 +69,14 @@ Use Millstream (all take --help):
   boards      list the boards that --board and --cost know by name
   profile     measure layers of many shapes, and networks, on every number of cores of every cluster
   fit         fit cost models to a profile and show how well they predict
-  calibrate   make cost models of a board that is not here from what was published of it
-  schedule    find the best pipeline for a network on this board
+  calibrate   make cost models of a board that you do not have from what was published of it
+  schedule    find a schedule for a network on this board, and say how much faster any could be
   certify     check what is proven of a schedule, without searching
   run         stream frames through a schedule and check the results
   deploy      copy a package and a network to a board, measure, plan and run there, and bring the reports back
   tune        search for a better schedule by running schedules while frames flow
-  simulate    simulate frames through a schedule on a board that need not be here
-  compare     measure our schedules beside what one would use otherwise
+  simulate    simulate frames through a schedule, also on a board that you do not have
+  compare     measure our schedules beside ONNX Runtime and OpenVINO as one would use them
   session-options
               measure how one session of plain ONNX Runtime had best be set up here
   reproduce   compute a paper's tables and figures beside the printed numbers
@@ -82,8 +87,9 @@ Work on Millstream:
   test        run all tests, ONNX's own test models and real networks among them
   conformance run ONNX's own test models in every way [--engine openvino] [part of a name]
   chaos       run the engine in a simulation of threads, time and faults, for a minute; [--long] for an hour or two;
-              stories of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
+              scenarios of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
               [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]
+  features    run the tests of the front door and the command with each feature left out
   outside     build and run projects outside the workspace that depend on its crates
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   book        build the book from docs into target/book, and see that no link leads nowhere
@@ -92,7 +98,7 @@ Work on Millstream:
   bench-mapper
               map others' benchmark problems, which pip fetches, beside others' schedulers, and write docs/mapper-benchmarks.md
               [--steps 20000000, for each problem] [--most 3, of each group]
-  fuzz        give targets inputs that are made up, guided by the code that they reach: TARGET or all [--time 60s, for each target]
+  fuzz        give targets random inputs, guided by the code that they reach: TARGET or all [--time 60s, for each target]
               [--runs N, of each at most] [--jobs N, beside each other]; --merge keeps of the corpus what is needed; files after a
               target are given to it, as to see a find again
   package     make what a computer without a compiler needs, as .tar.gz below target/package [--target x86_64 or aarch64]
@@ -146,6 +152,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
         "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),
         "chaos" => chaos::chaos(rest).map(|()| ExitCode::SUCCESS),
+        "features" => light::features().map(|()| ExitCode::SUCCESS),
         "outside" => outside::outside().map(|()| ExitCode::SUCCESS),
         "package" => package::package(rest).map(|()| ExitCode::SUCCESS),
         "solver-from-source" => solver::from_source().map(|()| ExitCode::SUCCESS),
@@ -177,4 +184,34 @@ fn forward(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
     // What the caller set wins; the value that cargo itself sets from its configuration is the same file.
     command.envs(native::environment(library));
     run_forwarding(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORWARDED, HELP};
+
+    /// The verbs that `dispatch` knows, by its source.
+    fn verbs() -> Vec<&'static str> {
+        let (_, dispatch) = include_str!("main.rs").split_once("match verb {").unwrap_or_default();
+        let own = dispatch.lines().filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"));
+        own.map(|(verb, _)| verb).filter(|verb| !verb.is_empty() && !verb.contains('"')).collect()
+    }
+
+    #[test]
+    fn the_help_names_every_verb() {
+        assert!(verbs().len() > 15, "{:?}", verbs());
+        // What writes schemas is for `snapshots`.
+        for verb in FORWARDED.iter().copied().filter(|verb| *verb != "schemas").chain(verbs()) {
+            let is_named = HELP.lines().any(|line| line.trim_start().split(' ').next() == Some(verb));
+            assert!(is_named, "{verb} is not in the help");
+        }
+    }
+
+    #[test]
+    fn contributing_names_every_verb_of_developers() {
+        let page = include_str!("../../CONTRIBUTING.md");
+        for verb in verbs().into_iter().filter(|verb| !["ci"].contains(verb)) {
+            assert!(page.contains(&format!("cargo xtask {verb}")), "CONTRIBUTING.md says nothing of {verb}");
+        }
+    }
 }

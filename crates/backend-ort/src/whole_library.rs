@@ -9,12 +9,17 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadRef};
 
 /// Says what is wrong with a library that was cut off, as by a full disk: the system maps it all the same and ends the process when it comes
-/// to what is missing. One for other computers the system calls missing, though it is there. Files that are not ELF ones of 64 bits are left to the system.
+/// to what is missing. One for other computers the system calls missing, though it is there, and of what is none it does not say so: a page of
+/// a server that had no such file, or what stands for a file that is kept elsewhere. ELF files that are not of 64 bits are left to the system.
 pub(crate) fn fault(library: &Path) -> Option<String> {
     let file = File::open(library).ok()?;
-    let length = file.metadata().ok()?.len();
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     let data = ReadCache::new(file);
-    if !data.read_bytes_at(0, 5).is_ok_and(|start| start == b"\x7fELF\x02") {
+    let starts = |magic: &[u8]| data.read_bytes_at(0, magic.len() as u64).is_ok_and(|start| start == magic);
+    if cfg!(target_os = "linux") && !starts(b"\x7fELF") {
+        return Some(format!("{} is no library: it has {length} bytes, and not the first ones of one", library.display()));
+    }
+    if !starts(b"\x7fELF\x02") {
         return None;
     }
     if let Some(machine) = machine(&data).filter(|&machine| Some(machine) != own_machine()) {
@@ -97,14 +102,25 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_no_library_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lib.so");
+        for text in ["", "\x7fEL", "<html>There is no such file.</html>"] {
+            std::fs::write(&path, text).unwrap();
+            let expected = format!("{} is no library: it has {} bytes,", path.display(), text.len());
+            assert!(fault(&path).is_some_and(|fault| fault.starts_with(&expected)), "{text}");
+        }
+    }
+
     #[test]
     fn other_files_are_left_to_the_system() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lib.so");
-        for text in ["", "no library", "\x7fELF\x01 of 32 bits"] {
-            std::fs::write(&path, text).unwrap();
-            assert_eq!(fault(&path), None);
-        }
+        std::fs::write(&path, "\x7fELF\x01 of 32 bits").unwrap();
+        assert_eq!(fault(&path), None);
         assert_eq!(fault(&folder.path().join("none")), None);
+        assert_eq!(fault(folder.path()), None, "a folder can't be read");
     }
 }

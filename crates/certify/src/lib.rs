@@ -31,6 +31,9 @@
 //! assert!(check_throughput(&proof(501), &graph, &board, &table).is_err());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Invariants: nothing here searches, and nothing here calls a search; whatever a certificate says is worked out again from the network, the
+//! board and the costs.
 
 mod certificate;
 mod check;

@@ -9,9 +9,21 @@ use crate::command::{Failure, capture};
 
 use super::{failed, folder};
 
-const DEBIAN: &str = "http://deb.debian.org/debian";
+/// Where a release is as long as it is maintained, and where it is kept afterwards.
+const SERVERS: [&str; 2] = ["http://deb.debian.org/debian", "http://archive.debian.org/debian"];
 /// The package `debian-archive-keyring` brings it.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// Whether packages of a release of Debian can be fetched here and their signatures checked; says what is missing.
+pub(crate) fn can_fetch_releases() -> Result<(), String> {
+    if capture(Command::new("apt-get").arg("--version")).is_err() {
+        return Err("apt of Debian or a system made from it is needed to fetch it".to_owned());
+    }
+    match Path::new(KEYRING).is_file() {
+        true => Ok(()),
+        false => Err(format!("there is no {KEYRING} to check signatures with: apt install debian-archive-keyring")),
+    }
+}
 
 /// Packages of an architecture: Debian's names of both.
 pub(crate) struct Packages<'a> {
@@ -80,14 +92,26 @@ impl Apt {
             // It would not be let into folders of other users.
             "APT::Sandbox::User=".to_owned(),
         ];
-        let sources = match packages.release {
-            Some(release) => sources_of(release, &archives.join("apt"))?,
-            None => Vec::new(),
+        let options = Vec::from(options);
+        match packages.release {
+            Some(release) => Self::of_release(release, &options, &archives),
+            None => Self { options: as_words(options), archives }.updated(),
+        }
+    }
+
+    /// With what the first server has that has the release.
+    fn of_release(release: &str, options: &[String], archives: &Path) -> Result<Self, Failure> {
+        let from = |server| {
+            let sources = sources_of(server, release, &archives.join("apt"))?;
+            let options = as_words(options.iter().cloned().chain(sources));
+            Self { options, archives: archives.to_owned() }.updated()
         };
-        let options = options.into_iter().chain(sources).flat_map(|option| ["-o".to_owned(), option]).collect();
-        let apt = Self { options, archives };
-        apt.run(&["update"])?;
-        Ok(apt)
+        let [now, later] = SERVERS;
+        from(now).or_else(|reason| from(later).map_err(|_| reason))
+    }
+
+    fn updated(self) -> Result<Self, Failure> {
+        self.run(&["update"]).map(|()| self)
     }
 
     /// Fetches a package and returns its file.
@@ -115,10 +139,15 @@ impl Apt {
     }
 }
 
+/// Each option as apt takes it.
+fn as_words(options: impl IntoIterator<Item = String>) -> Vec<String> {
+    options.into_iter().flat_map(|option| ["-o".to_owned(), option]).collect()
+}
+
 /// Options by which apt has packages of this release only, signed by Debian.
-fn sources_of(release: &str, state: &Path) -> Result<Vec<String>, Failure> {
+fn sources_of(server: &str, release: &str, state: &Path) -> Result<Vec<String>, Failure> {
     let list = state.join("sources.list");
-    let text = format!("deb [signed-by={KEYRING}] {DEBIAN} {release} main\n");
+    let text = format!("deb [signed-by={KEYRING}] {server} {release} main\n");
     fs::write(&list, text).map_err(|error| failed(&list, &error))?;
     Ok(vec![format!("Dir::Etc::sourcelist={}", list.display()), "Dir::Etc::sourceparts=/dev/null".to_owned()])
 }

@@ -19,6 +19,9 @@ for own in proc sys dev; do mount --rbind "/$own" "$system/$own" || exit 125; do
 mount --rbind "$folder" "$system$folder" || exit 125
 exec chroot "$system" /bin/dash -c 'cd "$0/home" && exec "$@"' "$folder" "$@""#;
 
+/// Where it is set, it is a failure that there is no older system.
+const NEEDED: &str = "MILLSTREAM_NEEDS_OLD_SYSTEM";
+
 /// A folder with an older system, and how it is entered.
 pub(crate) struct OldSystem {
     /// What is asked for the right to enter.
@@ -28,13 +31,17 @@ pub(crate) struct OldSystem {
 }
 
 impl OldSystem {
-    /// Lays it out with a place for `folder`, which is the same there; says why not where this computer doesn't let anybody enter it.
+    /// Lays it out with a place for `folder`, which is the same there; says why not where this computer can't fetch it or doesn't let anybody
+    /// enter it, unless one is needed.
     pub(crate) fn with(folder: &Path) -> Result<Result<Self, String>, Failure> {
-        let own = |words: &[&'static str]| capture(Command::new(words[0]).args(&words[1..]).arg("true")).is_ok();
-        let ways = [vec!["unshare", "--map-root-user", "--mount"], vec!["sudo", "-n", "unshare", "--mount"]];
-        let Some(unshare) = ways.into_iter().find(|words| own(words)) else {
-            return Ok(Err("neither `unshare --map-root-user` nor `sudo -n unshare` is allowed here".to_owned()));
-        };
+        match way_in().and_then(|unshare| debian::can_fetch_releases().map(|()| unshare)) {
+            Ok(unshare) => Self::entered(unshare, folder).map(Ok),
+            Err(reason) if std::env::var_os(NEEDED).is_none() => Ok(Err(reason)),
+            Err(reason) => Err(Failure(format!("{NEEDED} is set, and there is no older system: {reason}"))),
+        }
+    }
+
+    fn entered(unshare: Vec<&'static str>, folder: &Path) -> Result<Self, Failure> {
         let (release, library) = RELEASE;
         let system = super::folder().join(release);
         let architecture = Target::own()?.debian();
@@ -47,7 +54,7 @@ impl OldSystem {
         let entered = Self { unshare, system, folder: folder.to_owned() };
         let told = entered.library()?;
         match told.contains(library) {
-            true => Ok(Ok(entered)),
+            true => Ok(entered),
             false => Err(Failure(format!("the C library of {release} is not {library}:\n{told}"))),
         }
     }
@@ -64,6 +71,14 @@ impl OldSystem {
         let words = self.words();
         capture(Command::new(&words[0]).args(&words[1..]).arg(format!("/lib/{triple}/libc.so.6")))
     }
+}
+
+/// What gives the right to enter a system, as far as this computer gives it.
+fn way_in() -> Result<Vec<&'static str>, String> {
+    let is_allowed = |words: &Vec<&'static str>| capture(Command::new(words[0]).args(&words[1..]).arg("true")).is_ok();
+    let ways = [vec!["unshare", "--map-root-user", "--mount"], vec!["sudo", "-n", "unshare", "--mount"]];
+    let none = "neither `unshare --map-root-user` nor `sudo -n unshare` is allowed here";
+    ways.into_iter().find(is_allowed).ok_or_else(|| none.to_owned())
 }
 
 /// Where an absolute path of this computer is in a system of its own.

@@ -38,7 +38,7 @@ pub(crate) use compare::CompareCommand;
 pub(crate) use deploy::DeployCommand;
 pub(crate) use fit::{AcceleratorArguments, ConvolutionModel, FitCommand};
 pub(crate) use input::InputArguments;
-pub(crate) use model::{DimensionArguments, ModelArguments};
+pub(crate) use model::{DimensionArguments, ModelArguments, ScheduledModelArguments};
 pub(crate) use profile::ProfileCommand;
 #[cfg(feature = "highs")]
 pub(crate) use reproduce::ReproduceCommand;

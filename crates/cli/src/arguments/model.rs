@@ -14,6 +14,16 @@ pub(crate) struct ModelArguments {
     pub(crate) dimensions: DimensionArguments,
 }
 
+/// The network of a schedule, and what its open dimensions are.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ScheduledModelArguments {
+    /// An ONNX file, or zoo:NAME for a built-in network [default: what the schedule names]
+    #[arg(long, value_name = "FILE|zoo:NAME")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) dimensions: DimensionArguments,
+}
+
 /// What open dimensions are.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DimensionArguments {

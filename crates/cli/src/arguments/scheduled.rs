@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{BoardArguments, ModelArguments};
+use super::{BoardArguments, ScheduledModelArguments};
 use crate::distinct::NamedFiles;
 
 /// Which schedule, and what it is for.
@@ -12,7 +12,7 @@ pub(crate) struct ScheduledArguments {
     #[arg(long, value_name = "FILE", default_value = "schedule.json")]
     pub(crate) schedule: PathBuf,
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    pub(crate) model: ScheduledModelArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
 }

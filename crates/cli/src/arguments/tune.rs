@@ -6,7 +6,7 @@ use millstream_tune::{Heuristic, Start};
 
 use super::slow_core::parse_slow_core;
 use super::values::parse_noise;
-use super::{BoardArguments, ModelArguments};
+use super::{BoardArguments, DimensionArguments};
 
 /// How to search for schedules by running them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -32,8 +32,11 @@ pub(crate) struct TuneCommand {
     /// A schedule to start from and to compare with [default: the best by the profile]
     #[arg(long, value_name = "FILE")]
     pub(crate) schedule: Option<PathBuf>,
+    /// An ONNX file, or zoo:NAME for a built-in network [default: what the schedule names, or zoo:squeezenet]
+    #[arg(long, value_name = "FILE|zoo:NAME")]
+    pub(crate) model: Option<String>,
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    pub(crate) dimensions: DimensionArguments,
     #[command(flatten)]
     pub(crate) board: BoardArguments,
     /// How to search

@@ -45,8 +45,8 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
 
 /// The network, and the schedule that is named to start from, with the engines that it was planned for.
 fn start(command: &TuneCommand, machine: Machine) -> Result<(Machine, Network, Option<Schedule>)> {
-    let options = command.model.dimensions.read_options()?;
-    let model = command.model.model.as_deref();
+    let options = command.dimensions.read_options()?;
+    let model = command.model.as_deref();
     let Some(path) = &command.schedule else {
         return Ok((machine, Network::open(model.unwrap_or(DEFAULT_MODEL), options)?, None));
     };
