@@ -102,6 +102,7 @@ impl GpuSegment {
             values.insert(id, Arc::clone(&buffer));
             inputs.push((value, buffer));
         }
+
         let mut kernels = Vec::new();
         let mut constants = Vec::new();
         let mut relabelled = Vec::new();
@@ -120,6 +121,7 @@ impl GpuSegment {
                     }
                 });
             }
+
             let Some(shader) = dispatch.shader else {
                 relabelled.extend(dispatch.operators);
                 values.extend(reads.into_iter().next().map(|buffer| (dispatch.output, buffer)));
@@ -137,6 +139,7 @@ impl GpuSegment {
             let bindings = bindings(gpu, &pipeline, reads.iter().chain([&output]));
             kernels.push(Kernel { pipeline, bindings, workgroups: shader.workgroups(), operators: dispatch.operators });
         }
+
         let outputs = outputs(backend, segment, &values)?;
         let nanoseconds = gpu.tick_nanoseconds.filter(|_| has_ticks);
         let ticks = nanoseconds.map(|nanoseconds| ticks(gpu, kernels.len(), nanoseconds)).transpose()?;
@@ -170,6 +173,7 @@ impl GpuSegment {
         let gpu = &self.gpu.0;
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let ticks = self.ticks.as_ref().filter(|_| with_ticks);
+
         if ticks.is_none() {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             for kernel in &self.kernels {
@@ -186,6 +190,7 @@ impl GpuSegment {
                 kernel.encode(&mut encoder.begin_compute_pass(&descriptor));
             }
         }
+
         if let Some(ticks) = ticks {
             let count = 2 * self.kernels.len() as u32;
             encoder.resolve_query_set(&ticks.queries, 0..count, &ticks.resolved, 0);

@@ -50,6 +50,7 @@ pub(crate) fn fold(
             values.push(knowledge.constant());
             known.insert(name.clone(), knowledge);
         }
+
         let is_result = node.output.iter().any(|name| results.contains(name.as_str()));
         // Shape arithmetic counts in 32 bits: of larger numbers it only knows that they are large.
         let is_exact = node.input.iter().filter_map(|name| weights.get(name)).all(Weight::fits_32_bits);
@@ -58,6 +59,7 @@ pub(crate) fn fold(
             weights.extend(node.output.iter().cloned().zip(constants));
             continue;
         }
+
         let is_constant = |name: &str| weights.contains_key(name) || constant_nodes.contains_key(name);
         if !is_result && is_deterministic(&node) && operands(&node).into_iter().all(is_constant) {
             let inputs: Vec<Option<&Weight>> = node.input.iter().map(|name| weights.get(name)).collect();
@@ -80,6 +82,7 @@ pub(crate) fn fold(
             nodes.push(node);
         }
     }
+
     let mut folded = Folded { nodes, constant_nodes, weights, known };
     folded.forget_unused();
     folded

@@ -31,6 +31,7 @@ pub fn bound_text(
         // The bound holds by the costs, whatever a trial showed.
         below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
     };
+
     // Bounds on fewer schedules that are no higher are no news.
     let is_news = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
     let searched = searched.filter(is_news).map_or(String::new(), |own| {
@@ -41,6 +42,7 @@ pub fn bound_text(
             milliseconds(own.period_seconds)
         )
     });
+
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
     // What nobody reaches is no news.
     let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |best| {

@@ -195,6 +195,7 @@ impl Sessions {
         let mut sessions = Self { orders: Vec::new(), threads: Vec::new() };
         let failure: Arc<Mutex<Option<BackendError>>> = Arc::default();
         let mut ready: Vec<Receiver<()>> = Vec::new();
+
         for processor in processors {
             let (orders, incoming) = unbounded::<Order>();
             let (ready_sender, is_ready) = unbounded();
@@ -236,6 +237,7 @@ impl Sessions {
             sessions.orders.push(orders);
             ready.push(is_ready);
         }
+
         for is_ready in ready {
             // Ends when the thread drops its sender, which it does when it is ready or has failed.
             let _ = is_ready.recv();
@@ -253,6 +255,7 @@ impl Sessions {
         let (report, reports) = unbounded();
         let (ready, are_ready) = unbounded();
         let (start, go) = unbounded();
+
         for orders in &self.orders {
             let order = Order {
                 frame: frame.to_vec(),
@@ -263,6 +266,7 @@ impl Sessions {
             };
             orders.send(order).map_err(|_| has_ended())?;
         }
+
         // Whoever has ended holds none of these.
         drop((ready, report));
         for _ in &self.orders {
@@ -272,6 +276,7 @@ impl Sessions {
         let begin = Instant::now();
         std::thread::sleep(time);
         drop(over);
+
         let mut latencies = Vec::new();
         let mut frames_per_second = 0.0;
         for _ in &self.orders {

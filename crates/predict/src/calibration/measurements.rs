@@ -165,6 +165,7 @@ impl Document for Measurements {
                 return invalid(format!("throughputs[{index}].hertz"), "is 0, must be positive");
             }
         }
+
         for (index, own) in self.stated.iter().enumerate() {
             let field = format!("stated[{index}].costs");
             match &own.costs {
@@ -184,6 +185,7 @@ impl Document for Measurements {
                 _ => {}
             }
         }
+
         for (index, own) in self.powers.iter().enumerate() {
             if !is_positive(own.active_watts) {
                 return invalid(format!("powers[{index}].active_watts"), "must be a positive number");

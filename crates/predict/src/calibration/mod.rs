@@ -116,6 +116,7 @@ pub fn calibrate(
         convolutions: Vec::new(),
         networks: Vec::new(),
     };
+
     let mut shown = Vec::new();
     for cluster in board.clusters() {
         let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == cluster.label).collect();
@@ -124,6 +125,7 @@ pub fn calibrate(
             models.processors.push(cluster_model(class, &own, measurements)?);
         }
     }
+
     resolve_likenesses(board, measurements, &mut models)?;
     for accelerator in board.accelerators() {
         let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == accelerator.label).collect();
@@ -137,6 +139,7 @@ pub fn calibrate(
         let unsupported = unsupported.flat_map(|entry| entry.op_types.iter().cloned()).collect();
         models.accelerators.push(AcceleratorCosts { label: accelerator.label.clone(), model, unsupported });
     }
+
     for row in &rows {
         let same: Vec<&Row<'_>> = rows.iter().filter(|other| other.label == row.label).collect();
         let others: Vec<&Row<'_>> = same.iter().filter(|other| other.model != row.model).copied().collect();
@@ -148,6 +151,7 @@ pub fn calibrate(
             unseen_seconds: (!others.is_empty()).then(|| Fitted::to(&others).seconds(row)),
         });
     }
+
     models.networks = factors(board, &rows, networks);
     Ok(Calibration { models, rows: shown })
 }

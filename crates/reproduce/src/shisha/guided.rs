@@ -62,6 +62,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
         ("above the optimum", Align::Right),
         ("worst", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in NETWORKS {
         for (system, places) in [(SYSTEMS[1], 4), (SYSTEMS[4], 8)] {
@@ -78,6 +79,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
                 ("model-guided, stages timed", &by_stages),
                 ("Shisha H3", &shisha),
             ];
+
             for (name, outcome) in rows {
                 table.row([
                     case.network.to_owned(),
@@ -97,6 +99,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
             claims.push(limit("loss", by_layers.loss, 0.01));
         }
     }
+
     Ok(Section {
         title: "Beyond the paper: the model-guided search with a wrong prior and noise".to_owned(),
         kind: Kind::Assumed,
