@@ -132,6 +132,16 @@ impl OpenVinoBackend {
     }
 
     /// What prepares the segment of a request.
+    /// The error for a processor that this does not run on.
+    fn misplaced(&self, processor: &Processor) -> BackendError {
+        let place = match &self.place {
+            Where::Cores | Where::Hinted { .. } => "cores",
+            Where::Device { label, .. } => label,
+        };
+        let detail = format!("it runs on {place}, not on {processor}");
+        BackendError::Unavailable { backend: NAME.to_owned(), detail }
+    }
+
     fn prepared(
         &self,
         segment: &Segment,
@@ -139,12 +149,7 @@ impl OpenVinoBackend {
         is_timed: bool,
     ) -> Result<OpenVinoSegment, BackendError> {
         if !self.owns(processor) {
-            let place = match &self.place {
-                Where::Cores | Where::Hinted { .. } => "cores",
-                Where::Device { label, .. } => label,
-            };
-            let detail = format!("it runs on {place}, not on {processor}");
-            return Err(BackendError::Unavailable { backend: NAME.to_owned(), detail });
+            return Err(self.misplaced(processor));
         }
 
         let graph = self.model.graph();

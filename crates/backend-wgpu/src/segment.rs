@@ -107,20 +107,7 @@ impl GpuSegment {
         let mut constants = Vec::new();
         let mut relabelled = Vec::new();
         for dispatch in plan.dispatches {
-            let mut reads = Vec::with_capacity(dispatch.reads.len());
-            for read in dispatch.reads {
-                reads.push(match read {
-                    Read::Value(value) => values
-                        .get(&value)
-                        .cloned()
-                        .ok_or_else(|| BackendError::failed("a value is read before it is made"))?,
-                    Read::Constant(name, elements) => {
-                        let constant = backend.constant(&name, &elements)?;
-                        constants.push(Arc::clone(&constant));
-                        constant
-                    }
-                });
-            }
+            let reads = buffers(backend, dispatch.reads, &values, &mut constants)?;
 
             let Some(shader) = dispatch.shader else {
                 relabelled.extend(dispatch.operators);
@@ -248,6 +235,26 @@ impl GpuSegment {
         };
         self.outputs.iter().map(read).collect()
     }
+}
+
+/// What a dispatch reads; constants among it are kept in `constants` as well.
+fn buffers(
+    backend: &WgpuBackend,
+    reads: Vec<Read>,
+    values: &HashMap<ValueId, Arc<Buffer>>,
+    constants: &mut Vec<Arc<Buffer>>,
+) -> Result<Vec<Arc<Buffer>>, BackendError> {
+    let buffer = |read: Read| match read {
+        Read::Value(value) => {
+            values.get(&value).cloned().ok_or_else(|| BackendError::failed("a value is read before it is made"))
+        }
+        Read::Constant(name, elements) => {
+            let constant = backend.constant(&name, &elements)?;
+            constants.push(Arc::clone(&constant));
+            Ok(constant)
+        }
+    };
+    reads.into_iter().map(buffer).collect()
 }
 
 impl PreparedSegment for GpuSegment {

@@ -38,15 +38,11 @@ pub(crate) fn fold(
     let mut constant_nodes: HashMap<String, Arc<NodeProto>> = HashMap::new();
     for node in ordered {
         let mut values = Vec::new();
-        for (name, mut knowledge) in node.output.iter().zip(infer(&node, &known, opset)) {
-            if let Some(stated) = declared.get(name) {
-                if knowledge.shape().is_none() && stated.shape().is_some() {
-                    let data_type = knowledge.data_type.or(stated.data_type);
-                    knowledge = stated.clone();
-                    knowledge.data_type = data_type;
-                }
-                knowledge.data_type = knowledge.data_type.or(stated.data_type);
-            }
+        for (name, inferred) in node.output.iter().zip(infer(&node, &known, opset)) {
+            let knowledge = match declared.get(name) {
+                Some(stated) => completed(inferred, stated),
+                None => inferred,
+            };
             values.push(knowledge.constant());
             known.insert(name.clone(), knowledge);
         }
@@ -86,6 +82,15 @@ pub(crate) fn fold(
     let mut folded = Folded { nodes, constant_nodes, weights, known };
     folded.forget_unused();
     folded
+}
+
+/// What was inferred of a value, with what the file states where nothing was.
+fn completed(inferred: Knowledge, stated: &Knowledge) -> Knowledge {
+    let data_type = inferred.data_type.or(stated.data_type);
+    let is_shapeless = inferred.shape().is_none() && stated.shape().is_some();
+    let mut knowledge = if is_shapeless { stated.clone() } else { inferred };
+    knowledge.data_type = data_type;
+    knowledge
 }
 
 impl Folded {

@@ -212,17 +212,8 @@ impl Sessions {
                             // Whoever waits for all to be ready would wait for ever for one that has ended if others held this.
                             drop(ready);
                             let _ = go.recv();
-                            let mut times = Vec::new();
-                            // One frame at least, however late this thread has its turn.
-                            let outcome = loop {
-                                let before = Instant::now();
-                                let outcome = prepared.run(&frame).map(drop);
-                                times.push(before.elapsed().as_secs_f64());
-                                if outcome.is_err() || stop.load(Ordering::Relaxed) {
-                                    break outcome;
-                                }
-                            };
-                            let _ = report.send(outcome.map(|()| (times, Instant::now())));
+                            let times = repeated(&mut prepared, &frame, &stop);
+                            let _ = report.send(times.map(|times| (times, Instant::now())));
                         }
                     }
                     Err(error) => *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
@@ -298,6 +289,19 @@ impl Drop for Sessions {
         self.orders.clear();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+/// Seconds of each run of a frame, again and again until `stop`; once at least, however late this thread has its turn.
+fn repeated(prepared: &mut WholeNetwork, frame: &[Tensor], stop: &AtomicBool) -> Result<Vec<f64>, BackendError> {
+    let mut times = Vec::new();
+    loop {
+        let before = Instant::now();
+        prepared.run(frame)?;
+        times.push(before.elapsed().as_secs_f64());
+        if stop.load(Ordering::Relaxed) {
+            return Ok(times);
         }
     }
 }

@@ -28,7 +28,6 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         ("frames/J / big cluster", Align::Right),
     ]);
 
-    let mut claims = Vec::new();
     let mut groups = Vec::new();
     let [big, small, gpu] = processors();
     let sets = [
@@ -59,13 +58,6 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         groups.push((case.network.name.to_owned(), bars));
     }
 
-    let what = "how much less latency both clusters have than the big one, mean";
-    claims.push(Claim::number(what, 1.0 - mean(&means[0].0), LESS_LATENCY));
-    for (((name, _), (_, efficiencies)), printed) in sets.iter().zip(&means).zip(MORE_FRAMES_PER_JOULE) {
-        let what = format!("how many more frames per joule {name} give than the big cluster, mean");
-        claims.push(Claim::number(what, mean(efficiencies) - 1.0, printed).because(POWER));
-    }
-
     let chart = BarChart {
         title: "Latency of one frame over that on the big cluster alone (figure 12)",
         label: "latency / big cluster",
@@ -79,9 +71,20 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         kind: Kind::Calibrated,
         table,
         notes: vec![ASSUMPTIONS.to_owned()],
-        claims,
+        claims: claims(sets.each_ref().map(|(name, _)| *name), &means),
     };
     Ok((section, figure))
+}
+
+/// Of each set of processors, by its name: latencies and efficiencies over those of the big cluster, network by network.
+fn claims(sets: [&str; 3], means: &[(Vec<f64>, Vec<f64>); 3]) -> Vec<Claim> {
+    let what = "how much less latency both clusters have than the big one, mean";
+    let mut claims = vec![Claim::number(what, 1.0 - mean(&means[0].0), LESS_LATENCY)];
+    for ((name, (_, efficiencies)), printed) in sets.into_iter().zip(means).zip(MORE_FRAMES_PER_JOULE) {
+        let what = format!("how many more frames per joule {name} give than the big cluster, mean");
+        claims.push(Claim::number(what, mean(efficiencies) - 1.0, printed).because(POWER));
+    }
+    claims
 }
 
 /// Figure 13: only what computation gives; what threads cost to start and to synchronise is the paper's runtime's.

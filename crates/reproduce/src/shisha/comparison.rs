@@ -141,15 +141,7 @@ pub(super) fn convergence() -> Result<(Section, Option<Figure>), ReproduceError>
 
     let slower = slower_than_shisha(&found);
     let claims = convergence_claims(&case, &found, slower);
-    let lines = found.iter().map(|(name, tuning)| {
-        let points: Vec<(f64, f64)> = tuning
-            .improvements
-            .iter()
-            .map(|step| (step.spent.seconds(), case.throughput(step.period)))
-            .chain([(tuning.spent.seconds(), case.throughput(tuning.trial.period))])
-            .collect();
-        Series { name: name.clone(), points: steps(&points) }
-    });
+    let lines = found.iter().map(|(name, tuning)| Series { name: name.clone(), points: course(&case, tuning) });
 
     let title = "SynthNet on eight places: the best throughput found so far";
     let svg = Plot {
@@ -176,6 +168,14 @@ pub(super) fn convergence() -> Result<(Section, Option<Figure>), ReproduceError>
         claims,
     };
     Ok((section, Some(Figure { file: "shisha-figure-4.svg".to_owned(), svg })))
+}
+
+/// The best throughput found so far over the time spent, as steps.
+fn course(case: &Case, tuning: &Tuning<Configuration>) -> Vec<(f64, f64)> {
+    let improvements = tuning.improvements.iter();
+    let points = improvements.map(|step| (step.spent.seconds(), case.throughput(step.period)));
+    let end = (tuning.spent.seconds(), case.throughput(tuning.trial.period));
+    steps(&points.chain([end]).collect::<Vec<_>>())
 }
 
 /// Mean time that annealing and climbing spend, over Shisha's.
