@@ -175,7 +175,7 @@ impl Document for Measurements {
                 StatedCosts::Terms(families) => {
                     for term in families.iter().flat_map(|family| &family.terms) {
                         if !FamilyModel::knows(&term.name) {
-                            return invalid(field, &format!("has a term '{}' that nobody knows", term.name));
+                            return invalid(field, &format!("has an unknown term '{}'", term.name));
                         }
                         if !(term.seconds.is_finite() && term.seconds >= 0.0) {
                             return invalid(field, &format!("has '{}' of {}, below 0", term.name, term.seconds));
