@@ -53,6 +53,7 @@ fn best_with_memory(
     let limits = aim.limits();
     let problem = Problem::new(network.graph(), network.chain(), board, table)?;
     let mut simulated = HashSet::new();
+
     loop {
         let is_open = |place: &usize| simulated.len() < MOST_SIMULATED || simulated.contains(place);
         let allowed = (0..front.len()).filter(|&place| limits.allow(&front[place].plan)).filter(is_open);
@@ -64,6 +65,7 @@ fn best_with_memory(
             limits.among(&plans)?;
             return Err(PipelineError::Infeasible.into());
         };
+
         let ClockedPlan { clocks, plan } = &mut front[best];
         let table = table.at_clocks(board, clocks);
         let Some(memory) = SharedMemory::new(network, board, &table) else { return Ok(best) };

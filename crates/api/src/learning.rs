@@ -68,6 +68,7 @@ pub(crate) fn refine(
         failure: None,
         contradiction: None,
     };
+
     let mut tried: Vec<Candidate> = Vec::new();
     for &objective in objectives {
         model.objective = objective;
@@ -82,6 +83,7 @@ pub(crate) fn refine(
             (Ok(()), None) => {}
         }
     }
+
     if model.others > DISTURBED {
         let activity = format!("trying out schedules of {}", network.name());
         control.tell(&Event::Disturbed { activity: &activity, cores: model.others });

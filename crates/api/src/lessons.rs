@@ -1,4 +1,4 @@
-//! What trials of plans teach the searches after them.
+//! Corrections that searches apply after trials of plans.
 
 use std::collections::BTreeMap;
 

@@ -53,14 +53,14 @@ impl Machine {
         Ok(Self::of_board(Board::from_json(&built_in::board(path)?).in_file(path)?))
     }
 
-    /// The same with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise they are in the user's
+    /// This machine with a folder of its own for what is kept for later: profiles and optimised sessions. Otherwise they are in the user's
     /// cache folder, or in memory where that can't be written.
     #[must_use]
     pub fn with_cache_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { cache: ProfileCache::in_folder(folder.into()), ..self }
     }
 
-    /// The same with these engines on all its cores, whatever plans and profiles say; of several, each stage gets the one that is
+    /// This machine with these engines on all its cores, whatever plans and profiles say; of several, each stage gets the one that is
     /// quickest for it. Without them, networks are measured with the engines of the board, which are ONNX Runtime unless its file says
     /// otherwise, and run with those that they were planned for. A provider of ONNX Runtime that the board does not have is taken from the
     /// library, where that was built with it; [`Board::check_engines`] says which are missing even so.
@@ -71,7 +71,7 @@ impl Machine {
         Self { board, engines: Some(engines), ..self }
     }
 
-    /// The same with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
+    /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
     /// the machine has none yet.
     ///
     /// # Errors
@@ -82,13 +82,13 @@ impl Machine {
         Ok(Self { board: self.board.with_accelerators(all)?, ..self })
     }
 
-    /// The same with the engines that a schedule was planned for, unless somebody asked for one.
+    /// This machine with the engines that a schedule was planned for, unless the user named engines.
     #[must_use]
     pub fn as_planned(&self, schedule: &ScheduleDocument) -> Self {
         self.unless_asked(&schedule.board.engines)
     }
 
-    /// The same with these engines, unless somebody asked for one.
+    /// This machine with these engines, unless the user named engines.
     fn unless_asked(&self, engines: &Engines) -> Self {
         match self.engines {
             Some(_) => self.clone(),

@@ -130,6 +130,7 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
         let (name, frames) = (own.network.name(), frames(own));
         return Err(Error::Unfit(format!("{frames:.0} frames of {name} are too many; {MOST_FRAMES} is the most")));
     }
+
     let streams: Vec<Stream<'_>> = set
         .iter()
         .zip(&tables)
@@ -145,8 +146,10 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
             fallback: fallback.as_ref(),
         })
         .collect();
+
     let conditions = conditions(board, &tables, set, options)?;
     let simulations = simulate_streams(&streams, &conditions)?;
+
     let expected = |own: &Scheduled, table: &CostTable| {
         SteadyState::of(&own.schedule, own.network.graph(), table, conditions.memory_bytes_per_second)
     };
@@ -176,6 +179,7 @@ fn conditions(
             own.operating_points.retain(|point| point.hertz <= clock);
         }
     }
+
     let name = board.name();
     if options.memory == MemoryCompetition::Always && known.memory_bytes_per_second.is_none() {
         let remedy = "give its file a 'memory' with 'bytes_per_second'";
@@ -185,10 +189,12 @@ fn conditions(
         let remedy = "give one in its file a 'thermal'";
         return Err(Error::Unfit(format!("board '{name}' does not say how its clusters heat up: {remedy}")));
     }
+
     let disturbances: Vec<Disturbance> = options.disturbances.iter().map(|own| in_system(own, tables)).collect();
     for disturbance in &disturbances {
         check(&disturbance.kind, board, tables)?;
     }
+
     Ok(Conditions {
         keeps_all_busy: set.len() > 1,
         noise: options.noise,
@@ -233,6 +239,7 @@ fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<
             "every host has cores of its own, so that core {core} says nothing{of_system}"
         )));
     }
+
     let is_label = |label: &str| board.cluster(label).is_ok() || board.accelerator(label).is_some();
     let (what, is_known) = match kind {
         DisturbanceKind::Speed { label, .. } => (label.clone(), is_label(label)),
@@ -247,6 +254,7 @@ fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<
         | DisturbanceKind::Lost(Unit::Host(_))
         | DisturbanceKind::Restored(Unit::Host(_)) => return Ok(()),
     };
+
     match is_known {
         true => Ok(()),
         false => Err(Error::Unfit(format!("board '{}' has no {what}{of_system}", board.name()))),

@@ -37,6 +37,7 @@ pub(crate) fn add_sweep(
     {
         profile.power = measure_power(board, &sensors)?;
     }
+
     let mut measured = 0;
     let mut longest = Duration::ZERO;
     for model in Sweep::new() {

@@ -167,6 +167,7 @@ fn samples(
         if is_idle && is_slowed(board, &processor.cluster) {
             return None;
         }
+
         let blocks = planned.blocks;
         Some(SegmentSample {
             processor: processor.clone(),
@@ -178,6 +179,7 @@ fn samples(
             conditions,
         })
     };
+
     summary.iter().filter_map(sample).collect()
 }
 

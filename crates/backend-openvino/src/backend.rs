@@ -132,6 +132,16 @@ impl OpenVinoBackend {
     }
 
     /// What prepares the segment of a request.
+    /// The error for a processor that this does not run on.
+    fn misplaced(&self, processor: &Processor) -> BackendError {
+        let place = match &self.place {
+            Where::Cores | Where::Hinted { .. } => "cores",
+            Where::Device { label, .. } => label,
+        };
+        let detail = format!("it runs on {place}, not on {processor}");
+        BackendError::Unavailable { backend: NAME.to_owned(), detail }
+    }
+
     fn prepared(
         &self,
         segment: &Segment,
@@ -139,18 +149,15 @@ impl OpenVinoBackend {
         is_timed: bool,
     ) -> Result<OpenVinoSegment, BackendError> {
         if !self.owns(processor) {
-            let place = match &self.place {
-                Where::Cores | Where::Hinted { .. } => "cores",
-                Where::Device { label, .. } => label,
-            };
-            let detail = format!("it runs on {place}, not on {processor}");
-            return Err(BackendError::Unavailable { backend: NAME.to_owned(), detail });
+            return Err(self.misplaced(processor));
         }
+
         let graph = self.model.graph();
         let failed = |detail: String| BackendError::preparing(graph, segment, detail);
         if let Some(detail) = segment.operators.iter().find_map(|&id| self.refusal(id)) {
             return Err(failed(detail));
         }
+
         let (device, properties, pinning, hold) = match &self.place {
             Where::Cores => {
                 let threads = self.threads.threads(graph, segment, processor);
@@ -168,6 +175,7 @@ impl OpenVinoBackend {
                 (devices::CPU, settings::of_hint(self.precision, *hint), None, Some(hold))
             }
         };
+
         let bytes = self.models.share(&self.model, segment).map_err(failed)?;
         let refused = |error: InferenceError| self.lost().unwrap_or_else(|| failed(said(&error)));
         let compiled = match &self.place {
@@ -175,12 +183,14 @@ impl OpenVinoBackend {
             _ => CompiledModel::new(&self.library, &bytes, device, &properties).map(Arc::new),
         };
         let compiled = compiled.map_err(refused)?;
+
         let boundary = &segment.boundary;
         let (ports, outputs) = (compiled.inputs().map_err(refused)?, compiled.outputs().map_err(refused)?);
         if outputs.len() != boundary.outputs.len() {
             let (made, wanted) = (outputs.len(), boundary.outputs.len());
             return Err(failed(format!("OpenVINO makes {made} values of it, not {wanted}")));
         }
+
         let inputs: Vec<Value> = boundary.inputs.iter().map(|&value| graph.value(value).clone()).collect();
         let read = read_inputs(&ports, &inputs).map_err(failed)?;
         let places =

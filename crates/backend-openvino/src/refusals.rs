@@ -35,6 +35,7 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
     let has = |data_type| values().any(|value| value.data_type == Some(data_type));
     let is_set = |attribute: &str| node.int(attribute).unwrap_or(0) != 0;
     let is_there = |place: usize| node.inputs().nth(place).is_some_and(|name| !name.is_empty());
+
     let unknown = operator.inputs.iter().map(|&value| graph.value(value)).find(|value| value.shape.is_none());
     if let Some(value) = unknown {
         return Some(format!(
@@ -42,6 +43,7 @@ fn otherwise(model: &Model, id: OperatorId) -> Option<String> {
             value.name
         ));
     }
+
     let reason = match operator.op_type.as_str() {
         _ if has(DataType::String) => "takes no tensors of strings",
         _ if has(DataType::F64) => "computes numbers of 64 bits with 32",

@@ -61,11 +61,13 @@ fn means(
     for (place, operator) in renamed_convolutions(graph, segment, &after.nodes, &known) {
         known[place] = Some(operator);
     }
+
     let total = |counters: &Counters, index: usize| {
         let node = counters.nodes.get(index).filter(|node| node.name == after.nodes[index].name);
         node.map_or(0.0, |node| node.microseconds as f64 * counters.frames as f64)
     };
     let frames = (after.frames - before.frames).max(1) as f64;
+
     let (mut nodes, mut seen) = (Vec::new(), HashSet::new());
     let mut means: BTreeMap<OperatorId, f64> = BTreeMap::new();
     for (index, node) in after.nodes.iter().enumerate() {

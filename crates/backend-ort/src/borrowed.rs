@@ -22,6 +22,7 @@ pub(crate) unsafe fn value_over<T: PrimitiveTensorElementType>(
     if in_shape != elements {
         return None;
     }
+
     let info = MemoryInfo::default();
     let mut value = std::ptr::null_mut();
     // SAFETY: the caller vouches for the memory; the shape has as many elements, and the API copies shape and information.
@@ -36,11 +37,13 @@ pub(crate) unsafe fn value_over<T: PrimitiveTensorElementType>(
             &mut value,
         )
     };
+
     if let Some(status) = NonNull::new(status.0) {
         // SAFETY: the status was made by the call above and nobody else has it.
         unsafe { (ort::api().ReleaseStatus)(status.as_ptr()) };
         return None;
     }
+
     let value = NonNull::<sys::OrtValue>::new(value)?;
     // SAFETY: the value was made by the call above and nobody else has it; it does not own its memory, so releasing it frees
     // nothing of the allocator's.

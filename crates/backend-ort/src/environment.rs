@@ -48,6 +48,7 @@ impl Environment {
         if let Some(environment) = &*loaded {
             return Ok(environment.clone());
         }
+
         let library = Library::find();
         let unavailable = |detail: String| BackendError::Unavailable {
             backend: "onnxruntime".to_owned(),
@@ -58,6 +59,7 @@ impl Environment {
         if !wants_telemetry {
             opt_out_of_telemetry();
         }
+
         let builder = ort::environment::init_from(&library.name).map_err(|error| unavailable(error.to_string()))?;
         let inner = builder
             .with_name("millstream")
@@ -66,6 +68,7 @@ impl Environment {
             .map_err(|error| unavailable(error.to_string()))?;
         // Errors are returned, and whoever asked for the session reports them.
         inner.set_log_level(LogLevel::Fatal);
+
         // Builds that were not made from a repository name no commit, so that the size has to tell them apart.
         let bytes = std::fs::metadata(&library.name).map_or(0, |data| data.len());
         let build = format!("{}, {bytes} bytes", ort::info()).into();

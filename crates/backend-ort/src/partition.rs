@@ -25,6 +25,7 @@ pub(crate) fn nodes_of(session: &Session, provider: &str) -> Result<HashSet<Stri
         done((api.Session_GetEpGraphAssignmentInfo)(session.ptr(), &mut subgraphs, &mut count))?;
         items(subgraphs, count)
     };
+
     let mut names = HashSet::new();
     for &subgraph in subgraphs {
         let (mut name, mut nodes, mut count) = (std::ptr::null(), std::ptr::null::<*const OrtEpAssignedNode>(), 0);

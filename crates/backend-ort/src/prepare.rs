@@ -68,6 +68,7 @@ impl OrtBackend {
         if self.place.provider().is_some() {
             return Ok((self.provided(processor, &sub_model, &packed, builder)?, Origin::Model));
         }
+
         let bytes = sub_model.external_weights.iter().map(|(_, weight)| weight.data.len() as u64).sum();
         let cache = self.cache.as_ref().filter(|cache| self.settings.optimised && cache.has_room_for(bytes));
         if let Some(cache) = cache {

@@ -53,6 +53,7 @@ pub fn operator_times(
     let mut events: Vec<Event> =
         serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
     events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
+
     let names = Names::new(graph, segment);
     let mut nodes: Vec<Node> = Vec::new();
     let mut seen: HashSet<OperatorId> = HashSet::new();
@@ -79,6 +80,7 @@ pub fn operator_times(
             seconds.entry(operator).or_default().push(time);
         }
     }
+
     let groups = cover(graph, segment, &nodes);
     let mut times = |operator: OperatorId| seconds.remove(&operator).unwrap_or_default();
     Ok(nodes

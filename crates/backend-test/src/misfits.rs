@@ -18,6 +18,7 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
         let made = prepared.run(&inputs).map_err(failed("the frame after one that was refused"))?;
         agree(&made, &expected, 1e-6).map_err(failed("the frame after one that was refused"))
     };
+
     let image = &inputs[0];
     for (what, wrong) in [("no input", vec![]), ("two inputs", vec![image.clone(), image.clone()])] {
         for error in refused(&mut *prepared, &wrong, bytes).map_err(failed(what))? {
@@ -27,6 +28,7 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
         }
         works(&mut *prepared)?;
     }
+
     let floats = |shape: [usize; 4]| Tensor::from_f32(shape, vec![0.5; shape.iter().product()]);
     let integers = Tensor::from_bytes(DataType::I32, [1, 3, 8, 8], vec![0; 3 * 8 * 8 * 4]);
     let misfits = [

@@ -47,16 +47,19 @@ fn network(subject: &Subject, rig: &Rig, reference: Option<&Rig>) -> Result<(), 
         frames.iter().map(|frame| prepared.run(frame).map_err(failed("running the network"))).collect();
     let made = made?;
     drop(prepared);
+
     for (&id, made) in graph.outputs().iter().zip(&made[0]) {
         let value = graph.value(id);
         made.check_fits(value)
             .map_err(|expected| format!("'{}' is {}, not {expected}", value.name, made.description()))?;
     }
     let is_quantised = || graph.operators().iter().any(|operator| operator.op_type.contains("QuantizeLinear"));
+
     if let Some(reference) = reference.filter(|_| subject.steps == 0 || !is_quantised()) {
         let expected = reference.run_network(&frames[0])?;
         agree(&made[0], &expected, tolerance).map_err(failed("beside the reference"))?;
     }
+
     // The second frame: its result must not depend on the first one.
     let half = graph.order().len().div_ceil(2);
     let is_small = graph.macs() < SMALL_NETWORK;

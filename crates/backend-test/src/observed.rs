@@ -46,6 +46,7 @@ fn trace(
         seconds.len() < frames
     });
     let times = times.map_err(failed("a trace"))?;
+
     let traced: Vec<_> = times.iter().flat_map(|times| times.operators.iter().copied()).collect();
     let distinct: BTreeSet<_> = traced.iter().copied().collect();
     if traced.len() != distinct.len() || distinct != segment.operators.iter().copied().collect() {
@@ -59,6 +60,7 @@ fn trace(
     if times.iter().any(|times| times.seconds.len() != frames || times.seconds.iter().any(is_odd)) {
         return Err("there is not one time for each frame".to_owned());
     }
+
     for (frame, &whole) in seconds.iter().enumerate() {
         let sum: f64 = times.iter().map(|times| times.seconds[frame]).sum();
         if sum <= 0.0 || sum > whole * CLOCKS {

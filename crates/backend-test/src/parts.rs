@@ -51,6 +51,7 @@ fn divide(
     let Some(units) = graph.channel_units(head).filter(|_| rig.supports(head)) else { return Ok(false) };
     let followers = graph.channel_followers(head);
     let supported = followers.iter().take_while(|&&id| rig.supports(id)).count();
+
     // By itself, and with everything after it. What is one quantised operator stays together.
     for count in [0, supported] {
         if !graph.can_divide_together(head, &followers[..count]) {

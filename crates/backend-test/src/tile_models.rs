@@ -16,6 +16,7 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let map = builder.node_with("Conv", &[&image, &filter], attributes);
     let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("strides", &[2; 2]).int("ceil_mode", 1);
     let map = builder.node_with("MaxPool", &[&map], attributes);
+
     let (filter, bias) = (weight(&mut builder, &[6, 6, 3, 3], 2), weight(&mut builder, &[6], 3));
     let attributes = Attributes::new().ints("dilations", &[2, 1]).ints("pads", &[2, 1, 2, 1]);
     let map = builder.node_with("Conv", &[&map, &filter, &bias], attributes);
@@ -26,6 +27,7 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let filter = weight(&mut builder, &[6, 1, 4, 4], 4);
     let attributes = Attributes::new().int("group", 6).text("auto_pad", "SAME_UPPER");
     let trunk = builder.node_with("Conv", &[&map, &filter], attributes);
+
     let rows = weight(&mut builder, &[11, 1], 5);
     let scaled = builder.node("Mul", &[&trunk, &rows]);
     let slopes = weight(&mut builder, &[6, 11, 1], 6);
@@ -33,12 +35,14 @@ pub(crate) fn maps() -> Result<Arc<Model>, String> {
     let [scale, shift, mean] = [7, 8, 9].map(|seed| weight(&mut builder, &[6], seed));
     let variance = builder.weight("variance", &Weight::from_f32([6], (1..=6).map(|value| value as f32).collect()));
     let map = builder.node("BatchNormalization", &[&map, &scale, &shift, &mean, &variance]);
+
     let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("pads", &[1; 4]).int("count_include_pad", 1);
     let map = builder.node_with("AveragePool", &[&map], attributes);
     let attributes = Attributes::new().ints("kernel_shape", &[3; 2]).ints("pads", &[1; 4]);
     let map = builder.node_with("LpPool", &[&map], attributes);
     let map = builder.node("Add", &[&map, &trunk]);
     let map = builder.node_with("Concat", &[&map, &scaled], Attributes::new().int("axis", 1));
+
     let scales = builder.weight("scales", &Weight::from_f32([4], vec![1.0, 1.0, 2.0, 2.0]));
     let attributes = Attributes::new()
         .text("mode", "nearest")

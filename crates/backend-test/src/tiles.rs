@@ -22,6 +22,7 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
             refuses_tiles(&rig)?;
             continue;
         }
+
         let order = rig.graph().order();
         let ranges = (0..order.len()).flat_map(|start| (start + 1..=order.len()).map(move |end| start..end));
         for operators in ranges.map(|range| &order[range]) {
@@ -39,6 +40,7 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
         }
         misplaced(&rig)?;
     }
+
     if !subject.makes_tiles {
         return Ok(());
     }

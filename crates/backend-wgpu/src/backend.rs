@@ -87,6 +87,7 @@ impl WgpuBackend {
         if let Some(pipeline) = pipelines.get(&shader.text) {
             return Ok(Arc::clone(pipeline));
         }
+
         let gpu = &self.gpu.0;
         gpu.check()?;
         let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -105,6 +106,7 @@ impl WgpuBackend {
         if let Some(error) = pollster::block_on(scope.pop()) {
             return Err(BackendError::failed(format!("a shader does not compile: {error}")));
         }
+
         let pipeline = Arc::new(pipeline);
         if pipelines.len() >= MOST_UNUSED {
             pipelines.retain(|_, known| Arc::strong_count(known) > 1);

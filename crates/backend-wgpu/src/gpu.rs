@@ -121,6 +121,7 @@ impl Gpu {
             let remedy = "install a Vulkan driver, for emulation Debian's mesa-vulkan-drivers, or schedule for the CPU";
             return Err(unavailable(format!("{wanted}; {remedy}")));
         };
+
         let features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("millstream"),
@@ -130,6 +131,7 @@ impl Gpu {
         };
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).map_err(|error| unavailable(error.to_string()))?;
+
         let is_lost = Arc::new(AtomicBool::new(false));
         let trouble = Arc::new(Mutex::new(None));
         let lost = Arc::clone(&is_lost);
@@ -142,6 +144,7 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.to_string());
         }));
+
         let has_ticks = features.contains(wgpu::Features::TIMESTAMP_QUERY);
         let tick_nanoseconds = has_ticks.then(|| f64::from(queue.get_timestamp_period()));
         let longest_wait = options.longest_wait;

@@ -102,24 +102,13 @@ impl GpuSegment {
             values.insert(id, Arc::clone(&buffer));
             inputs.push((value, buffer));
         }
+
         let mut kernels = Vec::new();
         let mut constants = Vec::new();
         let mut relabelled = Vec::new();
         for dispatch in plan.dispatches {
-            let mut reads = Vec::with_capacity(dispatch.reads.len());
-            for read in dispatch.reads {
-                reads.push(match read {
-                    Read::Value(value) => values
-                        .get(&value)
-                        .cloned()
-                        .ok_or_else(|| BackendError::failed("a value is read before it is made"))?,
-                    Read::Constant(name, elements) => {
-                        let constant = backend.constant(&name, &elements)?;
-                        constants.push(Arc::clone(&constant));
-                        constant
-                    }
-                });
-            }
+            let reads = buffers(backend, dispatch.reads, &values, &mut constants)?;
+
             let Some(shader) = dispatch.shader else {
                 relabelled.extend(dispatch.operators);
                 values.extend(reads.into_iter().next().map(|buffer| (dispatch.output, buffer)));
@@ -137,6 +126,7 @@ impl GpuSegment {
             let bindings = bindings(gpu, &pipeline, reads.iter().chain([&output]));
             kernels.push(Kernel { pipeline, bindings, workgroups: shader.workgroups(), operators: dispatch.operators });
         }
+
         let outputs = outputs(backend, segment, &values)?;
         let nanoseconds = gpu.tick_nanoseconds.filter(|_| has_ticks);
         let ticks = nanoseconds.map(|nanoseconds| ticks(gpu, kernels.len(), nanoseconds)).transpose()?;
@@ -170,6 +160,7 @@ impl GpuSegment {
         let gpu = &self.gpu.0;
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let ticks = self.ticks.as_ref().filter(|_| with_ticks);
+
         if ticks.is_none() {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             for kernel in &self.kernels {
@@ -186,6 +177,7 @@ impl GpuSegment {
                 kernel.encode(&mut encoder.begin_compute_pass(&descriptor));
             }
         }
+
         if let Some(ticks) = ticks {
             let count = 2 * self.kernels.len() as u32;
             encoder.resolve_query_set(&ticks.queries, 0..count, &ticks.resolved, 0);
@@ -243,6 +235,26 @@ impl GpuSegment {
         };
         self.outputs.iter().map(read).collect()
     }
+}
+
+/// What a dispatch reads; constants among it are kept in `constants` as well.
+fn buffers(
+    backend: &WgpuBackend,
+    reads: Vec<Read>,
+    values: &HashMap<ValueId, Arc<Buffer>>,
+    constants: &mut Vec<Arc<Buffer>>,
+) -> Result<Vec<Arc<Buffer>>, BackendError> {
+    let buffer = |read: Read| match read {
+        Read::Value(value) => {
+            values.get(&value).cloned().ok_or_else(|| BackendError::failed("a value is read before it is made"))
+        }
+        Read::Constant(name, elements) => {
+            let constant = backend.constant(&name, &elements)?;
+            constants.push(Arc::clone(&constant));
+            Ok(constant)
+        }
+    };
+    reads.into_iter().map(buffer).collect()
 }
 
 impl PreparedSegment for GpuSegment {

@@ -23,6 +23,7 @@ pub fn cover(graph: &Graph, segment: &[OperatorId], nodes: &[Node]) -> Vec<Vec<O
         let inputs = graph.operator(id).inputs.iter();
         inputs.filter_map(|&value| graph.producer(value)).filter(|producer| members.contains(producer))
     };
+
     // In the order of the network, so that the same nodes give the same groups in whatever order an engine ran them.
     let mut in_order: Vec<(usize, &Node)> = nodes.iter().enumerate().collect();
     in_order.sort_by_key(|(_, node)| node.operator);
@@ -40,6 +41,7 @@ pub fn cover(graph: &Graph, segment: &[OperatorId], nodes: &[Node]) -> Vec<Vec<O
             }
         }
     }
+
     for &id in segment {
         if !owner.contains_key(&id)
             && let Some(latest) = producers(id).filter_map(|producer| owner.get(&producer).copied()).max()
@@ -54,6 +56,7 @@ pub fn cover(graph: &Graph, segment: &[OperatorId], nodes: &[Node]) -> Vec<Vec<O
             owner.insert(id, earliest.unwrap_or(0));
         }
     }
+
     let mut groups = vec![Vec::new(); nodes.len()];
     for &id in segment {
         if let Some(group) = owner.get(&id).and_then(|&place| groups.get_mut(place)) {

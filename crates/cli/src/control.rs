@@ -12,6 +12,7 @@ use crate::{interrupt, output};
 pub(crate) fn control() -> Control {
     interrupt::listen();
     let activities: Mutex<HashMap<String, Steps>> = Mutex::default();
+
     let show = move |event: &Event<'_>| match event {
         Event::Progress(progress) => {
             let mut activities = activities.lock().unwrap_or_else(PoisonError::into_inner);

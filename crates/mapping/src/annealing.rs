@@ -1,5 +1,5 @@
 use crate::bounds::quick;
-use crate::exact::{LISTS, best_of, finish, nothing_found};
+use crate::exact::{LISTS, best_of, finish};
 use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
 use crate::node_range::NodeRange;
@@ -20,7 +20,7 @@ impl Mapper for Annealing {
     fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
         let lower = quick(problem);
-        let start = best_of(LISTS, problem, limits).ok_or_else(nothing_found)?;
+        let start = best_of(LISTS, problem, limits).ok_or(MappingError::NoMapping)?;
         let found = anneal(problem, start, lower, &budget);
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
         Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })

@@ -3,12 +3,15 @@ use millstream_cost::Nanoseconds;
 use crate::annealing::anneal;
 use crate::bounds::PathBounds;
 use crate::branch_and_bound;
-use crate::lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
+use crate::cpop::Cpop;
+use crate::heft::Heft;
+use crate::layer_switched::LayerSwitched;
 use crate::load::Loads;
 use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome, placement_of};
 use crate::node_range::NodeRange;
 use crate::series::Series;
+use crate::single::SingleProcessor;
 use crate::{MappingError, MappingProblem, TaskId, programs};
 
 /// Moves of the first local search for each node.
@@ -90,7 +93,7 @@ pub(crate) fn quick(
             break;
         }
     }
-    let found = best.ok_or_else(nothing_found)?;
+    let found = best.ok_or(MappingError::NoMapping)?;
     Ok((found, lower))
 }
 
@@ -217,10 +220,6 @@ pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &MappingProblem, limits:
     let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
     let best = mappings.min_by_key(|mapping| mapping.makespan)?;
     Some(Found { makespan: best.makespan.0, order: best.order })
-}
-
-pub(crate) fn nothing_found() -> MappingError {
-    MappingError::NoMapping
 }
 
 pub(crate) fn finish(problem: &MappingProblem, found: Found, lower: u64, outcome: Outcome) -> Mapping {

@@ -35,9 +35,12 @@
 mod annealing;
 mod bounds;
 mod branch_and_bound;
+mod cpop;
 mod edge;
 mod error;
 mod exact;
+mod heft;
+mod layer_switched;
 mod lists;
 mod load;
 mod local_search;
@@ -51,6 +54,7 @@ mod programs;
 #[path = "no_programs.rs"]
 mod programs;
 mod series;
+mod single;
 
 /// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.
 pub mod explained {
@@ -62,16 +66,19 @@ pub mod explained {
 }
 
 pub use annealing::Annealing;
+pub use cpop::Cpop;
 pub use edge::Edge;
 pub use error::MappingError;
 pub use exact::ExactMapper;
-pub use lists::{Cpop, Heft, LayerSwitched, SingleProcessor};
+pub use heft::Heft;
+pub use layer_switched::LayerSwitched;
 pub use mapping::{Limits, Mapper, Mapping, Outcome, STEPS_PER_SECOND};
 pub use millstream_schedule::execution::{OutputId, ProcessorId, TaskId};
 pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
 pub use problem::MappingProblem;
 #[cfg(feature = "highs")]
 pub use programs::{CoarseIlp, FineIlp};
+pub use single::SingleProcessor;
 
 #[cfg(test)]
 extern crate self as millstream_mapping;

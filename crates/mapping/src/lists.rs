@@ -1,78 +1,10 @@
-//! List scheduling: nodes by priority, each on the processor where it ends first (Topcuoglu et al., TPDS 2002).
-
-use std::cmp::Reverse;
+//! What list schedulers share: ranks, a schedule with gaps that nodes are inserted into, and the evaluation of an order.
 
 use millstream_cost::Nanoseconds;
 
 use crate::bounds::quick;
-use crate::exact::nothing_found;
-use crate::mapping::{Limits, Mapper, Mapping, Outcome, placement_of};
+use crate::mapping::{Mapping, Outcome, placement_of};
 use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId};
-
-/// HEFT: by upward rank, with insertion into gaps.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Heft;
-
-/// CPOP: by upward plus downward rank, the critical path on one processor.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Cpop;
-
-impl Mapper for Heft {
-    fn name(&self) -> &'static str {
-        "HEFT"
-    }
-
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let ranks = Ranks::new(problem);
-        let mut nodes: Vec<TaskId> = problem.nodes().collect();
-        let up = |node: &TaskId| ranks.up[node.index()];
-        nodes.sort_by(|left, right| up(right).total_cmp(&up(left)).then(left.cmp(right)));
-        let mut plan = Plan::new(problem);
-        for node in nodes {
-            plan.place_best(node, problem.supporting(node));
-        }
-        plan.finish()
-    }
-}
-
-impl Mapper for Cpop {
-    fn name(&self) -> &'static str {
-        "CPOP"
-    }
-
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let ranks = Ranks::new(problem);
-        let priority: Vec<f64> = ranks.up.iter().zip(&ranks.down).map(|(up, down)| up + down).collect();
-        let longest = priority.iter().copied().fold(0.0, f64::max);
-        let is_critical = |node: TaskId| priority[node.index()] >= longest * (1.0 - 1e-9);
-        // The processor that runs the whole critical path fastest, if one can run all of it.
-        let path_time = |processor: ProcessorId| -> Option<u64> {
-            problem.nodes().filter(|&node| is_critical(node)).map(|node| problem.time(node, processor)).sum()
-        };
-        let timed = problem.processors().filter_map(|processor| Some((path_time(processor)?, processor)));
-        let chosen = timed.min().map(|(_, processor)| processor);
-        let mut plan = Plan::new(problem);
-        let mut waiting: Vec<usize> = problem.nodes().map(|node| problem.incoming(node).len()).collect();
-        let mut ready: Vec<TaskId> = problem.nodes().filter(|node| waiting[node.index()] == 0).collect();
-        while let Some(place) = (0..ready.len()).max_by(|&left, &right| {
-            let (left, right) = (ready[left], ready[right]);
-            priority[left.index()].total_cmp(&priority[right.index()]).then(right.cmp(&left))
-        }) {
-            let node = ready.swap_remove(place);
-            match chosen.filter(|_| is_critical(node)) {
-                Some(processor) => plan.place_best(node, std::iter::once(processor)),
-                None => plan.place_best(node, problem.supporting(node)),
-            }
-            for edge in problem.outgoing(node) {
-                waiting[edge.to.index()] -= 1;
-                if waiting[edge.to.index()] == 0 {
-                    ready.push(edge.to);
-                }
-            }
-        }
-        plan.finish()
-    }
-}
 
 /// Lengths of the longest paths from and to nodes, with mean times and transfers.
 pub(crate) struct Ranks {
@@ -110,7 +42,7 @@ impl Ranks {
 }
 
 /// A mapping that grows node by node; predecessors are placed before their successors.
-pub(crate) struct Plan<'a> {
+pub(crate) struct GapSchedule<'a> {
     problem: &'a MappingProblem,
     /// The processor and the end of each node that is placed.
     placement: Vec<Option<(ProcessorId, u64)>>,
@@ -118,7 +50,7 @@ pub(crate) struct Plan<'a> {
     tracks: Vec<Vec<(u64, u64, TaskId)>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> GapSchedule<'a> {
     pub(crate) fn new(problem: &'a MappingProblem) -> Self {
         Self { problem, placement: vec![None; problem.len()], tracks: vec![Vec::new(); problem.processor_count()] }
     }
@@ -168,87 +100,10 @@ impl<'a> Plan<'a> {
 /// [`MappingError::NoMapping`] if nothing can run in these orders.
 pub(crate) fn heuristic(problem: &MappingProblem, order: Vec<Vec<TaskId>>) -> Result<Mapping, MappingError> {
     let placement = placement_of(problem.len(), &order);
-    let makespan = problem.makespan(&order).ok_or_else(nothing_found)?;
+    let makespan = problem.makespan(&order).ok_or(MappingError::NoMapping)?;
     let lower_bound = Nanoseconds(quick(problem));
     let outcome = if makespan <= lower_bound { Outcome::Optimal } else { Outcome::Heuristic };
     Ok(Mapping { placement, order, makespan, lower_bound, outcome, steps: 0 })
-}
-
-/// Everything on the one processor that is fastest for it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SingleProcessor;
-
-impl Mapper for SingleProcessor {
-    fn name(&self) -> &'static str {
-        "single processor"
-    }
-
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let alone = |processor: ProcessorId| {
-            let mut order = vec![Vec::new(); problem.processor_count()];
-            order[processor.index()] = problem.nodes().collect();
-            problem.makespan(&order).map(|makespan| (makespan, Reverse(processor), order))
-        };
-        let best =
-            problem.processors().filter_map(alone).min_by_key(|(makespan, processor, _)| (*makespan, *processor));
-        match best {
-            Some((_, _, order)) => heuristic(problem, order),
-            None if problem.is_empty() => heuristic(problem, vec![Vec::new(); problem.processor_count()]),
-            None => {
-                let misfit = problem.nodes().find(|&node| problem.supporting(node).count() < problem.processor_count());
-                Err(MappingError::Unsupported {
-                    operator: misfit.map_or(String::new(), |node| problem.name(node).to_owned()),
-                })
-            }
-        }
-    }
-}
-
-/// One node after the other, each on the processor that suits it, switching where that pays for the transfer: a dynamic
-/// program over the nodes in order whose state is the processor of the node before.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LayerSwitched;
-
-impl Mapper for LayerSwitched {
-    fn name(&self) -> &'static str {
-        "layer-switched"
-    }
-
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
-        let processors = problem.processor_count();
-        // Per node and processor, the cost up to there and the processor of the node before.
-        let mut best: Vec<Vec<Option<(u64, ProcessorId)>>> = Vec::with_capacity(problem.len());
-        let mut previous: Option<TaskId> = None;
-        for node in problem.nodes() {
-            let mut row = vec![None; processors];
-            for processor in problem.supporting(node) {
-                let time = problem.time(node, processor).unwrap_or(0);
-                let switch = |before: ProcessorId| {
-                    problem.incoming(node).map(|edge| edge.transfer(before, processor)).max().unwrap_or(0)
-                };
-                row[processor.index()] = match previous.zip(best.last()) {
-                    None => Some((problem.release(node, processor) + time, processor)),
-                    Some((previous, costs)) => problem
-                        .supporting(previous)
-                        .filter_map(|before| Some((costs[before.index()]?.0 + switch(before) + time, before)))
-                        .min(),
-                };
-            }
-            best.push(row);
-            previous = Some(node);
-        }
-        let mut order = vec![Vec::new(); processors];
-        let last = best.last().into_iter().flat_map(|costs| problem.processors().zip(costs));
-        let end = last.filter_map(|(processor, cost)| Some((cost.as_ref()?.0, processor))).min();
-        let mut processor = end.map(|(_, processor)| processor);
-        for (node, costs) in problem.nodes().zip(&best).rev() {
-            let Some(own) = processor else { break };
-            order[own.index()].push(node);
-            processor = costs[own.index()].map(|(_, before)| before);
-        }
-        order.iter_mut().for_each(|nodes| nodes.reverse());
-        heuristic(problem, order)
-    }
 }
 
 #[cfg(test)]

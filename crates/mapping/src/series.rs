@@ -179,7 +179,7 @@ fn solution(
     let mut bounds = PathBounds::new(&part);
     let is_too_much = part.len() > MOST_NODES || budget.left() == 0;
     let (found, bound) = match is_too_much {
-        true => (exact::best_of(exact::LISTS, &part, limits).ok_or_else(exact::nothing_found)?, bounds.critical),
+        true => (exact::best_of(exact::LISTS, &part, limits).ok_or(MappingError::NoMapping)?, bounds.critical),
         false => exact::quick(&part, &mut bounds, limits, budget)?,
     };
     let offset = from.map_or(0, |(node, _)| node.index());

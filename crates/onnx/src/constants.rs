@@ -89,6 +89,7 @@ impl<'a> ConstantTable<'a> {
         let is_number = |index: usize| input(index).is_none_or(|name| self.elements(name) == Some(1));
         // Gemm adds a matrix: parts of it must be at hand as well.
         let adds_constant = node.op() != "Gemm" || input(2).is_none_or(|name| self.is_divisible(name));
+
         let (scales_fit, scales_are_numbers) = match node.op() {
             "QLinearMatMul" => {
                 let others = [1, 2, 6, 7].into_iter().all(is_number);
@@ -101,6 +102,7 @@ impl<'a> ConstantTable<'a> {
             }
             _ => (true, true),
         };
+
         if is_matrix(right) && !is_constant(left) && adds_constant && scales_fit {
             Constants::Divisible
         } else if is_matrix(left) && !is_constant(right) && adds_constant && scales_are_numbers {

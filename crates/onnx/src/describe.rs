@@ -33,6 +33,7 @@ pub(crate) fn describe(node: &NodeProto, inputs: &[Input], outputs: &[Output]) -
         output_bytes: outputs.iter().fold(0, |sum, output| sum.saturating_add(output.bytes)),
         gemm: None,
     };
+
     let result = outputs.first().and_then(|output| output.shape.as_ref());
     let elements = result.map_or(0, Shape::elements);
     match &kind {
@@ -73,6 +74,7 @@ fn kind(node: &NodeProto, inputs: &[Input]) -> OperatorKind {
     let has_weights = |left: usize, right: usize| is_constant(left) || is_constant(right);
     let is_quantised = || inputs.len() > 1 && inputs[..2].iter().all(|input| input.is_dequantized);
     let served = |kind: OperatorKind| if is_quantised() { quantised(kind) } else { kind };
+
     match node.op() {
         "Conv" | "ConvInteger" if is_constant(1) => {
             let kind = convolution(node, inputs.get(1)).map(|own| convolution_kind(node.op(), own));

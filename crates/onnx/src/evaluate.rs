@@ -24,12 +24,14 @@ pub(crate) fn evaluate(
         let bytes = shape?.elements().checked_mul(element)?;
         (bytes <= most_bytes).then_some(())
     };
+
     // What is only moved is as large as what it is made of, in all.
     let given: u64 = inputs.iter().flatten().fold(0, |sum, weight| sum.saturating_add(weight.data.len() as u64));
     let is_move = matches!(node.op(), "Transpose" | "Concat" | "Slice");
     if is_move && given > most_bytes {
         return None;
     }
+
     match node.op() {
         "Identity" => input(0).cloned(),
         "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => relabel(input(0)?, shape?),

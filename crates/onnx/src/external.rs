@@ -57,11 +57,13 @@ impl ExternalFiles {
                 text.parse::<u64>().map(Some).map_err(|_| wrong(format!("external {key} '{text}' is no number")))
             }
         };
+
         let location = entry("location").ok_or_else(|| wrong("names no external file".to_owned()))?;
         let length = expected as u64;
         if let Some(stated) = number("length")?.filter(|&stated| stated != length) {
             return Err(wrong(format!("has {stated} bytes of external data where its shape needs {length}")));
         }
+
         let offset = number("offset")?.unwrap_or(0);
         let path = self.path(location).map_err(wrong)?;
         let failed = |source| OnnxError::Io { path: path.clone(), source };
@@ -72,6 +74,7 @@ impl ExternalFiles {
                 unknown.insert(open(&path, root).map_err(failed)?.map_err(|is| wrong(format!("'{location}' {is}")))?)
             }
         };
+
         if offset.checked_add(length).is_none_or(|end| end > file.bytes) {
             let message = format!("the file has {} bytes, too few for weight '{name}' at offset {offset}", file.bytes);
             return Err(failed(io::Error::new(io::ErrorKind::UnexpectedEof, message)));

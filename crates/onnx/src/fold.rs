@@ -38,18 +38,15 @@ pub(crate) fn fold(
     let mut constant_nodes: HashMap<String, Arc<NodeProto>> = HashMap::new();
     for node in ordered {
         let mut values = Vec::new();
-        for (name, mut knowledge) in node.output.iter().zip(infer(&node, &known, opset)) {
-            if let Some(stated) = declared.get(name) {
-                if knowledge.shape().is_none() && stated.shape().is_some() {
-                    let data_type = knowledge.data_type.or(stated.data_type);
-                    knowledge = stated.clone();
-                    knowledge.data_type = data_type;
-                }
-                knowledge.data_type = knowledge.data_type.or(stated.data_type);
-            }
+        for (name, inferred) in node.output.iter().zip(infer(&node, &known, opset)) {
+            let knowledge = match declared.get(name) {
+                Some(stated) => completed(inferred, stated),
+                None => inferred,
+            };
             values.push(knowledge.constant());
             known.insert(name.clone(), knowledge);
         }
+
         let is_result = node.output.iter().any(|name| results.contains(name.as_str()));
         // Shape arithmetic counts in 32 bits: of larger numbers it only knows that they are large.
         let is_exact = node.input.iter().filter_map(|name| weights.get(name)).all(Weight::fits_32_bits);
@@ -58,6 +55,7 @@ pub(crate) fn fold(
             weights.extend(node.output.iter().cloned().zip(constants));
             continue;
         }
+
         let is_constant = |name: &str| weights.contains_key(name) || constant_nodes.contains_key(name);
         if !is_result && is_deterministic(&node) && operands(&node).into_iter().all(is_constant) {
             let inputs: Vec<Option<&Weight>> = node.input.iter().map(|name| weights.get(name)).collect();
@@ -80,9 +78,19 @@ pub(crate) fn fold(
             nodes.push(node);
         }
     }
+
     let mut folded = Folded { nodes, constant_nodes, weights, known };
     folded.forget_unused();
     folded
+}
+
+/// What was inferred of a value, with what the file states where nothing was.
+fn completed(inferred: Knowledge, stated: &Knowledge) -> Knowledge {
+    let data_type = inferred.data_type.or(stated.data_type);
+    let is_shapeless = inferred.shape().is_none() && stated.shape().is_some();
+    let mut knowledge = if is_shapeless { stated.clone() } else { inferred };
+    knowledge.data_type = data_type;
+    knowledge
 }
 
 impl Folded {

@@ -26,6 +26,7 @@ impl Described<'_> {
         let [output] = outputs else { return None };
         let rank = output.shape.as_ref()?.dimensions().len();
         let same_place = |mixed: Vec<usize>| Some(Locality::SamePlace { mixed });
+
         match (kind, node.op()) {
             (kind, _) if let Some(convolution) = kind.convolution() => self.windows(&convolution.kernel),
             (OperatorKind::Pool(pool), "MaxPool" | "AveragePool" | "LpPool") => {

@@ -28,6 +28,7 @@ impl Model {
             let what = format!("dividing the operator '{name}' by output channels");
             return Err(self.unsupported(what, ": give it to one processor"));
         };
+
         let is_cut = [channels.start, channels.end].iter().any(|end| !end.is_multiple_of(units.unit));
         if channels.is_empty() || channels.end > units.channels || is_cut {
             let ChannelUnits { channels: total, unit, .. } = units;
@@ -37,10 +38,12 @@ impl Model {
             );
             return Err(self.unsupported(what, ""));
         }
+
         if !self.graph.can_divide_together(head, followers) {
             let what = format!("dividing operators together with '{name}' that do not follow it channel by channel");
             return Err(self.unsupported(what, ""));
         }
+
         let mut part = Part { nodes: Vec::with_capacity(operators.len()), weights: Vec::new(), units };
         let divided = self.graph.divided_operator(head);
         for &operator in operators {
@@ -79,6 +82,7 @@ impl Model {
     ) -> Result<(), OnnxError> {
         let mut node = self.nodes[operator.index()].clone();
         let own = self.graph.operator(operator);
+
         match &own.kind {
             kind if let Some(convolution) = kind.convolution() => {
                 self.divide_convolution(part, &mut node, convolution, is_head, channels)?;
@@ -121,12 +125,14 @@ impl Model {
             "ConvInteger" => (&[1], &[3]),
             _ => (&[1, 2], &[]),
         };
+
         for &place in divided {
             self.slice_input(part, node, place, 0, channels)?;
         }
         for &place in scales {
             self.slice_broadcast(part, node, place, 1, 0, channels)?;
         }
+
         if convolution.groups > 1 {
             let unit = part.units.unit;
             let groups = channels.len() / if is_head { unit } else { 1 };
@@ -154,6 +160,7 @@ impl Model {
             (false, "QLinearMatMul") => 3,
             (false, _) => 1,
         };
+
         let name = node.input.get(place).cloned().unwrap_or_default();
         let Some(rank) = self.constants().rank(&name).filter(|&rank| rank >= 2) else {
             let what = format!("dividing '{}', whose weights are not at hand,", node.name.clone().unwrap_or_default());
@@ -163,6 +170,7 @@ impl Model {
         let is_transposed = node.op() == "Gemm" && node.int(flag).unwrap_or(0) != 0;
         let (rows, columns) = if is_transposed { (rank - 1, rank - 2) } else { (rank - 2, rank - 1) };
         self.slice_input(part, node, place, if is_first { rows } else { columns }, channels)?;
+
         let scales: &[usize] = match node.op() {
             "QLinearMatMul" if !is_first => &[4, 5],
             "MatMulInteger" if !is_first => &[3],
@@ -171,6 +179,7 @@ impl Model {
         for &place in scales {
             self.slice_broadcast(part, node, place, rank, rank - 1, channels)?;
         }
+
         // What Gemm adds may be one row, or one column, for all.
         if node.op() == "Gemm" {
             self.slice_broadcast(part, node, 2, 2, usize::from(!is_first), channels)?;
@@ -220,6 +229,7 @@ impl Model {
             *name = sliced;
             return Ok(());
         }
+
         let Some((data, dequantization)) = self.constants().dequantized(name) else {
             let what = format!("dividing the computed constant '{name}' by channels");
             return Err(self.unsupported(what, ": fold constants first"));

@@ -27,6 +27,7 @@ pub(crate) fn separate_dequantizations(graph: &mut GraphProto) {
     if dequantized.is_empty() {
         return;
     }
+
     let mut taken = Names::of(graph);
     // Results of the network and what nested graphs read keep the original.
     let mut is_claimed: HashSet<String> = graph.output.iter().map(|output| value_name(output).to_owned()).collect();
@@ -34,6 +35,7 @@ pub(crate) fn separate_dequantizations(graph: &mut GraphProto) {
         let direct: HashSet<&str> = node.input.iter().map(String::as_str).collect();
         is_claimed.extend(operands(node).into_iter().filter(|name| !direct.contains(name)).map(str::to_owned));
     }
+
     let mut copies = Vec::new();
     for reader in 0..graph.node.len() {
         let values: HashSet<String> =

@@ -27,12 +27,14 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
         let what = "a sparse initializer".to_owned();
         return Err(OnnxError::Unsupported { what, remedy: ": store the weight densely".to_owned() });
     }
+
     name_nodes(&mut graph.node);
     catalogue::check(&graph.node, &proto.functions)?;
     separate_dequantizations(&mut graph);
     let weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
     nested::refuse_external(&graph, &proto.functions)?;
     functions::check_depth(&proto.functions)?;
+
     // An initializer may be listed as an input as well, which makes it a default; it is a constant here.
     let inputs: Vec<&ValueInfoProto> =
         graph.input.iter().filter(|input| !weights.contains_key(value_name(input))).collect();
@@ -40,6 +42,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     graph.output.iter().try_for_each(|output| check_type("output", output))?;
     let shapes = dimensions::fix(&inputs, options)?;
     let order = execution_order(&graph, &weights)?;
+
     let mut known: HashMap<String, Knowledge> =
         weights.iter().map(|(name, weight)| (name.clone(), Knowledge::of_weight(weight))).collect();
     for (input, shape) in inputs.iter().zip(&shapes) {
@@ -50,6 +53,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     let outputs: HashSet<&str> = graph.output.iter().map(value_name).collect();
     let declared = declared_values(&graph);
     let folded = fold(ordered, weights, known, &declared, &outputs, opset, options.most_folded_bytes);
+
     let header = Header { ir_version: proto.ir_version, opset_import: proto.opset_import, functions: proto.functions };
     let name = graph.name.clone().unwrap_or_default();
     let output_names: Vec<&str> = graph.output.iter().map(value_name).collect();
@@ -89,6 +93,7 @@ fn load_weights(graph: &mut GraphProto, files: &mut ExternalFiles) -> Result<BTr
         let loaded = weight::load(&name, &initializer, files)?;
         weights.insert(name, loaded);
     }
+
     let outputs: HashSet<&str> = graph.output.iter().map(value_name).collect();
     let mut failure = None;
     graph.node.retain(|node| {
@@ -236,6 +241,7 @@ fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header
         let id = add_value(&mut builder, input, &known)?;
         builder.input(id);
     }
+
     let constants = ConstantTable { weights: &weights, nodes: &constant_nodes };
     let producers: HashMap<&str, &NodeProto> =
         nodes.iter().flat_map(|node| node.output.iter().map(move |output| (output.as_str(), node))).collect();
@@ -249,6 +255,7 @@ fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header
         let outputs: Vec<describe::Output> = node.output.iter().filter(|name| !name.is_empty()).map(made).collect();
         let (kind, work) = describe(node, &inputs, &outputs);
         let locality = Described { node, kind: &kind, inputs: &inputs, outputs: &outputs }.locality(constants);
+
         let mut reads = Vec::new();
         for name in operands(node).into_iter().filter(|name| !constants.contains(name)) {
             reads.push(add_value(&mut builder, name, &known)?);
@@ -257,10 +264,12 @@ fn build(name: &str, inputs: &[String], outputs: &[&str], folded: Folded, header
         for name in node.output.iter().filter(|name| !name.is_empty()) {
             makes.push(add_value(&mut builder, name, &known)?);
         }
+
         let divisible = constants.of(node, &kind);
         let operator = NewOperator::new(node.name.clone().unwrap_or_default(), node.op(), kind);
         builder.operator(operator.reads(reads).makes(makes).constants(divisible).locality(locality).work(work))?;
     }
+
     for output in outputs {
         let id = add_value(&mut builder, output, &known)?;
         builder.output(id);

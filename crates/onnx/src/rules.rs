@@ -56,6 +56,7 @@ fn operands(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Optio
     };
     let mut inputs: Vec<Option<SymTensor>> = known.iter().enumerate().map(tensor).collect();
     let even_sizes = inputs.first().and_then(|data| even_split(node, data.as_ref()?));
+
     let mut set_if_missing = |position: usize, tensor: Option<SymTensor>| {
         if inputs.len() <= position {
             inputs.resize(position + 1, None);
@@ -64,6 +65,7 @@ fn operands(node: &NodeProto, known: &[Option<&Knowledge>], opset: i64) -> Optio
             inputs[position] = tensor;
         }
     };
+
     match node.op() {
         "Reshape" => set_if_missing(1, node.ints("shape").map(vector)),
         "Squeeze" | "Unsqueeze" => set_if_missing(1, node.ints("axes").map(vector)),
@@ -190,6 +192,7 @@ fn layout(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) -> O
 fn arithmetic(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) -> Option<Vec<SymTensor>> {
     let axes =
         |name: &str| -> Option<Vec<i32>> { node.ints(name)?.iter().map(|&axis| i32::try_from(axis).ok()).collect() };
+
     match node.op() {
         "Add" => apply(&ops::Add),
         "Sub" => apply(&ops::Sub),

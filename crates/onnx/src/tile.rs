@@ -166,6 +166,7 @@ impl Writer<'_, '_> {
             let what = format!("the window of '{}'", operator.name);
             return Err(OnnxError::Unsupported { what, remedy: ": export the model again".to_owned() });
         };
+
         let own = self.region.axis().saturating_sub(2);
         let mut pads: Vec<i64> = sliding.iter().map(|along| along.window.padding as i64).collect();
         let mut after: Vec<i64> = sliding.iter().map(|along| along.padding_after as i64).collect();
@@ -177,6 +178,7 @@ impl Writer<'_, '_> {
             pads[own] = (-start).max(0);
             after[own] = (end - size).clamp(0, along.padding_after as i64);
         }
+
         pads.extend(after);
         node.attribute.retain(|attribute| !matches!(attribute.name.as_deref(), Some("pads" | "auto_pad")));
         node.attribute.push(AttributeProto::from_ints("pads", &pads));

@@ -58,6 +58,7 @@ pub(crate) fn output_type(node: &NodeProto, inputs: &[Option<DataType>], index: 
     if !node.domain.as_deref().is_none_or(is_default_domain) {
         return None;
     }
+
     match node.op() {
         "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" | "NonMaxSuppression" => Some(DataType::I64),
         "Cast" | "BitCast" => declared("to"),

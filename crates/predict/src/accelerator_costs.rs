@@ -21,6 +21,7 @@ impl CostModels {
         if board.accelerator(label).is_none() {
             return Err(no_accelerator(board, Some(label)));
         }
+
         let cores_of = |board: &Board| {
             let (accelerators, links) = (Vec::new(), Vec::new());
             Board::try_from(BoardDocument { accelerators, links, ..board.to_document() })
@@ -36,6 +37,7 @@ impl CostModels {
                 board_fingerprint: board.fingerprint(),
             });
         }
+
         let costs = AcceleratorCosts {
             label: label.to_owned(),
             model: AcceleratorCostModel::ProcessingElements(model),

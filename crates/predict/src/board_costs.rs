@@ -92,6 +92,7 @@ fn transfer_model(
         let pair = pairs.find(|(from, to)| is_wanted(from, to))?;
         way(board, transfers, pair).map(|way| way.model)
     };
+
     match (is_core(sender), is_core(receiver)) {
         // What a value from elsewhere costs cores is the reader's time: another segment begins there, and brings the value into its own
         // layout. That is what taking over a frame's values costs between stages.

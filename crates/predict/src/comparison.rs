@@ -49,6 +49,7 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
             let what = format!("networks with convolutions on {class}");
             return Err(PredictError::TooFewSamples { what, found: networks.len(), needed: 2 });
         }
+
         let one_core = ProcessorClass { count: 1, ..class.clone() };
         let single = of_family(profile, &one_core, Family::Convolution);
         let default =
@@ -56,6 +57,7 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
         let multicore = |learned: &[&Observation<'_>], held_out: &[&Observation<'_>]| {
             multicore(class.count, &single, learned, held_out)
         };
+
         let mut models: Vec<(&'static str, &Fit<'_>)> = vec![(DEFAULT, &default), ("Pipe-it, eq. 5", &gemm)];
         if class.count > 1 {
             models.push(("Pipe-it, eq. 5 on one core and eq. 8", &multicore));
@@ -65,6 +67,7 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
         for (name, fit) in models {
             rows.extend(row(Family::Convolution, &class, name, &convolutions, fit));
         }
+
         let layers = of_family(profile, &class, Family::FullyConnected);
         let models: [(&'static str, &Fit<'_>); 2] = [(DEFAULT, &default), ("Pipe-it, section V-D", &fully_connected)];
         for (name, fit) in models {

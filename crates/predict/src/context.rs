@@ -45,6 +45,7 @@ pub(crate) fn estimate(priors: &[BlockPrior], samples: &[&SegmentSample]) -> InC
         precision[(index, index)] += deviation.powi(-2);
         moment[index] += mean * deviation.powi(-2);
     }
+
     for sample in samples {
         let time = sample.time.median_seconds;
         let deviation = sample.time.standard_error_seconds().max(SAMPLE_DEVIATION * time);
@@ -60,6 +61,7 @@ pub(crate) fn estimate(priors: &[BlockPrior], samples: &[&SegmentSample]) -> InC
             }
         }
     }
+
     let (solution, deviations) = solve_scaled(&precision, &moment, prior.iter().chain(&hand_over).copied());
     let block_seconds =
         solution.iter().zip(&prior).map(|(&seconds, &prior)| seconds.max(SMALLEST_FRACTION * prior)).collect();

@@ -46,6 +46,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
             if learned.network(&network.digest).is_some() {
                 continue;
             }
+
             let observations = Observation::of_network(network, &class);
             let pairs: Vec<(f64, f64)> = observations
                 .iter()
@@ -62,6 +63,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
                     |observation: &Observation<'_>| observation.main.work.gemm.map(|shape| gemm.seconds(&shape));
                 convolutions().filter_map(|(observation, pair)| Some((predict(observation)?, pair.1))).collect()
             });
+
             let predicted = network.blocks.iter().flat_map(|block| predict_block(&predictor, &fusion, block));
             rows.push(Evaluation {
                 network: network.name.clone(),
@@ -74,6 +76,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
             });
         }
     }
+
     if rows.is_empty() {
         let what = "networks that the models were not fitted to".to_owned();
         return Err(PredictError::TooFewSamples { what, found: 0, needed: 1 });

@@ -80,6 +80,7 @@ impl Document for CostModels {
         if let Some(index) = self.convolutions.iter().position(|own| !own.is_sound()) {
             return invalid(format!("convolutions[{index}]"), "must consist of numbers".into());
         }
+
         for (index, accelerator) in self.accelerators.iter().enumerate() {
             if let AcceleratorCostModel::ProcessingElements(model) = &accelerator.model {
                 let lines = [model.computation, model.transfer, model.flush, model.invalidation];
@@ -98,6 +99,7 @@ impl Document for CostModels {
                 return invalid(field, format!("is {}, must be a number from 0", term.seconds));
             }
         }
+
         for (index, transfer) in self.transfers.iter().enumerate() {
             let model = transfer.model;
             let values = [model.latency_seconds, model.seconds_per_byte, model.conversion_seconds_per_byte];
@@ -198,6 +200,7 @@ impl CostModels {
                 set_part_costs(&mut table, processor, board, &blocks, chain, &[]);
                 continue;
             }
+
             let model = self.processors.iter().find(|model| model.processor == class);
             let has_same_cores = |other: &&ProcessorModel| other.processor.has_same_cores(&class);
             let Some(model) = model else {
@@ -207,11 +210,13 @@ impl CostModels {
                     false => return Err(PredictError::MissingModel { class }),
                 }
             };
+
             let predictor = model.predictor();
             let fusion = Fusion::new(&self.fusions, class.engine);
             let is_fitted = board.cluster(&class.cluster).is_ok_and(|own| own.engines.first() == class.engine);
             let own = self.convolutions.iter().find(|own| is_fitted && own.cluster == class.cluster);
             let known = |first: &OperatorRecord| own?.seconds(first, class.count);
+
             for ((block, records), first_of) in chain.blocks().iter().zip(&blocks).zip(&first_of_fused) {
                 let mut times = predict_block_with(&predictor, &fusion, records, known);
                 sum_into_first(&mut times, first_of);

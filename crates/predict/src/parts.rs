@@ -40,6 +40,7 @@ pub(crate) fn set_part_costs(
     let mut apart: BTreeMap<usize, f64> = BTreeMap::new();
     let mut per_byte: Vec<f64> = Vec::new();
     let ids: Vec<_> = chain.blocks().iter().flat_map(|block| &block.operators).collect();
+
     for whole in own.iter().filter(|sample| sample.channels == sample.of) {
         let parts = own.iter().filter(|part| part.operators == whole.operators && part.channels < part.of);
         let fractions: Vec<f64> = parts.map(|part| fixed_fraction(part, whole)).collect();
@@ -54,10 +55,12 @@ pub(crate) fn set_part_costs(
             families.entry(record.family()).or_default().push(fraction);
         }
     }
+
     let everything: Vec<f64> = families.values().flatten().copied().collect();
     let per_byte = median(&per_byte).unwrap_or(ASSUMED_SECONDS_PER_BYTE).max(0.0);
     let least = table.hand_over_model(processor).seconds;
     set_row_costs(table, processor, board, chain, &records, samples, per_byte);
+
     for (place, (id, record)) in ids.into_iter().zip(records).enumerate() {
         let of_family = || families.get(&record.family()).and_then(|fractions| median(fractions));
         let fixed_fraction = measured

@@ -98,6 +98,7 @@ impl Document for Profile {
                 check_time(&sample.time, &place("part_samples", index, "time"))?;
             }
         }
+
         for (index, sample) in self.transfers.iter().enumerate() {
             let seconds = sample.time.median_seconds;
             if !(seconds.is_finite() && seconds >= 0.0) {
@@ -105,6 +106,7 @@ impl Document for Profile {
                 return invalid(field, format!("is {seconds}, must be a number from 0"));
             }
         }
+
         for (index, sample) in self.power.iter().enumerate() {
             let fields = [
                 ("volts", sample.volts),

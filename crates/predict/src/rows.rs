@@ -39,6 +39,7 @@ pub(crate) fn set_row_costs(
     if !own.iter().any(|sample| sample.along == Along::Rows) {
         return;
     }
+
     let mut measured: BTreeMap<usize, f64> = BTreeMap::new();
     let mut families: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
     for tile in own.iter().filter(|sample| sample.along == Along::Rows) {
@@ -50,6 +51,7 @@ pub(crate) fn set_row_costs(
             families.entry(record.family()).or_default().push(fraction);
         }
     }
+
     let everything: Vec<f64> = families.values().flatten().copied().collect();
     let start = Nanoseconds::from_seconds(table.hand_over_model(processor).seconds);
     let ids = chain.blocks().iter().flat_map(|block| &block.operators);

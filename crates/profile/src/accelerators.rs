@@ -34,6 +34,7 @@ pub fn measure_accelerators(
     let order = workload.chain.operators(workload.chain.whole());
     let place: HashMap<OperatorId, usize> = order.iter().copied().zip(0..).collect();
     let mut samples = Vec::new();
+
     for accelerator in board.accelerators() {
         let processor = Processor::accelerator(accelerator.label.clone());
         let stretches = order.chunk_by(|&left, &right| {
@@ -42,6 +43,7 @@ pub fn measure_accelerators(
         let stretches: Vec<&[OperatorId]> =
             stretches.filter(|stretch| workload.backend.supports(stretch[0], &processor)).collect();
         let time = budget / u32::try_from(stretches.len().max(1)).unwrap_or(u32::MAX);
+
         let mut own = Vec::new();
         for stretch in stretches {
             let segment = Segment::new(workload.graph, stretch.to_vec());
@@ -85,6 +87,7 @@ pub fn measure_accelerator_transfers(
 ) -> Result<Vec<TransferSample>, ProfileError> {
     let mut samples = Vec::new();
     let Some(cluster) = board.clusters().first() else { return Ok(samples) };
+
     for accelerator in board.accelerators() {
         let processor = Processor::accelerator(accelerator.label.clone());
         for bytes in SIZES {
@@ -97,6 +100,7 @@ pub fn measure_accelerator_transfers(
                 up.push(times.upload.as_secs_f64());
                 down.push(times.download.as_secs_f64());
             }
+
             let pairs = [(&cluster.label, &accelerator.label, up), (&accelerator.label, &cluster.label, down)];
             for (from, to, seconds) in pairs {
                 samples.extend(Statistics::of(&seconds).map(|time| TransferSample {

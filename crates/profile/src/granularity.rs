@@ -42,10 +42,12 @@ pub fn measure_granularity<W: Copy>(
         if !go_on() {
             break;
         }
+
         let segment = Segment::new(graph, vec![operator]);
         let shapes = segment.boundary.inputs.iter().filter_map(|&value| graph.value(value).shape.clone());
         let inputs: Vec<Tensor> =
             shapes.map(|shape| Tensor::from_f32(shape.clone(), vec![0.5; shape.elements() as usize])).collect();
+
         for &work in works {
             choose(work);
             let mut frames = 0;

@@ -268,6 +268,7 @@ pub(crate) fn together(
         }
         Ok((times, conditions))
     };
+
     let failed = |processor: &Processor, source| ProfileError::Segment {
         start: blocks.start,
         end: blocks.end,
@@ -275,6 +276,7 @@ pub(crate) fn together(
         source,
     };
     let Some(outcomes) = side_by_side(processors, run, failed, go_on)? else { return Ok(None) };
+
     let mut measured = SideBySide::new();
     for (processor, (times, conditions)) in processors.iter().zip(outcomes) {
         match measured.get_mut(&processor.class()) {

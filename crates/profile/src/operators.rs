@@ -61,6 +61,7 @@ pub fn measure_operators(
         .enumerate()
         .map(|(place, operator)| (operator, place))
         .collect();
+
     let mut samples = Vec::new();
     for (index, processors) in rounds.iter().enumerate() {
         let processors: Vec<Processor> =
@@ -68,6 +69,7 @@ pub fn measure_operators(
         if processors.is_empty() {
             continue;
         }
+
         let mut run = || {
             let go_on = &mut || progress(Progress { done: index, total: rounds.len() });
             trace(workload, board, &processors, &whole, &frame, time, settings.half_width, go_on)
@@ -82,6 +84,7 @@ pub fn measure_operators(
                 best = again;
             }
         }
+
         samples.extend(best.samples(processors.len(), &place));
         if !progress(Progress { done: index + 1, total: rounds.len() }) {
             break;
@@ -174,6 +177,7 @@ fn trace(
             }
             !participant.is_over()
         })?;
+
         let mean = frames.iter().sum::<f64>() / frames.len().max(1) as f64;
         Ok(Part {
             class: processor.class(),
@@ -182,6 +186,7 @@ fn trace(
             shared_frame_seconds: is_shared(board, processor).then_some(mean),
         })
     };
+
     let failed = |processor: &Processor, source| ProfileError::Segment {
         start: 0,
         end: workload.chain.blocks().len(),

@@ -49,6 +49,7 @@ pub fn measure_parts(
     let total = heads.len() * rounds.len() * 3;
     let time = settings.budget / u32::try_from(total.max(1)).unwrap_or(u32::MAX);
     let effort = Effort { time, accuracy: settings.accuracy };
+
     let mut samples = Vec::new();
     for head in heads {
         let Some(units) = graph.channel_units(head) else { continue };
@@ -57,12 +58,10 @@ pub fn measure_parts(
         let places: Vec<usize> = operators.iter().map(|&id| place(id)).collect();
         let Some(inputs) = made_up(graph, &operators) else { continue };
         let block = workload.chain.blocks().iter().position(|block| block.operators.contains(&head)).unwrap_or(0);
+
         for (along, channels, of) in portions(graph, &operators, units) {
-            let segment = match along {
-                _ if channels == of => Segment::new(graph, operators.clone()),
-                Along::Channels => Segment::part(graph, operators.clone(), 0..channels),
-                Along::Rows => Segment::tile(graph, operators.clone(), 0..channels),
-            };
+            let segment = portion(graph, &operators, along, channels, of);
+
             let accelerators = board.accelerators().iter().map(|own| Processor::accelerator(own.label.clone()));
             let all = rounds.iter().cloned().chain(accelerators.map(|processor| vec![processor]));
             for processors in all {
@@ -94,6 +93,15 @@ pub fn measure_parts(
         }
     }
     Ok(samples)
+}
+
+/// Operators that make so many of their channels or rows, or all.
+fn portion(graph: &Graph, operators: &[OperatorId], along: Along, count: usize, of: usize) -> Segment {
+    match along {
+        _ if count == of => Segment::new(graph, operators.to_vec()),
+        Along::Channels => Segment::part(graph, operators.to_vec(), 0..count),
+        Along::Rows => Segment::tile(graph, operators.to_vec(), 0..count),
+    }
 }
 
 /// What is measured of operators that go together: all of them, half of their channels and, where they can be divided by rows, half of

@@ -151,6 +151,7 @@ pub(crate) fn side_by_side<T: Send>(
         }
         work(processor, &mut participant)
     };
+
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let run = &run;
         let start = |processor| {
@@ -166,6 +167,7 @@ pub(crate) fn side_by_side<T: Send>(
         meeting.attend(go_on);
         threads.into_iter().map(|thread| thread.map(std::thread::ScopedJoinHandle::join)).collect()
     });
+
     let outcomes = processors.iter().zip(outcomes).map(|(processor, outcome)| {
         let outcome = outcome?.map_err(|_| ProfileError::Panicked { processor: processor.clone() })?;
         outcome.map_err(|source| failed(processor, source))

@@ -70,6 +70,7 @@ fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> std::io::Result<Opt
             }
             times
         })?;
+
         // If there is no thread for this, the reader finds nobody at the other end.
         let making = Builder::new().spawn_scoped(scope, move || {
             pin(maker);
@@ -85,6 +86,7 @@ fn hand_over(maker: CoreId, reader: CoreId, bytes: usize) -> std::io::Result<Opt
                 }
             }
         })?;
+
         let (made, times) = (making.join(), reading.join());
         Ok(made.and(times).ok().map(|times| times.into_iter().skip(WARM_UP).collect()))
     })

@@ -52,6 +52,7 @@ pub fn algorithm_table(rows: &[AlgorithmRow]) -> Table {
         ("gap", Align::Right),
         ("looked at", Align::Right),
     ]);
+
     for row in rows {
         let own = match &row.outcome {
             Ok(own) => own,
@@ -115,6 +116,7 @@ fn numbers(rows: &[AlgorithmRow], reasons: &[Reason<'_>]) -> Table {
     columns.extend(has_energy.then_some(("J/frame", Align::Right)));
     columns.push(("gap", Align::Right));
     let mut table = Table::new(columns);
+
     for row in rows {
         let Ok(own) = &row.outcome else {
             let note =

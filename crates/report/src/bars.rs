@@ -46,6 +46,7 @@ impl BarChart<'_> {
             .x_label_area_size(40)
             .y_label_area_size(72)
             .build_cartesian_2d(-0.5..count as f64 - 0.5, 0.0..1.1 * highest)?;
+
         let name = |place: &f64| {
             let is_group = (place - place.round()).abs() < 1e-6 && *place >= 0.0;
             let group = if is_group { self.groups.get(place.round() as usize) } else { None };
@@ -61,6 +62,7 @@ impl BarChart<'_> {
             .light_line_style(WHITE)
             .bold_line_style(BLACK.mix(0.1))
             .draw()?;
+
         let width = 0.8 / self.series.len().max(1) as f64;
         for index in 0..self.series.len() {
             let colour = COLOURS[index % COLOURS.len()];
@@ -70,6 +72,7 @@ impl BarChart<'_> {
             });
             chart.draw_series(bars)?;
         }
+
         draw_legend(&legend, self.series.iter().map(String::as_str))?;
         root.present()?;
         Ok(())

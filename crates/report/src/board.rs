@@ -29,6 +29,7 @@ pub fn board_table(board: &Board) -> Table {
             slowdown.map_or_else(|| "-".to_owned(), |factor| format!("{factor}x")),
         ]);
     }
+
     for accelerator in board.accelerators() {
         let frequency = accelerator.hertz.map(|hertz| format!("{:.2} GHz", hertz as f64 / 1e9));
         table.row([

@@ -31,21 +31,23 @@ pub fn bound_text(
         // The bound holds by the costs, whatever a trial showed.
         below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
     };
-    // Bounds on fewer schedules that are no higher are no news.
-    let is_news = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
-    let searched = searched.filter(is_news).map_or(String::new(), |own| {
+
+    // A bound on fewer schedules is shown only if it is higher.
+    let is_shown = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
+    let searched = searched.filter(is_shown).map_or(String::new(), |own| {
         let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
         let teams = if own.teams.is_empty() { String::new() } else { format!(" and {}", own.teams) };
         format!(
-            "\nNothing has one below {} ms that was searched: contiguous stages on processors{teams}, and replicas of these. Its own is at most {above:.1} % above the least of them.",
+            "\nNo pipeline in the searched space (contiguous stages on processors{teams}, and replicas of these) has one below {} ms. Its own is at most {above:.1} % above the least of them.",
             milliseconds(own.period_seconds)
         )
     });
+
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
-    // What nobody reaches is no news.
+    // Not shown where no schedule reaches it.
     let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |best| {
         let best = milliseconds(best);
-        let memory = if competes_for_memory { ", if nobody waited for memory" } else { "" };
+        let memory = if competes_for_memory { ", ignoring memory contention" } else { "" };
         format!(
             "\n{best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact)."
         )
@@ -82,15 +84,15 @@ mod tests {
         assert!(said.contains("below 10.0 ms; its trial was 3.0 % below that: the profile is out of date."), "{said}");
         assert!(!said.contains("exact"), "{said}");
         let said = bound_text(&document(0.0102), Some(0.0101), None, true);
-        assert!(said.contains("or replicas of it, if nobody waited for memory (exact)."), "{said}");
+        assert!(said.contains("or replicas of it, ignoring memory contention (exact)."), "{said}");
         assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
         let searched = |period_seconds| Searched { period_seconds, teams: "teams of up to 4 processors".to_owned() };
         let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);
-        assert!(said.contains("Nothing has one below 10.2 ms that was searched:"), "{said}");
+        assert!(said.contains("replicas of these) has one below 10.2 ms."), "{said}");
         assert!(said.contains("Its own is at most 0.0 % above the least of them."), "{said}");
         // A bound that is no higher than the first, or that a trial went below, says nothing.
         for (own, least) in [(0.0102, 0.01), (0.0102, 0.0103)] {
-            assert!(!bound_text(&document(own), None, Some(&searched(least)), false).contains("Nothing has"));
+            assert!(!bound_text(&document(own), None, Some(&searched(least)), false).contains("searched space"));
         }
         let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
         assert!(bound_text(&clocked, None, None, true).contains("at these clocks"));

@@ -14,6 +14,7 @@ pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRo
         Objective::Balanced => "to pass many frames per second and have each done soon",
         Objective::Energy => "to need the least energy for a frame",
     };
+
     let mut facts = vec![
         Fact::new("Schedule", format!("{} on {}", document.configuration, document.board.name)),
         Fact::new("Chosen", format!("{what} ({}), by {}", document.objective, document.algorithm)),
@@ -28,6 +29,7 @@ pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRo
             milliseconds(predicted.latency_seconds)
         ),
     ));
+
     facts.push(Fact::new("Bound", bound));
     facts.extend(front.iter().filter(|row| row.configuration != document.configuration).filter_map(|row| {
         let rate = in_words(predicted.period_seconds / row.period_seconds - 1.0, ["more", "fewer"]);

@@ -33,6 +33,7 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
     }
     columns.push(("best for", Align::Left));
     let mut table = Table::new(columns);
+
     let step = rows.len().div_ceil(SHOWN).max(1);
     let mut left_out = 0;
     for (index, row) in rows.iter().enumerate() {

@@ -130,6 +130,7 @@ impl Plot<'_> {
             .x_label_area_size(48)
             .y_label_area_size(72)
             .build_cartesian_2d(x, y)?;
+
         let label = |value: &f64| short(*value);
         chart
             .configure_mesh()
@@ -140,6 +141,7 @@ impl Plot<'_> {
             .x_label_formatter(&label)
             .y_label_formatter(&label)
             .draw()?;
+
         if self.marks == Marks::DotsAndDiagonal {
             let ends = [(diagonal.start, diagonal.start), (diagonal.end, diagonal.end)];
             chart.draw_series(LineSeries::new(ends, BLACK.mix(0.5)))?;
@@ -154,6 +156,7 @@ impl Plot<'_> {
                 Marks::Lines => chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?,
             };
         }
+
         draw_legend(&legend, self.series.iter().map(|series| series.name.as_str()))?;
         root.present()?;
         Ok(())

@@ -94,6 +94,7 @@ impl Told<'_> {
         let Some((first, processor)) = visit.spans.first().and_then(|span| Some((span, self.processor(span)?))) else {
             return;
         };
+
         let frame = format!("{}frame {}", self.prefix, first.frame);
         for track in self.tracks.of_processor(processor) {
             let of_frame = || TraceEvent::Slice {
@@ -109,6 +110,7 @@ impl Told<'_> {
                 ],
             };
             events.extend(self.has_own_cores.then(of_frame));
+
             for span in &visit.spans {
                 let operator = self.graph.operator(span.operator);
                 let prefix = if self.has_own_cores { String::new() } else { format!("{frame}, ") };

@@ -27,6 +27,7 @@ pub fn split_table(schedule: &Schedule, graph: &Graph, costs: &CostTable) -> Opt
                 Along::Channels => "channels",
                 Along::Rows => "rows",
             };
+
             let positions = 0..replica.assignments.len();
             let named = positions.filter(|&position| split.shares[position] > 0).map(|position| {
                 let processor = &replica.assignments[position].processor;
@@ -34,6 +35,7 @@ pub fn split_table(schedule: &Schedule, graph: &Graph, costs: &CostTable) -> Opt
                 (format!("{processor} {} {along}", split.shares[position]), milliseconds(seconds))
             });
             let (parts, times): (Vec<String>, Vec<String>) = named.unzip();
+
             let head = split.operators.first().map_or("", |&id| graph.operator(id).name.as_str());
             table.row([
                 (index + 1).to_string(),

@@ -77,6 +77,7 @@ impl Engine {
     ) -> Result<Self, RuntimeError> {
         let outstanding = options.outstanding(schedule);
         let (exit, exits) = bounded(outstanding);
+
         // From here on, an error ends what has started.
         let engine = Self {
             graph: Arc::clone(graph),
@@ -88,10 +89,12 @@ impl Engine {
             submission: Mutex::new(0),
             reorder_buffer: Mutex::default(),
         };
+
         if let Some(fallback) = fallback {
             engine.dispatch.set_fallback(engine.prepare(fallback)?);
         }
         engine.dispatch.set_current(engine.prepare(schedule)?);
+
         if let Some(limit) = options.time_limit() {
             let dispatch = Arc::clone(&engine.dispatch);
             engine.dispatch.spawn("frame watch", move || watch(&dispatch, limit))?;

@@ -146,6 +146,7 @@ impl StageLaunch<'_> {
         let Start { graph, backends, options, dispatch } = start;
         let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, self.index));
         let busy: Arc<[AtomicU64]> = replica.assignments.iter().map(|_| AtomicU64::new(0)).collect();
+
         let factory = TeamFactory {
             place: (self.index, index),
             replica: replica.clone(),
@@ -158,6 +159,7 @@ impl StageLaunch<'_> {
         let team = factory.team()?;
         let slot = Arc::new(ReplicaSlot::new(Arc::clone(&team), busy, options, self.in_flight.clone()));
         dispatch.register(&slot);
+
         let worker = Worker {
             stage: self.index,
             replica: index,
@@ -174,6 +176,7 @@ impl StageLaunch<'_> {
             factory: Arc::new(factory),
             replicas: Arc::clone(replicas),
         };
+
         let name = worker.name();
         let (led, ready) = (Arc::clone(&team), self.ready.clone());
         let work = move || {

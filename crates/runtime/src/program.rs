@@ -57,6 +57,7 @@ impl Program {
                 is_awaited[input.maker.index()] = true;
             }
         }
+
         let mut program = Self { tracks: vec_of(replica.assignments.len()), values: Vec::new(), joins: Vec::new() };
         let runs = runs(replica, graph, &tasks, &is_awaited);
         // The processor and the segment that each task is in.
@@ -66,6 +67,7 @@ impl Program {
                 run.clone().for_each(|task| home[task] = (processor, step));
             }
         }
+
         let mut known: HashMap<ValueId, usize> = HashMap::new();
         let mut joins: HashMap<ValueId, usize> = HashMap::new();
         for (processor, runs) in runs.iter().enumerate() {
@@ -86,6 +88,7 @@ impl Program {
                 program.tracks[processor].push(step);
             }
         }
+
         for processor in 0..program.tracks.len() {
             for step in 0..program.tracks[processor].len() {
                 for (other, steps) in program.tracks[processor][step].waits.clone() {
@@ -115,6 +118,7 @@ impl Program {
                 self.values.len() - 1
             })
         };
+
         let split = operators.first().and_then(|&head| replica.split_of(head)).zip(tasks.first());
         let part = split
             .and_then(|(split, task)| Some((split, split.portion(task.processor.index())?, task.processor.index())));
@@ -124,12 +128,14 @@ impl Program {
             let output = StepOutput::Values(segment.boundary.outputs.iter().map(|&value| place(value)).collect());
             return Step { segment, inputs, output, waits, wakes: Vec::new() };
         };
+
         let axis = match portion.along {
             Along::Channels => {
                 operators.first().and_then(|&head| graph.channel_units(head)).map_or(1, |units| units.axis)
             }
             Along::Rows => RowRegion::new(graph, &operators).map_or(2, |region| region.axis()),
         };
+
         let segment = Segment { portion: Some(portion), ..Segment::new(graph, operators) };
         let inputs = segment.boundary.inputs.iter().map(|&value| place(value)).collect();
         let parts: Vec<usize> = split.shares.iter().copied().filter(|&share| share > 0).collect();
@@ -188,6 +194,7 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
         if previous.is_none() {
             here.clear();
         }
+
         let is_bound = atoms[index] < index;
         let needed = if is_bound { index..index } else { members(index) };
         let remote: Vec<usize> = tasks[needed]
@@ -196,12 +203,14 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
             .map(|input| input.maker.index())
             .filter(|&maker| tasks[maker].processor != task.processor && !here.contains(&maker))
             .collect();
+
         let split =
             |index: usize| replica.splits.iter().position(|split| split.operators.contains(&tasks[index].operator));
         let goes_on = previous.is_some_and(|previous| match (split(previous), split(index)) {
             (None, None) => is_bound || remote.is_empty() && !members(atoms[previous]).any(|member| is_awaited[member]),
             (before, now) => before == now,
         });
+
         here.extend(remote);
         let own = &mut runs[task.processor.index()];
         match own.last_mut() {

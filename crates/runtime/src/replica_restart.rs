@@ -77,12 +77,14 @@ impl Worker {
                     return restart.stop_restarting();
                 }
             };
+
             if !matches!(restart.pause(time), WaitOutcome::Elapsed) {
                 return;
             }
             if restart.is_useless() {
                 return restart.stop_restarting();
             }
+
             let error = match attempt(&self.factory, &self.dispatch, &self.name()) {
                 Ok(attempt) => match restart.preparation(&attempt) {
                     WaitOutcome::Done(Ok(())) => return restart.hand_over(&attempt),

@@ -34,6 +34,7 @@ impl Route {
             let next = slots.len();
             *slots.entry(value).or_insert(next)
         };
+
         let inputs: Vec<usize> = graph.inputs().iter().map(|&value| slot(value)).collect();
         let mut known: Vec<usize> = inputs.clone();
         let mut stages = Vec::with_capacity(schedule.stages.len());
@@ -48,11 +49,13 @@ impl Route {
             known.extend(&writes);
             stages.push(StageRoute { boundary, inputs: reads, outputs: writes, release: Vec::new() });
         }
+
         let outputs: Vec<usize> = graph.outputs().iter().map(|&value| slot(value)).collect();
         if let Some(position) = outputs.iter().position(|slot| !known.contains(slot)) {
             let value = graph.value(graph.outputs()[position]).name.clone();
             return Err(RuntimeError::MissingValue { value, stage: schedule.stages.len() });
         }
+
         let slots = slots.len();
         for slot in (0..slots).filter(|slot| !outputs.contains(slot)) {
             if let Some(last) = stages.iter_mut().rev().find(|stage: &&mut StageRoute| stage.inputs.contains(&slot)) {

@@ -19,11 +19,13 @@ impl Replica {
             {
                 return Err(ScheduleError::Repeated { operator: name(id), stage });
             }
+
             match split.along {
                 Along::Channels => check_channels(split, graph, self.assignments.len()),
                 Along::Rows => check_rows(split, graph, self.assignments.len()),
             }
             .or_else(wrong)?;
+
             for (position, assignment) in self.assignments.iter().enumerate() {
                 let first = assignment.operators.iter().position(|id| split.operators.contains(id));
                 let takes_part = split.range(position).is_some();

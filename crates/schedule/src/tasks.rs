@@ -71,6 +71,7 @@ impl Replica {
         let parts_of_splits: Vec<Parts> = self.splits.iter().map(|split| Parts::of(split, graph)).collect();
         let mut parts: Vec<Vec<TaskId>> = Vec::new();
         let mut parts_of: Vec<Option<usize>> = vec![None; graph.operators().len()];
+
         for (processor, assignment) in ProcessorId::all(self.assignments.len()).zip(&self.assignments) {
             for &operator in &assignment.operators {
                 let share = splits[operator.index()]
@@ -83,6 +84,7 @@ impl Replica {
                 tasks.push(Task { operator, processor, share, inputs: Vec::new() });
             }
         }
+
         for index in 0..tasks.len() {
             let Task { operator, processor, .. } = tasks[index];
             let own_split = splits[operator.index()];

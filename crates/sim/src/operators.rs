@@ -36,6 +36,7 @@ impl Simulator<'_> {
             return;
         }
         let plan = &own.plan.operators[operator];
+
         // Values are fetched in the order in which they were made, while others are still being made.
         let open = plan.fetches.iter().filter(|fetch| !own.is_fetched[fetch.number]);
         let next = open.filter_map(|fetch| Some((own.made[fetch.maker]?, fetch))).min_by_key(|made| made.0);
@@ -48,6 +49,7 @@ impl Simulator<'_> {
         if own.missing[operator] > 0 {
             return;
         }
+
         let (nanoseconds, bytes) = (plan.nanoseconds, plan.bytes);
         self.slots[slot].next[number] += 1;
         self.tracks[track].is_busy = true;
@@ -60,6 +62,7 @@ impl Simulator<'_> {
             self.is_changed = true;
             return;
         }
+
         self.has_worked(track, time);
         if self.conditions.keeps_spans {
             self.keep_span(slot, number, operator, self.now, self.now + time);
@@ -101,6 +104,7 @@ impl Simulator<'_> {
                 self.keep_span(slot, *number, operator, running.begun, self.now);
             }
         }
+
         let own = &mut self.slots[slot];
         own.made[operator] = Some(self.now);
         own.left -= 1;
@@ -114,6 +118,7 @@ impl Simulator<'_> {
                 }
             }
         }
+
         if sends.is_empty() {
             self.release(slot, *number);
         } else {

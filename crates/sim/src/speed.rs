@@ -19,6 +19,7 @@ impl Simulator<'_> {
         if !std::mem::take(&mut self.is_changed) {
             return;
         }
+
         let wanted = |&track: &usize| {
             let own = &self.tracks[track];
             own.running.map_or(0.0, |running| running.wanted * self.speeds[own.label].factor())
@@ -28,6 +29,7 @@ impl Simulator<'_> {
             Some(rate) => fair_share(&wanted, rate * 1e-9),
             None => f64::INFINITY,
         };
+
         for (index, wanted) in wanted.into_iter().enumerate() {
             let track = self.running[index];
             let factor = self.speeds[self.tracks[track].label].factor();

@@ -250,6 +250,7 @@ pub(crate) fn add_slots(
                     version: 0,
                 });
             }
+
             slots.push(Slot::new(stream, stage, replica, plan, first));
         }
         ranges.push(begin..slots.len());

@@ -53,6 +53,7 @@ impl LogFactors {
         let size = self.values.len();
         let precisions: Vec<f64> = self.deviations.iter().map(|deviation| deviation.max(1e-6).powi(-2)).collect();
         let weight = self.noise.max(1e-6).powi(-2);
+
         for _ in 0..STEPS {
             let mut matrix = DMatrix::<f64>::zeros(size, size);
             let mut slope = DVector::<f64>::zeros(size);
@@ -60,6 +61,7 @@ impl LogFactors {
                 matrix[(index, index)] = precisions[index];
                 slope[index] = -precisions[index] * self.values[index];
             }
+
             for observation in &self.observations {
                 let shared = self.factor(observation.shared);
                 let times: Vec<f64> =
@@ -76,6 +78,7 @@ impl LogFactors {
                     }
                 }
             }
+
             // The matrix is positive definite: a diagonal of precisions plus squares.
             let Some(factorised) = matrix.cholesky() else { return };
             let change = factorised.solve(&slope);

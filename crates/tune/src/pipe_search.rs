@@ -99,6 +99,7 @@ impl Tuner for PipeSearch {
         let listed: u128 = depths.iter().map(|stages| binomial(space.layers() - 1, stages - 1)).sum();
         let preparation = self.preparation.0.saturating_mul(u64::try_from(listed).unwrap_or(u64::MAX));
         let mut recorder = Recorder::new(oracle, Nanoseconds(preparation));
+
         let lists: Vec<Vec<Configuration>> = depths
             .iter()
             .map(|&stages| {
@@ -107,6 +108,7 @@ impl Tuner for PipeSearch {
                 divisions.into_iter().map(|layers| Configuration::assembled(layers, places.clone())).collect()
             })
             .collect();
+
         // The best seed of all numbers of stages comes first (line 1).
         let mut visited = vec![0; lists.len()];
         for (list, visited) in lists.iter().zip(&mut visited) {
@@ -118,6 +120,7 @@ impl Tuner for PipeSearch {
         for (list, visited) in lists.iter().zip(&mut visited) {
             self.walk(list, visited, &mut recorder)?;
         }
+
         let stages = recorder.best().map_or(0, |(best, _)| best.stages());
         if let Some(depth) = depths.iter().position(|&depth| depth == stages) {
             self.walk(&lists[depth], &mut visited[depth], &mut recorder)?;

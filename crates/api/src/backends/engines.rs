@@ -25,6 +25,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
     let row = |engine: &str, version: Result<String, String>, device: Option<String>, used_by: Vec<String>| {
         EngineReport { engine: engine.to_owned(), version, device, used_by }
     };
+
     let onnx_runtime = cpu::version().map_err(|error| error.to_string());
     let used_by = clusters(board, EngineName::OnnxRuntime);
     reports.push(row("onnxruntime", onnx_runtime.clone(), Some("CPU".to_owned()), used_by));
@@ -35,6 +36,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
         }
     }
     reports.extend(board.providers().iter().map(|provider| of_provider(board, provider, &onnx_runtime)));
+
     match openvino::report() {
         Err(error) => {
             reports.push(row("openvino", Err(error.to_string()), None, clusters(board, EngineName::OpenVino)));
@@ -49,6 +51,7 @@ pub fn engines(machine: &Machine) -> Vec<EngineReport> {
             }
         }
     }
+
     if gpu::IS_BUILT_IN {
         let is_own = |own: &&Accelerator| own.engine.is_none() && !openvino::drives(own);
         for accelerator in board.accelerators().iter().filter(is_own) {

@@ -58,6 +58,7 @@ impl Gpus {
             .into_iter()
             .flat_map(|policy| Granularity::ALL.map(|Granularity(outputs)| ThreadWork { outputs, policy }))
             .collect();
+
         for (label, backend) in &self.devices {
             if profile.granularity.iter().any(|record| record.accelerator == *label) {
                 continue;
@@ -81,6 +82,7 @@ impl Gpus {
                 seconds: sample.seconds,
             }));
         }
+
         self.choose_work(Some(profile));
         Ok(())
     }

@@ -96,7 +96,7 @@ impl Backends {
         Ok(Self { all: Arc::new(Several::new(all)), cores, gpus })
     }
 
-    /// All of them as one that is not looked at.
+    /// All backends as one, without tracing.
     pub(crate) fn backend(&self) -> Arc<dyn Backend> {
         Arc::clone(&self.all) as Arc<dyn Backend>
     }

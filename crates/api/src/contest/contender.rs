@@ -195,6 +195,7 @@ impl Sessions {
         let mut sessions = Self { orders: Vec::new(), threads: Vec::new() };
         let failure: Arc<Mutex<Option<BackendError>>> = Arc::default();
         let mut ready: Vec<Receiver<()>> = Vec::new();
+
         for processor in processors {
             let (orders, incoming) = unbounded::<Order>();
             let (ready_sender, is_ready) = unbounded();
@@ -211,17 +212,8 @@ impl Sessions {
                             // Whoever waits for all to be ready would wait for ever for one that has ended if others held this.
                             drop(ready);
                             let _ = go.recv();
-                            let mut times = Vec::new();
-                            // One frame at least, however late this thread has its turn.
-                            let outcome = loop {
-                                let before = Instant::now();
-                                let outcome = prepared.run(&frame).map(drop);
-                                times.push(before.elapsed().as_secs_f64());
-                                if outcome.is_err() || stop.load(Ordering::Relaxed) {
-                                    break outcome;
-                                }
-                            };
-                            let _ = report.send(outcome.map(|()| (times, Instant::now())));
+                            let times = repeated(&mut prepared, &frame, &stop);
+                            let _ = report.send(times.map(|times| (times, Instant::now())));
                         }
                     }
                     Err(error) => *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
@@ -236,6 +228,7 @@ impl Sessions {
             sessions.orders.push(orders);
             ready.push(is_ready);
         }
+
         for is_ready in ready {
             // Ends when the thread drops its sender, which it does when it is ready or has failed.
             let _ = is_ready.recv();
@@ -253,6 +246,7 @@ impl Sessions {
         let (report, reports) = unbounded();
         let (ready, are_ready) = unbounded();
         let (start, go) = unbounded();
+
         for orders in &self.orders {
             let order = Order {
                 frame: frame.to_vec(),
@@ -263,6 +257,7 @@ impl Sessions {
             };
             orders.send(order).map_err(|_| has_ended())?;
         }
+
         // Whoever has ended holds none of these.
         drop((ready, report));
         for _ in &self.orders {
@@ -272,6 +267,7 @@ impl Sessions {
         let begin = Instant::now();
         std::thread::sleep(time);
         drop(over);
+
         let mut latencies = Vec::new();
         let mut frames_per_second = 0.0;
         for _ in &self.orders {
@@ -293,6 +289,19 @@ impl Drop for Sessions {
         self.orders.clear();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+/// Seconds of each run of a frame, again and again until `stop`; once at least, however late this thread has its turn.
+fn repeated(prepared: &mut WholeNetwork, frame: &[Tensor], stop: &AtomicBool) -> Result<Vec<f64>, BackendError> {
+    let mut times = Vec::new();
+    loop {
+        let before = Instant::now();
+        prepared.run(frame)?;
+        times.push(before.elapsed().as_secs_f64());
+        if stop.load(Ordering::Relaxed) {
+            return Ok(times);
         }
     }
 }

@@ -127,6 +127,7 @@ impl SlowedCores {
                 work(&stop);
             }
         };
+
         let started = thread(&format!("{name} {core}")).spawn(body);
         self.threads.push(started.map_err(|source| refused("cannot start what slows", source))?);
         match entered.recv() {

@@ -27,6 +27,7 @@ pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
     if cpus.is_empty() {
         return refused("needs cores for what is no convolution: name some among the processors".to_owned());
     }
+
     let chain = ground.network.chain();
     let order = chain.operators(0..chain.blocks().len());
     let mut best: Option<(f64, Found)> = None;
@@ -43,6 +44,7 @@ pub(super) fn divide(ground: &Ground<'_>) -> Result<Found, Error> {
             Err(error) => misfit = Some(error),
         }
     }
+
     match (best, misfit) {
         (Some((_, found)), _) if found.work.count == 0 => refused(
             "finds no convolution that both the CPU and the accelerator run, so there is nothing to divide".to_owned(),

@@ -50,6 +50,7 @@ pub(super) fn para_pipe(ground: &Ground<'_>, strategy: Strategy) -> Result<Found
             "deals processors out to stages in every way, which are too many with {count} ({known}); name {MOST_PROCESSORS} or fewer"
         ));
     }
+
     let problem = match ground.para_pipe.get() {
         Some(known) => known,
         None => {
@@ -57,6 +58,7 @@ pub(super) fn para_pipe(ground: &Ground<'_>, strategy: Strategy) -> Result<Found
             ground.para_pipe.get_or_init(|| made)
         }
     };
+
     let plan = match (ParaPipe { processors: ground.classes(), strategy }).search(problem) {
         Err(PipelineError::Infeasible) => {
             return refused(format!(
@@ -65,6 +67,7 @@ pub(super) fn para_pipe(ground: &Ground<'_>, strategy: Strategy) -> Result<Found
         }
         other => other?,
     };
+
     let points = para_pipe_points(problem.blocks() as u64, count as u32);
     let work = SearchWork { count: u64::try_from(points).unwrap_or(u64::MAX), unit: "pipelines" };
     Ok(Found { schedule: problem.schedule(&plan), work })

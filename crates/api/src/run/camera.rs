@@ -84,6 +84,7 @@ impl Camera {
         };
         let is_done = AtomicBool::new(false);
         let is_stopped = AtomicBool::new(false);
+
         let outcome = std::thread::scope(|scope| {
             let camera = std::thread::Builder::new().name("camera".to_owned());
             let spawned = camera.spawn_scoped(scope, || {
@@ -103,6 +104,7 @@ impl Camera {
             let produced = producer.join().map_err(|_| Error::Defect("the camera's thread panicked".to_owned()))?;
             received.and(produced.map_err(Into::into))
         });
+
         sink.sink.dropped = shutter.dropped.load(Ordering::SeqCst);
         outcome?;
         if sink.sink.statistics.is_empty() {
@@ -138,6 +140,7 @@ impl Shutter<'_> {
         // The frame that waits for room, where the newest one takes its place.
         let mut waiting: Option<(u64, Instant)> = None;
         let mut number = 0;
+
         while !is_over(number) {
             let due = begin + Duration::from_secs_f64(number as f64 / self.camera.hertz);
             while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
@@ -150,6 +153,7 @@ impl Shutter<'_> {
             if is_over(number) {
                 break;
             }
+
             match self.camera.when_late {
                 WhenLate::Wait => self.submit(number, due)?,
                 WhenLate::DropNewest => {
@@ -166,6 +170,7 @@ impl Shutter<'_> {
             }
             number += 1;
         }
+
         while let Some(frame) = waiting.filter(|_| !is_stopped.load(Ordering::SeqCst)) {
             waiting = self.try_submit(Some(frame))?;
             std::thread::sleep(LOOK);

@@ -30,6 +30,7 @@ pub(crate) fn measure(
         let operators = in_order(graph, &stage.operators().collect::<Vec<_>>());
         let segment = Segment::new(graph, operators);
         let inputs = segment.inputs_from(&values);
+
         let mut classes = Vec::new();
         for assignment in stage.replicas.iter().flat_map(|replica| &replica.assignments) {
             let processor = &assignment.processor;
@@ -43,6 +44,7 @@ pub(crate) fn measure(
             if let Some(core) = processor.cores.first() {
                 let _ = millstream_machine::pin_current_thread(*core);
             }
+
             let begin = Instant::now();
             let mut frames = 0;
             let times = backend.trace(&segment, processor, &inputs, &mut |_| {
@@ -52,6 +54,7 @@ pub(crate) fn measure(
             let own = times.iter().filter(|group| group.operators.iter().any(|id| assignment.operators.contains(id)));
             reports.extend(rows(graph, index + 1, &processor.to_string(), &own.collect::<Vec<_>>()));
         }
+
         if let Some(processor) = stage.replicas.first().and_then(|replica| replica.assignments.first()) {
             let outputs = backend.prepare(&segment, &processor.processor)?.run(&inputs)?;
             values.extend(segment.boundary.outputs.iter().copied().zip(outputs));

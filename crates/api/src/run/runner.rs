@@ -234,12 +234,14 @@ pub(crate) fn warm_up(
         WarmUp::Frames(frames) => count >= frames,
         WarmUp::Time(time) => begin.elapsed() >= time,
     };
+
     let mut count = 0;
     let supply = std::iter::from_fn(|| {
         let is_over = is_enough(count) || control.is_cancelled();
         count += u64::from(!is_over);
         (!is_over).then(|| reference.frame(count - 1))
     });
+
     let mut first_result = None;
     let mut failures = 0_u64;
     for (number, result) in (0..).zip(engine.run(supply)) {
@@ -256,6 +258,7 @@ pub(crate) fn warm_up(
             Err(_) => failures += 1,
         }
     }
+
     engine.reset_metrics();
     Ok((count, first_result))
 }

@@ -23,6 +23,7 @@ where
             let _over = SetOnDrop(is_over);
             work(&|| control.is_cancelled() || is_over.load(Ordering::Relaxed))
         };
+
         let working = thread("search").spawn_scoped(scope, search).map_err(Error::no_thread("the search"))?;
         // However this ends, or the search would be waited for in vain.
         let over = SetOnDrop(is_over);
@@ -31,6 +32,7 @@ where
             number += 1;
             (!is_over.load(Ordering::Relaxed)).then(|| reference.frame(number - 1))
         });
+
         let mut checked = Ok(());
         for result in engine.run(frames) {
             if checked.is_ok() {
@@ -40,6 +42,7 @@ where
                 is_over.fetch_or(checked.is_err(), Ordering::Relaxed);
             }
         }
+
         drop(over);
         let done = working.join().map_err(|_| Error::Defect("the search panicked".to_owned()))?;
         checked?;

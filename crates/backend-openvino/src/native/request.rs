@@ -100,6 +100,7 @@ impl Request {
             let message = Some(format!("{given:?} inputs and outputs were given, {wanted:?} are needed"));
             return Err(InferenceError { kind: InferenceErrorKind::ParameterMismatch, message });
         }
+
         let request = self.handle.as_ptr();
         for (index, input) in inputs.iter().enumerate() {
             let view;
@@ -113,6 +114,7 @@ impl Request {
             // SAFETY: request and tensor exist, and the request keeps the tensor. Its elements exist until this function returns.
             check(unsafe { ov_infer_request_set_input_tensor_by_index(request, index, tensor) })?;
         }
+
         for (index, output) in given.into_iter().zip(outputs) {
             let view;
             let tensor = match output {
@@ -125,6 +127,7 @@ impl Request {
             // SAFETY: as above; the elements are exclusively borrowed until this function returns.
             check(unsafe { ov_infer_request_set_output_tensor_by_index(request, index, tensor) })?;
         }
+
         // SAFETY: the request exists, nobody else runs it, and all inputs and outputs were given above.
         check(unsafe { ov_infer_request_infer(request) })
     }

@@ -13,6 +13,7 @@ pub(crate) fn run(command: &CalibrateCommand) -> Result<()> {
     let machine = Machine::read(&command.board)?;
     let named = || command.measurements.display().to_string();
     let measurements = Measurements::from_json(&files::read(&command.measurements)?).with_context(named)?;
+
     let models: BTreeSet<&str> = measurements.throughputs.iter().map(|own| own.model.as_str()).collect();
     let known: Vec<&str> =
         models.into_iter().filter(|model| millstream_zoo::names().any(|name| name == *model)).collect();
@@ -28,6 +29,7 @@ pub(crate) fn run(command: &CalibrateCommand) -> Result<()> {
             chain: network.chain(),
         })
         .collect();
+
     let calibration = calibrate(machine.board(), &measurements, &measured, provenance()).with_context(named)?;
     files::write(&command.output, &files::to_json(&calibration.models)?)?;
     if command.json {
@@ -64,6 +66,7 @@ fn print(rows: &[CalibrationRow], measurements: &Measurements) {
                 row.unseen_seconds.map_or("-".to_owned(), error),
             ]);
         }
+
         output::table(&table);
         let errors = |of: fn(&CalibrationRow) -> Option<f64>| {
             let mut errors: Vec<f64> =
@@ -78,6 +81,7 @@ fn print(rows: &[CalibrationRow], measurements: &Measurements) {
             100.0 * errors(|row| row.unseen_seconds)
         ));
     }
+
     for stated in &measurements.stated {
         output::line(format!("{}: {}", stated.label, stated.source));
     }

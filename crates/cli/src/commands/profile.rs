@@ -19,6 +19,7 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     let machine = command.board.machine()?;
     machine.check_usable()?;
+
     let sources = sources(&command.models);
     command.inputs.check_only_network(sources.len())?;
     let (options, inputs) = (command.dimensions.read_options()?, command.inputs.inputs());
@@ -27,6 +28,7 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
     if networks.is_empty() && command.no_sweep {
         bail!("nothing to measure: --no-sweep leaves only the models given with --model");
     }
+
     let mut profile = start(command, &machine)?;
     let is_complete = machine.measure(&mut profile, &networks, !command.no_sweep, command.budget.0, &control())?;
     files::write(&command.output, &files::to_json(&profile)?)?;
@@ -36,6 +38,7 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
             command.output.display()
         );
     }
+
     if command.json {
         output::json(&profile)?;
     } else {
@@ -68,6 +71,7 @@ fn summary(profile: &Profile) -> Table {
         ("steal", Align::Right),
         ("other load", Align::Right),
     ]);
+
     let (swept, given): (Vec<_>, Vec<_>) = profile.networks.iter().partition(|network| network.samples.is_empty());
     let classes = profile.classes();
     for network in given {
@@ -90,6 +94,7 @@ fn summary(profile: &Profile) -> Table {
             ]);
         }
     }
+
     if !swept.is_empty() {
         for class in &classes {
             let samples = || {

@@ -64,6 +64,7 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
     }
     let papers = command.paper.map_or(Paper::ALL.to_vec(), |paper| vec![paper]);
     let selection = Selection { table: command.table, figure: command.figure };
+
     interrupt::listen();
     let mut steps = (papers.len() > 1).then(|| Steps::new("computing the papers", papers.len()));
     let mut found = Vec::new();
@@ -77,6 +78,7 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
         }
     }
     drop(steps);
+
     if let Some(folder) = &command.figures {
         draw(folder, &found)?;
     }
@@ -84,6 +86,7 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
         files::write(path, &page(&found))?;
         output::remark(format!("wrote {}", path.display()));
     }
+
     if command.json {
         let claims = found.iter().flat_map(|own| own.claims().map(|claim| ClaimReport::of(&own.paper, claim)));
         output::json(&claims.collect::<Vec<_>>())?;

@@ -43,6 +43,7 @@ fn print(measured: &SessionContest, best: &MeasuredSession) {
         "One session of {}, frame after frame: medians over the rounds, fastest first\n",
         measured.network
     ));
+
     let mut table = Table::new([
         ("threads", Align::Right),
         ("where", Align::Left),
@@ -63,6 +64,7 @@ fn print(measured: &SessionContest, best: &MeasuredSession) {
             format!("{:.2}x", session.frame_seconds / best.frame_seconds),
         ]);
     }
+
     output::table(&table);
     let disturbed = measured.sessions.iter().filter(|session| session.disturbed_rounds > 0).count();
     if disturbed > 0 {

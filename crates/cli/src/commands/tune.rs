@@ -86,6 +86,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
             best_on_single_processors_seconds: *shortest_on_single,
         });
     }
+
     let mut table = Table::new([
         ("trial", Align::Right),
         ("configuration", Align::Left),
@@ -107,6 +108,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
             format!("{:.1}", 1.0 / shortest),
         ]);
     }
+
     output::line(format!("{}: {} trials by {}\n", network.name(), trials.len(), algorithm));
     output::table(&table);
     output::line(format!(

@@ -30,7 +30,7 @@ impl Mapper for FineIlp {
         let found = match found {
             Some(found) => found,
             None => exact::best_of(&[exact::LISTS, super::STARTS].concat(), problem, limits)
-                .ok_or_else(exact::nothing_found)?,
+                .ok_or(MappingError::NoMapping)?,
         };
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
         Ok(exact::finish(problem, found, lower, outcome))

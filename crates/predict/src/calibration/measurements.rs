@@ -165,6 +165,7 @@ impl Document for Measurements {
                 return invalid(format!("throughputs[{index}].hertz"), "is 0, must be positive");
             }
         }
+
         for (index, own) in self.stated.iter().enumerate() {
             let field = format!("stated[{index}].costs");
             match &own.costs {
@@ -174,7 +175,7 @@ impl Document for Measurements {
                 StatedCosts::Terms(families) => {
                     for term in families.iter().flat_map(|family| &family.terms) {
                         if !FamilyModel::knows(&term.name) {
-                            return invalid(field, &format!("has a term '{}' that nobody knows", term.name));
+                            return invalid(field, &format!("has an unknown term '{}'", term.name));
                         }
                         if !(term.seconds.is_finite() && term.seconds >= 0.0) {
                             return invalid(field, &format!("has '{}' of {}, below 0", term.name, term.seconds));
@@ -184,6 +185,7 @@ impl Document for Measurements {
                 _ => {}
             }
         }
+
         for (index, own) in self.powers.iter().enumerate() {
             if !is_positive(own.active_watts) {
                 return invalid(format!("powers[{index}].active_watts"), "must be a positive number");

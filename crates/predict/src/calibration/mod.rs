@@ -116,7 +116,7 @@ pub fn calibrate(
         convolutions: Vec::new(),
         networks: Vec::new(),
     };
-    let mut shown = Vec::new();
+
     for cluster in board.clusters() {
         let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == cluster.label).collect();
         for count in 1..=cluster.cores.len() {
@@ -124,6 +124,7 @@ pub fn calibrate(
             models.processors.push(cluster_model(class, &own, measurements)?);
         }
     }
+
     resolve_likenesses(board, measurements, &mut models)?;
     for accelerator in board.accelerators() {
         let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.label == accelerator.label).collect();
@@ -137,19 +138,23 @@ pub fn calibrate(
         let unsupported = unsupported.flat_map(|entry| entry.op_types.iter().cloned()).collect();
         models.accelerators.push(AcceleratorCosts { label: accelerator.label.clone(), model, unsupported });
     }
-    for row in &rows {
-        let same: Vec<&Row<'_>> = rows.iter().filter(|other| other.label == row.label).collect();
-        let others: Vec<&Row<'_>> = same.iter().filter(|other| other.model != row.model).copied().collect();
-        shown.push(CalibrationRow {
-            model: row.model.to_owned(),
-            processor: ProcessorClass::new(row.label.to_owned(), row.cores),
-            measured_seconds: row.seconds,
-            fitted_seconds: Fitted::to(&same).seconds(row),
-            unseen_seconds: (!others.is_empty()).then(|| Fitted::to(&others).seconds(row)),
-        });
-    }
+
     models.networks = factors(board, &rows, networks);
-    Ok(Calibration { models, rows: shown })
+    let rows = rows.iter().map(|row| compared(row, &rows)).collect();
+    Ok(Calibration { models, rows })
+}
+
+/// A measurement beside what the fit says of it, with it and without its network.
+fn compared(row: &Row<'_>, all: &[Row<'_>]) -> CalibrationRow {
+    let same: Vec<&Row<'_>> = all.iter().filter(|other| other.label == row.label).collect();
+    let others: Vec<&Row<'_>> = same.iter().filter(|other| other.model != row.model).copied().collect();
+    CalibrationRow {
+        model: row.model.to_owned(),
+        processor: ProcessorClass::new(row.label.to_owned(), row.cores),
+        measured_seconds: row.seconds,
+        fitted_seconds: Fitted::to(&same).seconds(row),
+        unseen_seconds: (!others.is_empty()).then(|| Fitted::to(&others).seconds(row)),
+    }
 }
 
 fn invalid(field: impl Into<String>, detail: String) -> PredictError {

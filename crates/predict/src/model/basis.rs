@@ -56,6 +56,7 @@ pub(crate) fn amounts(operator: &OperatorRecord, further_bytes: u64, cache_bytes
         amounts[21] = macs;
         amounts[22] = if differs_by_type(operator.family()) { 0.0 } else { amount_by_type(operator) };
     }
+
     // With one row, all these would be the weights' bytes by other names.
     if let Some(gemm) = work.gemm
         && !operator.kind.has_weight_matrix()

@@ -90,6 +90,7 @@ impl FamilyModel {
         let types: BTreeSet<String> = observations.iter().flat_map(|observation| names_of(observation)).collect();
         let place: BTreeMap<&str, usize> =
             types.iter().enumerate().map(|(index, name)| (name.as_str(), COUNT + index)).collect();
+
         let mut amounts = DMatrix::zeros(count, COUNT + types.len());
         for (row, observation) in observations.iter().enumerate() {
             let fixed = basis::amounts(observation.main, observation.further_bytes, cache_bytes);
@@ -102,6 +103,7 @@ impl FamilyModel {
                 }
             }
         }
+
         let seconds: Vec<f64> = observations.iter().map(|observation| observation.seconds).collect();
         let solution = robust_fit(&amounts, &seconds);
         let names = NAMES.iter().map(|name| (*name).to_owned());
@@ -117,6 +119,7 @@ impl FamilyModel {
                 standard_error_seconds: errors.as_ref().and_then(|errors| errors.get(index).copied()),
             })
             .collect();
+
         let predicted = &amounts * &solution;
         let range = |amount: &dyn Fn(&Observation<'_>) -> u64| {
             let amounts = || observations.iter().map(|observation| amount(observation));

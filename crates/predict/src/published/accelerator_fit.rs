@@ -55,6 +55,7 @@ impl AcceleratorFit {
         let unit = |own: &AcceleratorSample| {
             own.latency.computation_seconds / (own.size.output as f64 * waves(own) as f64).max(1.0)
         };
+
         let computation = FittedLine::to(2, "computation", &points(&|own| (own.size.filter as f64, unit(own))))?;
         let moved = points(&|own| (sent(own) + received(own), own.latency.transfer_seconds));
         let mut lines = vec![computation, FittedLine::to(4, "transfer", &moved)?];
@@ -64,6 +65,7 @@ impl AcceleratorFit {
             lines.push(FittedLine::to(6, "flush", &flushed)?);
             lines.push(FittedLine::to(7, "invalidation", &invalidated)?);
         }
+
         let line = |place: usize| lines.get(place).map_or(Line::new(0.0, 0.0), |own| own.line);
         let model = AcceleratorModel {
             computation: line(0),
@@ -74,6 +76,7 @@ impl AcceleratorFit {
             coherence: phases.coherence,
             buffering,
         };
+
         let total = |own: &AcceleratorSample| {
             let seconds = own.latency.total_seconds;
             seconds
@@ -92,6 +95,7 @@ impl FittedLine {
         if points.len() < LEAST_SAMPLES {
             return Err(refused(format!("there are {} convolutions and {LEAST_SAMPLES} are needed", points.len())));
         }
+
         let few = |error: PredictError| match error {
             PredictError::Degenerate { .. } | PredictError::TooFewSamples { .. } => refused(
                 "all convolutions have the same number of elements, so they determine no line; measure other sizes"
@@ -103,6 +107,7 @@ impl FittedLine {
         if line.slope < 0.0 {
             return Err(refused("more elements would take less time; are the columns the right ones?".to_owned()));
         }
+
         let off = |line: Line, (x, y): (f64, f64)| (line.at(x) / y - 1.0).abs();
         let errors: Vec<f64> = points.iter().map(|&point| off(line, point)).collect();
         let left_out = |(place, &point): (usize, &(f64, f64))| {

@@ -80,6 +80,7 @@ pub fn course_drawing(course: &Course, levels: &[(&str, f64)], caption: &str) ->
     let most = parts.iter().map(|part| part.most).chain(levels.iter().map(|level| level.1)).fold(0.0, f64::max);
     let x = Scale::new(0.0, course.frames() as f64, (LEFT, RIGHT));
     let y = Scale::new(0.0, 1.1 * most, (BOTTOM, TOP));
+
     let mut before = 0.0;
     let mut middles = Vec::new();
     for part in parts {
@@ -91,6 +92,7 @@ pub fn course_drawing(course: &Course, levels: &[(&str, f64)], caption: &str) ->
     let lower = middles.iter().zip(parts).rev().map(|(at, part)| point((at, part.least)));
     let band: Vec<String> = upper.chain(lower).collect();
     let line: Vec<String> = middles.iter().zip(parts).map(|(at, part)| point((at, part.mean()))).collect();
+
     let drawn = html! {
         svg class="chart" xmlns="http://www.w3.org/2000/svg" role="img" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) {
             title { "Times of the frames, one after the other" }

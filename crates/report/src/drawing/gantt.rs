@@ -37,6 +37,7 @@ pub fn gantt_drawing(lanes: &[String], bars: &[GanttBar], caption: &str) -> Opti
     if !(begin.is_finite() && end > begin) {
         return None;
     }
+
     let height = lanes.len() as f64 * LANE + AXIS;
     let bottom = height - AXIS;
     let scale = Scale::new(0.0, 1e3 * (end - begin), (LEFT, WIDTH - RIGHT));
@@ -44,6 +45,7 @@ pub fn gantt_drawing(lanes: &[String], bars: &[GanttBar], caption: &str) -> Opti
         let [from, to] = [bar.start_seconds, bar.end_seconds].map(|time| scale.at(1e3 * (time - begin)));
         (from, (to - from).max(0.5))
     };
+
     let drawn = html! {
         svg class="gantt" xmlns="http://www.w3.org/2000/svg" role="img" viewBox=(format!("0 0 {WIDTH} {height}")) {
             title { "When each frame was where" }

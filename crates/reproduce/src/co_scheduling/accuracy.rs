@@ -27,6 +27,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         ("3x3: ours", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     for (platform, printed) in PLATFORMS.iter().zip(MAPE) {
@@ -49,6 +50,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         }
         claims.push(recovered(format!("largest error of models fitted on {}", platform.name), worst, MOST_ERROR));
     }
+
     Ok(Section {
         title: "Table 4: error of fitted models on the layers of table 3".to_owned(),
         kind: Kind::Fitted,
@@ -82,6 +84,7 @@ pub(super) fn coefficients() -> Result<Section, ReproduceError> {
         ("beta us: ours", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     for platform in &PLATFORMS {
@@ -110,6 +113,7 @@ pub(super) fn coefficients() -> Result<Section, ReproduceError> {
         let what = format!("largest difference of a fitted alpha, {}", platform.name);
         claims.push(recovered(what, worst, MOST_SLOPE_DIFFERENCE));
     }
+
     Ok(Section {
         title: "Table 2: coefficients, fitted to 32 samples of the paper's lines with 1 % noise".to_owned(),
         kind: Kind::Fitted,

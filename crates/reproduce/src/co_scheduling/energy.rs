@@ -18,6 +18,7 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
         ("less than the CPU", Align::Right),
         ("less than the accelerator", Align::Right),
     ]);
+
     let mut groups = Vec::new();
     let mut reductions: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let percent = |value: f64| format!("{:.1} %", 100.0 * value);
@@ -37,6 +38,7 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
             groups.push((format!("{} / {elements}", platform.name), vec![1.0, over_cpu / over_accelerator, over_cpu]));
         }
     }
+
     let mut claims = Vec::new();
     for ((what, printed), all) in ["the CPU", "the accelerator"].into_iter().zip(REDUCTION).zip(&reductions) {
         let extremes = [all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max)];
@@ -44,6 +46,7 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
             claims.push(Claim::number(format!("{which} part of the energy saved against {what}"), ours, paper));
         }
     }
+
     let chart = BarChart {
         title: "Energy relative to the CPU alone, by platform / processing elements (figure 11)",
         label: "energy / CPU only",
@@ -51,6 +54,7 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
         groups,
     };
     let figure = Figure { file: "co-scheduling-figure-11.svg".to_owned(), svg: chart.to_svg()? };
+
     let section = Section {
         title: "Figure 11: energy saved, means over the 14 layers".to_owned(),
         kind: Kind::Computed,

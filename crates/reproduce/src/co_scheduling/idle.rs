@@ -25,6 +25,7 @@ pub(super) fn section() -> Section {
         ("8 PEs: ours", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let mut idle = Vec::new();
     for (index, layer) in LAYERS.into_iter().enumerate() {
         for (platform, printed) in PLATFORMS.iter().zip(IDLE[index]) {
@@ -36,6 +37,7 @@ pub(super) fn section() -> Section {
             idle.extend(ours);
         }
     }
+
     let mean = idle.iter().map(|(idle, _)| idle).sum::<f64>() / idle.len() as f64;
     let largest = idle.iter().map(|(idle, _)| *idle).fold(0.0, f64::max);
     let accelerator_waits = idle.iter().filter(|(_, who)| *who == "acc.").count();

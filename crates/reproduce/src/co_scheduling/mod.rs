@@ -98,6 +98,7 @@ fn layers() -> Section {
         ("both ms", Align::Right),
         ("exact split ms", Align::Right),
     ]);
+
     for (index, layer) in LAYERS.into_iter().enumerate() {
         let outcome = Outcome::of(&PLATFORMS[0], PROCESSING_ELEMENTS[1], layer);
         table.row([
@@ -113,6 +114,7 @@ fn layers() -> Section {
             milliseconds(outcome.exact_seconds),
         ]);
     }
+
     Section {
         title: "Table 3: the layers, with our times for Ultra96 and 4 processing elements".to_owned(),
         kind: Kind::Computed,

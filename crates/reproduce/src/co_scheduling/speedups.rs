@@ -3,7 +3,7 @@
 use millstream_report::{Align, BarChart, Table, percent};
 
 use super::Outcome;
-use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR};
+use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR, Speedups};
 use crate::{Claim, Figure, Kind, ReproduceError, Section, Tolerance};
 
 /// Speedups on a platform, means over the layers.
@@ -28,6 +28,21 @@ impl Means {
             gain: mean(&gain),
             largest_gain: outcomes.iter().map(gain).fold(0.0, f64::max),
         }
+    }
+
+    /// Our means beside the printed ranges.
+    fn row(&self, platform: &Platform, elements: u64, printed: &Speedups) -> [String; 9] {
+        [
+            elements.to_string(),
+            platform.name.to_owned(),
+            format!("{:.2}", self.accelerator_over_cpu),
+            range_text(printed.accelerator_over_cpu),
+            format!("{:.2}", self.both_over_cpu),
+            range_text(Some(printed.both_over_cpu)),
+            format!("{:.2}", self.both_over_accelerator),
+            range_text(Some(printed.both_over_accelerator)),
+            percent(self.gain),
+        ]
     }
 }
 
@@ -55,17 +70,7 @@ pub(super) fn section() -> Result<(Section, Figure), ReproduceError> {
         for platform in &PLATFORMS {
             let found = Means::of(platform, elements);
             largest_gain = largest_gain.max(found.largest_gain);
-            table.row([
-                elements.to_string(),
-                platform.name.to_owned(),
-                format!("{:.2}", found.accelerator_over_cpu),
-                range_text(printed.accelerator_over_cpu),
-                format!("{:.2}", found.both_over_cpu),
-                range_text(Some(printed.both_over_cpu)),
-                format!("{:.2}", found.both_over_accelerator),
-                range_text(Some(printed.both_over_accelerator)),
-                percent(found.gain),
-            ]);
+            table.row(found.row(platform, elements, printed));
             let Means { accelerator_over_cpu, both_over_cpu, both_over_accelerator, .. } = found;
             let ratios = [accelerator_over_cpu, both_over_cpu, both_over_accelerator];
             means.iter_mut().zip(ratios).for_each(|(all, ratio)| all.push(ratio));

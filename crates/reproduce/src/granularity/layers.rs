@@ -66,6 +66,7 @@ pub(super) fn section(model: &GranularityModel) -> Result<Section, ReproduceErro
         ("paper's measured best", Align::Right),
         ("loss by the lines", Align::Right),
     ]);
+
     let network = millstream_zoo::build("googlenet")?;
     let (mut work, mut choices) = (Vec::new(), Vec::new());
     for layer in &LAYERS {
@@ -92,6 +93,7 @@ pub(super) fn section(model: &GranularityModel) -> Result<Section, ReproduceErro
         let (ours, paper) = (chosen(layer.printed_macs).to_string(), layer.best.to_string());
         choices.push(Claim::choice(what, ours, paper).because(layer.reason));
     }
+
     Ok(Section {
         title: "Table 1: five layers of GoogLeNet and their granularity".to_owned(),
         kind: Kind::Computed,

@@ -93,6 +93,7 @@ fn nexus_5(model: &GranularityModel) -> Result<Section, ReproduceError> {
         ("speedup: ours", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in &NETWORKS {
         let macs = convolutions(network.model)?;
@@ -110,6 +111,7 @@ fn nexus_5(model: &GranularityModel) -> Result<Section, ReproduceError> {
             table.row(row);
         }
     }
+
     Ok(Section {
         title: "Table 2: networks on Nexus 5 with the finest and the chosen granularity".to_owned(),
         kind: Kind::Computed,
@@ -167,6 +169,7 @@ fn energy(model: &GranularityModel) -> Result<Section, ReproduceError> {
         ("ratio, ours", Align::Right),
         ("difference", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in &NETWORKS {
         let Some([finest, proposed]) = network.joules else { continue };
@@ -185,6 +188,7 @@ fn energy(model: &GranularityModel) -> Result<Section, ReproduceError> {
         ]);
         claims.push(claim);
     }
+
     Ok(Section {
         title: "Table 5: energy of a frame with the finest and the chosen granularity".to_owned(),
         kind: Kind::Computed,

@@ -150,6 +150,7 @@ pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), Repro
         ("throughput / para-only", Align::Right),
         ("frames/J / para-only", Align::Right),
     ]);
+
     let mut groups = Vec::new();
     for own in &all {
         let rows = own.rows();
@@ -161,6 +162,7 @@ pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), Repro
         let bars = rows.iter().take(SERIES.len()).map(|(_, _, [_, _, efficiency])| *efficiency);
         groups.push((own.network.name.to_owned(), bars.collect()));
     }
+
     let chart = BarChart {
         title: "Frames per joule over para-only, on a big cluster, a small one and a GPU (figure 10)",
         label: "frames/J / para-only",
@@ -168,6 +170,7 @@ pub(super) fn strategies(cases: &[Case]) -> Result<(Vec<Section>, Figure), Repro
         groups,
     };
     let figure = Figure { file: "para-pipe-figure-10.svg".to_owned(), svg: chart.to_svg()? };
+
     let section = Section {
         title: "Figure 10: Para-Pipe's choices on Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,

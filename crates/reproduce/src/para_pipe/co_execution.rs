@@ -27,7 +27,7 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         ("latency / big cluster", Align::Right),
         ("frames/J / big cluster", Align::Right),
     ]);
-    let mut claims = Vec::new();
+
     let mut groups = Vec::new();
     let [big, small, gpu] = processors();
     let sets = [
@@ -35,6 +35,7 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         ("big cluster and GPU", vec![big.clone(), gpu.clone()]),
         ("both clusters and GPU", vec![big.clone(), small, gpu]),
     ];
+
     // Latencies and efficiencies of each set of processors, network by network.
     let mut means: [(Vec<f64>, Vec<f64>); 3] = Default::default();
     for case in cases {
@@ -56,12 +57,7 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         }
         groups.push((case.network.name.to_owned(), bars));
     }
-    let what = "how much less latency both clusters have than the big one, mean";
-    claims.push(Claim::number(what, 1.0 - mean(&means[0].0), LESS_LATENCY));
-    for (((name, _), (_, efficiencies)), printed) in sets.iter().zip(&means).zip(MORE_FRAMES_PER_JOULE) {
-        let what = format!("how many more frames per joule {name} give than the big cluster, mean");
-        claims.push(Claim::number(what, mean(efficiencies) - 1.0, printed).because(POWER));
-    }
+
     let chart = BarChart {
         title: "Latency of one frame over that on the big cluster alone (figure 12)",
         label: "latency / big cluster",
@@ -69,14 +65,26 @@ pub(super) fn together(cases: &[Case]) -> Result<(Section, Figure), ReproduceErr
         groups,
     };
     let figure = Figure { file: "para-pipe-figure-12.svg".to_owned(), svg: chart.to_svg()? };
+
     let section = Section {
         title: "Figure 12: one frame on several processors of Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,
         table,
         notes: vec![ASSUMPTIONS.to_owned()],
-        claims,
+        claims: claims(sets.each_ref().map(|(name, _)| *name), &means),
     };
     Ok((section, figure))
+}
+
+/// Of each set of processors, by its name: latencies and efficiencies over those of the big cluster, network by network.
+fn claims(sets: [&str; 3], means: &[(Vec<f64>, Vec<f64>); 3]) -> Vec<Claim> {
+    let what = "how much less latency both clusters have than the big one, mean";
+    let mut claims = vec![Claim::number(what, 1.0 - mean(&means[0].0), LESS_LATENCY)];
+    for ((name, (_, efficiencies)), printed) in sets.into_iter().zip(means).zip(MORE_FRAMES_PER_JOULE) {
+        let what = format!("how many more frames per joule {name} give than the big cluster, mean");
+        claims.push(Claim::number(what, mean(efficiencies) - 1.0, printed).because(POWER));
+    }
+    claims
 }
 
 /// Figure 13: only what computation gives; what threads cost to start and to synchronise is the paper's runtime's.
@@ -88,6 +96,7 @@ pub(super) fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
         ("fine ms", Align::Right),
         ("fine / coarse", Align::Right),
     ]);
+
     let mut saved = Vec::new();
     let [big, small, gpu] = processors();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -113,6 +122,7 @@ pub(super) fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
             }
         }
     }
+
     Ok(Section {
         title: "Figure 13: fine and coarse mapping on Khadas VIM3".to_owned(),
         kind: Kind::Calibrated,

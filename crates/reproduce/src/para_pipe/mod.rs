@@ -68,12 +68,14 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
     if selection.wants_table(3) {
         sections.push(solving::section()?);
     }
+
     let mut figures = Vec::new();
     if selection.wants_table(2) || selection.wants_figure(11) {
         let (found, figure) = strategies::strategies()?;
         sections.extend(found);
         figures.push(figure);
     }
+
     if [2, 10, 12, 13].into_iter().any(|number| selection.wants_figure(number)) {
         let cases = amlogic::cases()?;
         if selection.wants_figure(2) || selection.wants_figure(10) {
@@ -90,6 +92,7 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
             sections.push(co_execution::granularities(&cases)?);
         }
     }
+
     Ok(Reproduction {
         paper:
             "Zhang et al., Para-Pipe: Exploiting Hierarchical Operator Parallelism of ML Computational Graphs on SoCs"

@@ -40,6 +40,7 @@ impl Chosen {
         let chain = Chain::of(graph);
         let (costs, places): (_, Vec<ProcessorIndex>) = board(graph);
         let whole = Whole::new(graph, &costs, &places)?;
+
         let class = |cluster: &str| ProcessorClass::new(cluster, 1);
         let processors = vec![class("N"), class("D"), class("D")];
         let teams = ParaPipe::teams(&processors);
@@ -49,6 +50,7 @@ impl Chosen {
             Err(PipelineError::Infeasible) => Ok(None),
             other => other.map(Some),
         };
+
         let Some(para) = choose(Strategy::ParaOnly)? else { return Ok(None) };
         let names = ["pipe-only", "para-only", "hybrid-L", "hybrid-T", "balanced"];
         let mut plans = Vec::new();
@@ -57,6 +59,7 @@ impl Chosen {
         }
         plans.push(("exact, throughput", Some(best_period(&problem)?)));
         plans.push(("exact, latency", pareto_front(&problem)?.into_iter().next()));
+
         let last = |block: &millstream_partition::Block| {
             let place = |id| parts.iter().position(|part| part.operators().any(|own| own == id));
             block.operators.iter().filter_map(|&id| place(id)).max().map_or(0, |place| place + 1)
@@ -118,6 +121,7 @@ pub(super) fn strategies() -> Result<(Vec<Section>, Figure), ReproduceError> {
         ("latency / para-only", Align::Right),
         ("throughput / para-only", Align::Right),
     ]);
+
     let mut groups = Vec::new();
     for own in &all {
         let mut bars = Vec::new();
@@ -129,10 +133,12 @@ pub(super) fn strategies() -> Result<(Vec<Section>, Figure), ReproduceError> {
         }
         groups.push((own.network.name.to_owned(), bars));
     }
+
     let counts: Vec<String> = all.iter().map(|own| format!("{} {}", own.network.name, own.points)).collect();
     let title = "Throughput of Para-Pipe's choices over para-only, on an NPU and two DSPs";
     let series = all.first().map_or(Vec::new(), |own| own.rows().iter().map(|(name, ..)| (*name).to_owned()).collect());
     let svg = BarChart { title, label: "throughput / para-only", series, groups }.to_svg()?;
+
     let section = Section {
         title: "Figure 11: Para-Pipe's choices on an NPU and two DSPs".to_owned(),
         kind: Kind::Assumed,
@@ -158,6 +164,7 @@ fn claims(all: &[Chosen]) -> Vec<Claim> {
     let quick = over_all(&|own| latency(own, "hybrid-L"));
     let better = over_all(&|own| 1.0 - own.para.latency.seconds() / own.lists);
     let faster = all.iter().filter(|own| throughput(own, "pipe-only") > 1.0).count();
+
     let mut claims = vec![
         Claim::number("more throughput of hybrid-T than of para-only, mean", gain, 0.162).because(SIMULATED),
         Claim::number("latency of hybrid-L over para-only, mean", quick, 1.0).because(SIMULATED),
@@ -166,6 +173,7 @@ fn claims(all: &[Chosen]) -> Vec<Claim> {
             .within(Tolerance::Exact)
             .because(REFUSES_LITTLE),
     ];
+
     for own in all {
         let what = |what: &str| format!("{what}, {}", own.network.name);
         if own.network.model == "petr-like" {

@@ -15,6 +15,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         ("paper's", Align::Right),
         ("largest subgraph", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in &NETWORKS {
         let model = millstream_zoo::build(network.model)?;
@@ -35,6 +36,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
             claims.push(if network.is_made_to_size { claim.only(Evidence::ByDefinition) } else { claim });
         }
     }
+
     Ok(Section {
         title: "Table 1: subgraphs and maximum parallelism".to_owned(),
         kind: Kind::Counted,

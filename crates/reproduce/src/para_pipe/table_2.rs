@@ -47,6 +47,7 @@ pub(super) fn section(all: &[Chosen]) -> Section {
         ("paper's", Align::Left),
         ("throughput / exact", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for (model, name, printed, subgraphs) in ALLOCATIONS {
         let Some(own) = all.iter().find(|own| own.network.model == model) else { continue };
@@ -66,6 +67,7 @@ pub(super) fn section(all: &[Chosen]) -> Section {
         let ours = own.allocation(plan);
         claims.push(Claim::choice(of("subgraphs"), ours, subgraphs).because(unless(SAME_SUBGRAPHS)));
     }
+
     Section {
         title: "Table 2: subgraphs of the stages of hybrid-L and hybrid-T".to_owned(),
         kind: Kind::Assumed,

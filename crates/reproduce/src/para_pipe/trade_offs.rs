@@ -27,6 +27,7 @@ fn means(all: &[Choices]) -> Vec<Claim> {
     let less_throughput = |own: &Choices, name: &str| 1.0 - own.throughput(name) / own.throughput("pipe-only");
     let less_latency = |own: &Choices, name: &str| 1.0 - own.latency(name) / own.latency("pipe-only");
     let more_frames = |own: &Choices, name: &str, than: &str| own.efficiency(name) / own.efficiency(than) - 1.0;
+
     let mut claims = vec![
         claim("more latency of pipe-only than of para-only", &|own| own.latency("pipe-only") - 1.0, 1.138, None),
         claim("less throughput of para-only than of pipe-only", &|own| less_throughput(own, "para-only"), 0.266, None),
@@ -46,6 +47,7 @@ fn means(all: &[Choices]) -> Vec<Claim> {
             Some(TIMES),
         ),
     ];
+
     for (name, than, printed) in [
         ("pipe-only", "para-only", 0.122),
         ("hybrid-L", "para-only", 0.167),
@@ -56,6 +58,7 @@ fn means(all: &[Choices]) -> Vec<Claim> {
         let what = format!("more frames per joule of {name} than of {than}");
         claims.push(claim(&what, &|own| more_frames(own, name, than), printed, Some(POWER)));
     }
+
     let fewer = |own: &Choices, baseline: Baseline| 1.0 - own.baseline(baseline)[2];
     let what = "fewer frames per joule of layer-switched than of para-only";
     claims.push(claim(what, &|own| fewer(own, own.layer_switched), 0.245, Some(POWER)));

@@ -33,6 +33,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         ("pipeline frames/J: ours", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let board = HiKey::new(4, 4)?;
     let mut claims = Vec::new();
     for ((network, (watts, frames_per_joule)), pipeline) in NETWORKS.iter().zip(PRINTED).zip(&PREDICTED) {
@@ -46,6 +47,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         };
         let ours: f64 = pipeline.stages.iter().zip(&seconds).map(own).sum();
         let alone = [network.big[0] / watts[0], network.small[0] / watts[1]];
+
         table.row([
             network.name.to_owned(),
             format!("{:.2}", alone[0]),
@@ -64,6 +66,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         let gained = Claim::number(format!("{name}'s pipeline, frames per joule"), efficiency, frames_per_joule[2]);
         claims.extend([drawn.because(COHERENCE), gained.because(COHERENCE)]);
     }
+
     Ok(Section {
         title: "Table 8: power, and frames per joule".to_owned(),
         kind: Kind::Calibrated,

@@ -96,6 +96,7 @@ pub(super) fn printed_pipelines() -> Result<Section, ReproduceError> {
         ("paper's", Align::Right),
         ("difference", Align::Right),
     ]);
+
     let board = HiKey::new(4, 4)?;
     let mut claims = Vec::new();
     for (index, network) in NETWORKS.iter().enumerate() {
@@ -119,6 +120,7 @@ pub(super) fn printed_pipelines() -> Result<Section, ReproduceError> {
             }
         }
     }
+
     Ok(Section {
         title: "Table 5: the printed pipelines of tables V and VI".to_owned(),
         kind: Kind::Calibrated,

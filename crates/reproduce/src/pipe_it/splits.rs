@@ -79,6 +79,7 @@ pub(super) fn two_stages() -> Result<Section, ReproduceError> {
         ("paper's", Align::Right),
         ("frames/s", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in &NETWORKS {
         let cuts = Cuts::of(network)?;
@@ -97,6 +98,7 @@ pub(super) fn two_stages() -> Result<Section, ReproduceError> {
             printed.map(|printed| Claim::number(format!("best cut of {}", network.name), ratio, printed).because(DATA)),
         );
     }
+
     Ok(Section {
         title: "Figure 8: where B4-s4 is best cut".to_owned(),
         kind: Kind::Calibrated,

@@ -141,11 +141,13 @@ pub(super) fn searches(big: usize, small: usize) -> Result<Section, ReproduceErr
         ("frames/s", Align::Right),
         ("Pipe-it / exact, one replica", Align::Right),
     ]);
+
     let board = HiKey::new(big, small)?;
     let (number, name, benefit) = if big == 4 { (4, "IV", 0.392) } else { (7, "VII", 0.155) };
     let rows: Vec<Row> =
         (0..NETWORKS.len()).map(|index| Row::of(index, &board, big, small)).collect::<Result<_, _>>()?;
     rows.iter().for_each(|row| table.row(row.cells()));
+
     let off = rows.iter().map(|row| row.off).fold(0.0, f64::max);
     let ours = rows.iter().map(|row| row.benefit()).sum::<f64>() / rows.len() as f64;
     let mut claims: Vec<Claim> = rows.iter().flat_map(|row| row.claims(name)).collect();
@@ -153,6 +155,7 @@ pub(super) fn searches(big: usize, small: usize) -> Result<Section, ReproduceErr
     claims.push(mean.because(if big == 4 { EMPTY } else { FEW_CORES }));
     let met = Claim::range(format!("largest difference of clusters alone, table {name}"), off, [0.0, 1e-9]);
     claims.push(met.within(Tolerance::Exact).only(Evidence::Input));
+
     Ok(Section {
         title: format!("Table {number}: throughput on {big} big and {small} small cores"),
         kind: Kind::Calibrated,

@@ -23,6 +23,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         .zip(&problems)
         .map(|((_, network), problem)| Tenant { name: network.name, problem, weight: 1.0, deadline: None })
         .collect();
+
     let sharing = share(&tenants, |turns| Some(turns.rounds_per_second))?;
     let alone = |search: &dyn Search| -> Result<Vec<Plan>, ReproduceError> {
         Ok(problems.iter().map(|problem| search.search(problem)).collect::<Result<_, _>>()?)
@@ -30,6 +31,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
     let heuristic = alone(&PipeIt)?;
     let (divided, turns) = (divide_processors(&tenants)?, take_turns(&tenants)?);
     let printed: f64 = chosen.iter().map(|(index, _)| 1.0 / PREDICTED[*index].frames_per_second).sum();
+
     let mut table = Table::new([
         ("how", Align::Left),
         ("MobileNet", Align::Left),
@@ -39,6 +41,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
         ("pairs/s", Align::Right),
         ("best of ours / this", Align::Right),
     ]);
+
     let rate = |plan: &Plan| format!("{:.1}", 1.0 / plan.period.seconds());
     let mut row = |how: &str, plans: &[Plan], pairs: f64| {
         let [one, two] = plans else { return };
@@ -50,6 +53,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
     row("ours, in turn on all processors", &turns.plans, turns.rounds_per_second);
     let in_turn = Sharing::rounds_in_turn(&tenants, &heuristic);
     row("in turn, Pipe-it here", &heuristic, in_turn);
+
     Ok(Section {
         title: "Two networks: MobileNet and ResNet50 on 4 big and 4 small cores (not in the paper)".to_owned(),
         kind: Kind::Calibrated,

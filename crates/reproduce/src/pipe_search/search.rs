@@ -17,6 +17,7 @@ pub(super) fn search(weights: &[u64]) -> Result<Section, ReproduceError> {
     let mut cores = Cores::new(weights, 1, calibrated(weights)?);
     let found = PipeSearch::default().tune(&space, &mut cores)?;
     let all = PIPELINES.tune(&space, &mut cores)?;
+
     let mut table = Table::new([
         ("search", Align::Left),
         ("trials", Align::Right),
@@ -35,6 +36,7 @@ pub(super) fn search(weights: &[u64]) -> Result<Section, ReproduceError> {
             format!("{:.2}", 1.0 / tuning.trial.period.seconds()),
         ]);
     }
+
     let seed = most_even(weights, 3, 1).first().map_or(String::new(), |seed| division(seed));
     let best = all.trial.period.seconds() / found.trial.period.seconds();
     let claims = vec![
@@ -45,6 +47,7 @@ pub(super) fn search(weights: &[u64]) -> Result<Section, ReproduceError> {
         Claim::number("trials of Pipe-Search", found.trials as f64, TRIALS.0 as f64).because(WHERE_THE_BEST_LIES),
         Claim::number("trials of exhaustive search", all.trials as f64, TRIALS.1 as f64).because(DIVISIONS),
     ];
+
     Ok(Section {
         title: "Table 3: Pipe-Search and exhaustive search, VGG16 on four cores, setting 1".to_owned(),
         kind: Kind::Assumed,
@@ -73,6 +76,7 @@ pub(super) fn distribution(weights: &[u64]) -> Result<Section, ReproduceError> {
             Ok(trial)
         }
     }
+
     let space = space(weights)?;
     let rate = calibrated(weights)?;
     let mut table = Table::new([
@@ -82,6 +86,7 @@ pub(super) fn distribution(weights: &[u64]) -> Result<Section, ReproduceError> {
         ("from 2 s", Align::Right),
         ("paper's", Align::Left),
     ]);
+
     let tuners: [(&str, &dyn Tuner); 2] = [("Pipe-Search", &PipeSearch::default()), ("exhaustive", &PIPELINES)];
     let mut claims = Vec::new();
     for ((name, tuner), printed) in tuners.into_iter().zip(DISTRIBUTION) {
@@ -99,6 +104,7 @@ pub(super) fn distribution(weights: &[u64]) -> Result<Section, ReproduceError> {
             );
         }
     }
+
     Ok(Section {
         title: "Table 4: times of the slowest stage of what is tried, VGG16".to_owned(),
         kind: Kind::Assumed,

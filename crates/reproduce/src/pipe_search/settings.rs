@@ -25,6 +25,7 @@ pub(super) fn section(weights: &[u64]) -> Result<Section, ReproduceError> {
         ("frames/s here", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for (index, setting) in VGG16.iter().enumerate() {
         let (number, printed) = (index + 1, &setting.optimum);
@@ -43,6 +44,7 @@ pub(super) fn section(weights: &[u64]) -> Result<Section, ReproduceError> {
             format!("{:.2}", 1.0 / found.trial.period.seconds()),
             setting.frames_per_second.to_string(),
         ]);
+
         claims.push(rank_claim(&format!("{}, VGG16", division(printed.layers)), ours, printed.rank));
         let what = format!("what Pipe-Search finds under setting {number}");
         claims.push(Claim::choice(what, found.best.to_string(), division(printed.layers)).because(SPEEDS));
@@ -55,6 +57,7 @@ pub(super) fn section(weights: &[u64]) -> Result<Section, ReproduceError> {
             _ => reached.because(SPEEDS),
         });
     }
+
     Ok(Section {
         title: "Table 6: VGG16 under the four governor settings".to_owned(),
         kind: Kind::Computed,

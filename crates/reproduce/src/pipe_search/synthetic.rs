@@ -19,6 +19,7 @@ pub(super) fn section() -> Section {
         ("rank", Align::Right),
         ("paper's", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in &SYNTHETIC {
         let seeds = network.seeds.iter().map(|seed| (*seed, 1, Some(network.seed_variation)));
@@ -45,6 +46,7 @@ pub(super) fn section() -> Section {
             claims.push(rank_claim(&of, ours, printed_rank));
         }
     }
+
     Section {
         title: "Table 7: seeds and optima of the synthetic networks".to_owned(),
         kind: Kind::Computed,

@@ -42,6 +42,7 @@ pub(super) fn systems() -> Result<Section, ReproduceError> {
         ("simulated s", Align::Right),
         ("throughput / best", Align::Right),
     ]);
+
     for network in NETWORKS {
         for system in SYSTEMS {
             let case = Case::new(network, system)?;
@@ -63,6 +64,7 @@ pub(super) fn systems() -> Result<Section, ReproduceError> {
             }
         }
     }
+
     Ok(Section {
         title: "Table 3: every search on the systems C1 to C5".to_owned(),
         kind: Kind::Assumed,
@@ -123,6 +125,7 @@ pub(super) fn convergence() -> Result<(Section, Option<Figure>), ReproduceError>
         ("until its best", Align::Right),
         ("throughput / best", Align::Right),
     ]);
+
     let all: u128 = (1..=case.space.most_stages()).map(|stages| case.space.configurations(stages)).sum();
     for (name, tuning) in &found {
         let last = tuning.improvements.last().map_or(tuning.spent, |last| last.spent);
@@ -135,17 +138,11 @@ pub(super) fn convergence() -> Result<(Section, Option<Figure>), ReproduceError>
             format!("{:.3}", case.throughput(tuning.trial.period)),
         ]);
     }
+
     let slower = slower_than_shisha(&found);
     let claims = convergence_claims(&case, &found, slower);
-    let lines = found.iter().map(|(name, tuning)| {
-        let points: Vec<(f64, f64)> = tuning
-            .improvements
-            .iter()
-            .map(|step| (step.spent.seconds(), case.throughput(step.period)))
-            .chain([(tuning.spent.seconds(), case.throughput(tuning.trial.period))])
-            .collect();
-        Series { name: name.clone(), points: steps(&points) }
-    });
+    let lines = found.iter().map(|(name, tuning)| Series { name: name.clone(), points: course(&case, tuning) });
+
     let title = "SynthNet on eight places: the best throughput found so far";
     let svg = Plot {
         title,
@@ -155,6 +152,7 @@ pub(super) fn convergence() -> Result<(Section, Option<Figure>), ReproduceError>
         marks: Marks::Lines,
     }
     .to_svg()?;
+
     let section = Section {
         title: "Figure 4: convergence on SynthNet, eight places (C5)".to_owned(),
         kind: Kind::Assumed,
@@ -170,6 +168,14 @@ pub(super) fn convergence() -> Result<(Section, Option<Figure>), ReproduceError>
         claims,
     };
     Ok((section, Some(Figure { file: "shisha-figure-4.svg".to_owned(), svg })))
+}
+
+/// The best throughput found so far over the time spent, as steps.
+fn course(case: &Case, tuning: &Tuning<Configuration>) -> Vec<(f64, f64)> {
+    let improvements = tuning.improvements.iter();
+    let points = improvements.map(|step| (step.spent.seconds(), case.throughput(step.period)));
+    let end = (tuning.spent.seconds(), case.throughput(tuning.trial.period));
+    steps(&points.chain([end]).collect::<Vec<_>>())
 }
 
 /// Mean time that annealing and climbing spend, over Shisha's.
@@ -240,6 +246,7 @@ pub(super) fn optimality() -> Result<(Section, Option<Figure>), ReproduceError> 
         ("simulated s", Align::Right),
         ("throughput / exhaustive", Align::Right),
     ]);
+
     let (mut claims, mut trials) = (Vec::new(), Vec::new());
     let mut groups = Vec::new();
     let mut series = Vec::new();
@@ -258,6 +265,7 @@ pub(super) fn optimality() -> Result<(Section, Option<Figure>), ReproduceError> 
                 format!("{share:.3}"),
             ]);
         }
+
         groups.push((case.network.to_owned(), shares.clone().collect()));
         let of = |name: &str| found.iter().position(|(other, _)| other == name);
         let share = |name: &str| of(name).and_then(|index| shares.clone().nth(index)).unwrap_or(f64::NAN);
@@ -273,10 +281,12 @@ pub(super) fn optimality() -> Result<(Section, Option<Figure>), ReproduceError> 
         claims.push(Claim::number(what, part, printed).within(Tolerance::Rounding(0.05)).because(reason));
         claims.extend(own_searches(&case, share(GUIDED), best));
     }
+
     let mean = trials.iter().sum::<f64>() / trials.len() as f64;
     claims.push(Claim::range("mean trials of Shisha on 4 places", mean, TRIALS_OF_SHISHA).because(FEW_GAINS));
     let title = "Throughput over that of exhaustive search, four places (C2)";
     let svg = BarChart { title, label: "throughput / exhaustive search", series, groups }.to_svg()?;
+
     let section = Section {
         title: "Figure 5: how near searches come to the best, four places (C2)".to_owned(),
         kind: Kind::Assumed,

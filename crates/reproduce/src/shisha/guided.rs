@@ -53,6 +53,8 @@ fn outcome(
     Ok(outcome)
 }
 
+const NAMES: [&str; 3] = ["model-guided, layers timed", "model-guided, stages timed", "Shisha H3"];
+
 pub(super) fn guided() -> Result<Section, ReproduceError> {
     let mut table = Table::new([
         ("network", Align::Left),
@@ -62,6 +64,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
         ("above the optimum", Align::Right),
         ("worst", Align::Right),
     ]);
+
     let mut claims = Vec::new();
     for network in NETWORKS {
         for (system, places) in [(SYSTEMS[1], 4), (SYSTEMS[4], 8)] {
@@ -73,12 +76,8 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
             let by_layers = outcome(&case, |seed, oracle| search(seed, oracle.reporting_layers()))?;
             let by_stages = outcome(&case, search)?;
             let shisha = outcome(&case, |_, mut oracle| Ok(Shisha::default().tune(&case.space, &mut oracle)?))?;
-            let rows = [
-                ("model-guided, layers timed", &by_layers),
-                ("model-guided, stages timed", &by_stages),
-                ("Shisha H3", &shisha),
-            ];
-            for (name, outcome) in rows {
+
+            for (name, outcome) in NAMES.into_iter().zip([&by_layers, &by_stages, &shisha]) {
                 table.row([
                     case.network.to_owned(),
                     format!("{places} ({})", system.name),
@@ -97,6 +96,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
             claims.push(limit("loss", by_layers.loss, 0.01));
         }
     }
+
     Ok(Section {
         title: "Beyond the paper: the model-guided search with a wrong prior and noise".to_owned(),
         kind: Kind::Assumed,

@@ -19,6 +19,7 @@ pub(super) fn latency() -> Result<(Section, Option<Figure>), ReproduceError> {
         ("throughput, solution kept", Align::Right),
         ("throughput, searched again", Align::Right),
     ]);
+
     let without = case.times.period(&best).seconds();
     let mut lines = [Vec::new(), Vec::new()];
     let mut claims = Vec::new();
@@ -36,6 +37,7 @@ pub(super) fn latency() -> Result<(Section, Option<Figure>), ReproduceError> {
             claims.push(Claim::number(what, kept, 1.0));
         }
     }
+
     let [kept, again] = lines;
     let svg = Plot {
         title: "SynthNet on eight places (C5) with slow links between chiplets",
@@ -48,6 +50,7 @@ pub(super) fn latency() -> Result<(Section, Option<Figure>), ReproduceError> {
         marks: Marks::Lines,
     }
     .to_svg()?;
+
     let section = Section {
         title: "Figure 9: latency between chiplets, SynthNet, eight places (C5)".to_owned(),
         kind: Kind::Assumed,

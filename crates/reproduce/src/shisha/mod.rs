@@ -40,6 +40,7 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
         sections.push(section);
         figures.extend(figure);
     };
+
     if selection.wants_table(3) {
         add((comparison::systems()?, None));
     }
@@ -64,6 +65,7 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
     if selection.is_everything() {
         add((guided::guided()?, None));
     }
+
     Ok(Reproduction {
         paper: "Soomro et al., Shisha: Online scheduling of CNN pipelines on heterogeneous architectures (2022)"
             .to_owned(),

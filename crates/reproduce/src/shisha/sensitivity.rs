@@ -24,6 +24,7 @@ pub(super) fn heuristics() -> Result<(Section, Option<Figure>), ReproduceError> 
         ("H5", Align::Right),
         ("H6", Align::Right),
     ]);
+
     let mut groups = Vec::new();
     let mut wins = 0;
     for network in NETWORKS {
@@ -48,10 +49,12 @@ pub(super) fn heuristics() -> Result<(Section, Option<Figure>), ReproduceError> 
             groups.push((format!("{} {}", &network.0[..1], system.name), shares));
         }
     }
+
     let cases = NETWORKS.len() * SYSTEMS.len();
     let title = "Throughput of Shisha's heuristics over the best there is (R: ResNet50, Y: YOLOv3, S: SynthNet)";
     let series = Heuristic::ALL.map(|heuristic| heuristic.to_string()).to_vec();
     let svg = BarChart { title, label: "throughput / best", series, groups }.to_svg()?;
+
     let section = Section {
         title: "Figure 7: assignment and balancing, H1 to H6 on C1 to C5".to_owned(),
         kind: Kind::Assumed,
@@ -76,6 +79,7 @@ pub(super) fn convergence_of_two() -> Result<(Section, Option<Figure>), Reproduc
         ("H1 / shorter", Align::Right),
         ("H3 / shorter", Align::Right),
     ]);
+
     let mut groups = Vec::new();
     let mut wins = 0;
     for network in [NETWORKS[0], NETWORKS[1]] {
@@ -96,10 +100,12 @@ pub(super) fn convergence_of_two() -> Result<(Section, Option<Figure>), Reproduc
             groups.push((format!("{} {}", &network.0[..1], system.name), shares.to_vec()));
         }
     }
+
     let title = "Time that H1 and H3 spend, over the shorter of both (R: ResNet50, Y: YOLOv3)";
     let series = vec!["H1".to_owned(), "H3".to_owned()];
     let svg = BarChart { title, label: "time / shorter", series, groups }.to_svg()?;
     let cases = 2 * SYSTEMS.len();
+
     let section = Section {
         title: "Figure 8: convergence of H1 and H3".to_owned(),
         kind: Kind::Assumed,

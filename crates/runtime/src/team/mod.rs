@@ -75,6 +75,7 @@ impl Team {
         let TeamFactory { place: (stage, replica_index), replica, backends, graph, options, busy, memory_release } =
             factory;
         let program = Program::new(replica, graph);
+
         let member = |(processor, backend): (Processor, &Arc<dyn Backend>)| Member {
             processor,
             backend: Arc::clone(backend),
@@ -83,6 +84,7 @@ impl Team {
             done: AtomicU64::new(0),
             frames: AtomicU64::new(0),
         };
+
         let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone());
         Self {
             stage: *stage,
@@ -145,8 +147,10 @@ impl Team {
             // The others wait for this thread, again and again within a frame. A system that can't help is no reason to warn.
             let _ = prefer_short_slices();
         }
+
         let core = processor.cores.first().filter(|core| !pin_current_thread(**core));
         let warning = core.map(|core| format!("stage {stage}: the system refused to pin a thread to core {core}"));
+
         let prepare = || {
             let track = |(owner, steps): (usize, &Vec<Step>)| {
                 let prepare = |step: &Step| {
@@ -161,6 +165,7 @@ impl Team {
             };
             self.program.tracks.iter().enumerate().map(track).collect::<Result<Vec<_>, _>>().map(Prepared)
         };
+
         let prepared = catch_unwind(AssertUnwindSafe(prepare))
             .unwrap_or_else(|panic| Err(BackendError::Failed { detail: message(&*panic) }));
         match prepared {
@@ -212,6 +217,7 @@ impl Team {
                 *self.value(place) = Some(tensor);
             }
         }
+
         self.joinings.iter().for_each(Joining::begin);
         *lock(&self.failure) = None;
         self.has_failed.store(false, Ordering::SeqCst);
@@ -224,6 +230,7 @@ impl Team {
             let all = frame + 1;
             self.members[0].sleeper.wait_until(|| member.frames.load(Ordering::SeqCst) >= all);
         }
+
         let found = |value: &ValueId| self.program.place(*value).and_then(|place| self.value(place).take());
         let made: Option<Vec<Tensor>> = outputs.iter().map(found).collect();
         (0..self.values.len()).for_each(|place| *self.value(place) = None);

@@ -1,4 +1,4 @@
-//! Running segments, each when what it needs is there, by whoever is free.
+//! Running segments, each when what it needs is there, by any idle processor.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;

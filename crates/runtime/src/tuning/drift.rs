@@ -31,8 +31,8 @@ pub(crate) fn drift(before: &Observation, now: &Observation, limit: f64) -> Opti
             return Some(format!("the clock of core {} changed by {}", core.core, percent(is / was)));
         }
         let change = core.available() - earlier.available();
-        let direction = if change > 0.0 { "more" } else { "less" };
-        (change.abs() > limit).then(|| format!("others leave {direction} of core {}", core.core))
+        let direction = if change > 0.0 { "fell" } else { "rose" };
+        (change.abs() > limit).then(|| format!("other load on core {} {direction}", core.core))
     })
 }
 
@@ -67,7 +67,7 @@ mod tests {
         let clock = drift(&before, &seen(&[&[100], &[50, 60]], 0.1, Some(600_000)), 0.2);
         assert_eq!(clock.as_deref(), Some("the clock of core 3 changed by -40 %"));
         let busy = drift(&before, &seen(&[&[100], &[50, 60]], 0.6, Some(1_000_000)), 0.2);
-        assert_eq!(busy.as_deref(), Some("others leave less of core 3"));
+        assert_eq!(busy.as_deref(), Some("other load on core 3 rose"));
     }
 
     #[test]

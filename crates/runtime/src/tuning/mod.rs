@@ -113,6 +113,7 @@ impl Tuning<'_> {
             }
             last = seen;
         }
+
         let mut settled = self.settle(best)?;
         // A trial that was lucky must not leave less than there was.
         if let Some(now) = &settled
@@ -121,6 +122,7 @@ impl Tuning<'_> {
         {
             settled = self.settle(start)?;
         }
+
         if let Some(now) = &settled {
             let (configuration, period) = (now.schedule.to_string(), now.period);
             self.tell(TuningEventKind::Settled { configuration, period });

@@ -71,6 +71,7 @@ impl Engine {
         let before = counts(&self.metrics());
         // What cores did until here does not count.
         drop(watch.loads());
+
         let since = |counts: &Counts| -> Counts {
             let stages = counts.iter().zip(&before);
             let more =
@@ -81,6 +82,7 @@ impl Engine {
             elapsed >= policy.window && since(counts).iter().flatten().all(|(frames, _)| *frames >= policy.frames)
         });
         let Some(counted) = counted else { return Ok(None) };
+
         let mean = |&(frames, busy): &Count| busy.checked_div(u32::try_from(frames).unwrap_or(u32::MAX));
         let times: Vec<Vec<Option<Duration>>> =
             since(&counted).iter().map(|stage| stage.iter().map(mean).collect()).collect();
@@ -91,6 +93,7 @@ impl Engine {
         if slowest <= 0.0 || !slowest.is_finite() {
             return Ok(None);
         }
+
         let period = Duration::from_secs_f64(1.0 / slowest);
         let latency = times.iter().filter_map(|stage| stage.iter().flatten().max()).sum();
         let schedule = self.schedule()?;

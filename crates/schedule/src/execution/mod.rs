@@ -188,6 +188,7 @@ impl Execution {
                 arrival = arrival.max(made);
                 continue;
             }
+
             let TransferCost { time, blocks } = graph.transfer(dependency, from, processor);
             let Some(blocks) = blocks else {
                 arrival = arrival.max(made + time);
@@ -205,6 +206,7 @@ impl Execution {
                 }
             }
         }
+
         fetches.sort_unstable_by_key(|fetch| (fetch.made, fetch.maker, fetch.transfer.value));
         let mut begin = self.free[processor.index()];
         for fetch in &mut fetches {

@@ -73,6 +73,7 @@ pub fn run_order<I: Iterator<Item = TaskId>>(
     let mut is_done = vec![false; task_count];
     let mut next = vec![0; tracks.len()];
     let missing = |task: TaskId, is_done: &[bool]| makers(task).find(|&maker| !is_done[maker.index()]);
+
     loop {
         let before = order.len();
         for (track, next) in tracks.iter().zip(&mut next) {
@@ -88,6 +89,7 @@ pub fn run_order<I: Iterator<Item = TaskId>>(
             break;
         }
     }
+
     let stuck = tracks.iter().zip(next).find_map(|(track, next)| {
         let &task = track.get(next)?;
         Some(Deadlock { task, needs: missing(task, &is_done)? })

@@ -36,6 +36,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
         sources.push(DEFAULT_MODEL.to_owned());
     }
     command.inputs.check_only_network(sources.len())?;
+
     let (options, inputs) = (command.dimensions.read_options()?, command.inputs.inputs());
     let control = control();
     let slowed = SlowedCores::start(&command.slow_cores)?;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
         [] => "all cores free".to_owned(),
         slow_cores => slow_cores.join(", "),
     };
+
     let mut chapters = Vec::new();
     for source in &sources {
         let network = Network::open(source, options.clone())?.with_inputs(&inputs)?;
@@ -61,6 +63,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
             break;
         }
     }
+
     drop(slowed);
     if command.json {
         output::json(&report)?;

@@ -25,6 +25,7 @@ pub(super) fn chapter(network: &Network, report: &NetworkContest, conditions: &s
     let time_caption =
         "Milliseconds from the start of work on a frame to its result, in the median: shorter is better.";
     let drawn = |bars: &[ContestBar], caption: &str| contest_drawing(bars, caption, LEGEND).map(Part::Drawing);
+
     let mut sections = vec![
         ReportSection::new(
             "What was measured",
@@ -39,6 +40,7 @@ pub(super) fn chapter(network: &Network, report: &NetworkContest, conditions: &s
             drawn(&time_bars, time_caption).into_iter().chain([Part::Table(times(report))]).collect(),
         ),
     ];
+
     for contender in &report.contenders {
         if let Some(schedule) = &contender.schedule {
             let title = format!("The network in '{}', {}", contender.name, contender.configuration);
@@ -79,6 +81,7 @@ fn numbers(report: &NetworkContest) -> Vec<Number> {
     let best_time = |one: &&ContenderReport, other: &&ContenderReport| {
         one.median_frame_seconds.total_cmp(&other.median_frame_seconds)
     };
+
     let mut numbers = Vec::new();
     if let (Some(own), Some(rival)) = (ours().max_by(best_rate), rivals().max_by(best_rate)) {
         let difference = in_words(own.frames_per_second / rival.frames_per_second - 1.0, ["more", "fewer"]);

@@ -136,14 +136,17 @@ fn talk(mut command: Command, input: Input, is_shown: bool, ends: Ends) -> Resul
             feeder = Some(Killed(child));
         }
     }
+
     let started = command.spawn();
     // Its end of the pipe would keep the source from noticing that nobody reads.
     drop(command);
     let mut child = Killed(started.context("cannot start ssh; install it (Debian: apt install openssh-client)")?);
+
     let beating = beats.then(|| signs_of_life(&mut child.0));
     let stdout = child.0.stdout.take().map(|pipe| std::thread::spawn(move || whole(pipe)));
     let stderr = child.0.stderr.take().map(|pipe| std::thread::spawn(move || lines(pipe, is_shown)));
     let status = wait(&mut child.0, ends)?;
+
     drop(beating);
     let stdout = stdout.and_then(|thread| thread.join().ok()).unwrap_or_default();
     let stderr = stderr.and_then(|thread| thread.join().ok()).unwrap_or_default();

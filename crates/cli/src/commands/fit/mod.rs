@@ -25,6 +25,7 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
             profile.context("what cores take comes from a profile, or from cost models that --base names")?
         }
     };
+
     let test = command.test.as_deref().map(read_profile).transpose()?;
     let named = || command.profile.display().to_string();
     let models = CostModels::fit(&profile, provenance()).with_context(named)?;
@@ -39,6 +40,7 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
         }
         None => (models, None),
     };
+
     let svg = scatter(&profile)?;
     files::write(&command.output, &files::to_json(&models)?)?;
     files::write(&plot, &svg)?;
@@ -46,6 +48,7 @@ pub(crate) fn run(command: &FitCommand) -> Result<()> {
         true => output::json(&models)?,
         false => print(&models, added.as_deref()),
     }
+
     if command.compare {
         output::line(format!(
             "\nModels on networks that were left out of the fit:\n\n{}",

@@ -21,6 +21,7 @@ pub(super) fn chapter(scheduled: &Scheduled, outcome: &NetworkOutcome, watched: 
     if stage_rows.iter().any(|row| row.measured.is_some()) {
         stages.push(Part::Table(measured_table(&stage_rows)));
     }
+
     let bound = bound_text(&outcome.document, None, None, false);
     let drawing = network_drawing(scheduled.network.graph(), &outcome.schedule);
     let mut energy_parts: Vec<Part> = energy(run).into_iter().map(|fact| Part::Facts(vec![fact])).collect();
@@ -34,6 +35,7 @@ pub(super) fn chapter(scheduled: &Scheduled, outcome: &NetworkOutcome, watched: 
             vec![Part::Text("Longest first, each stage by itself.".to_owned()), Part::Table(operator_table(operators))]
         }
     };
+
     let sections = vec![
         ReportSection::new(
             "What was measured",
@@ -81,6 +83,7 @@ fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
         far if far.abs() > NOTABLE => Tone::Warning,
         _ => Tone::Plain,
     };
+
     let mut numbers = Vec::new();
     if let Some(period) = run.measured_period_seconds {
         let words = match run.frames_per_second_offered {

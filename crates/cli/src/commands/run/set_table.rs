@@ -14,6 +14,7 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     output::line("");
     output::table(&latency_table(reports()));
     output::line("");
+
     let periods = reports().zip(set).filter_map(|(report, own)| Some((report.measured_period_seconds?, own.weight)));
     output::line(Fact::new("Rounds", format!("{:.2} a second measured", rounds_hertz(periods))));
     let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
@@ -22,6 +23,7 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
         "{frames} frames checked against sequential inference, largest difference {largest:.1e} of the largest element"
     );
     output::line(Fact::new("Results", checked));
+
     for report in reports() {
         for warning in &report.warnings {
             output::line(Fact::warning("Warning", format!("{}: {warning}", report.network)));

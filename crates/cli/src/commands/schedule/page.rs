@@ -63,6 +63,7 @@ impl Told<'_> {
             remark,
             tone: Tone::Plain,
         };
+
         let best = predicted.lower_bound_period_seconds;
         let mut numbers = vec![
             number(
@@ -77,6 +78,7 @@ impl Told<'_> {
                 "through all stages".to_owned(),
             ),
         ];
+
         if let Some(joules) = predicted.joules_per_frame {
             numbers.push(number(
                 "energy of a frame",

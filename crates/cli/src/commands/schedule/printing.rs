@@ -20,12 +20,14 @@ pub(super) fn print(
 ) {
     let graph = network.graph();
     output::line(network_line(network, board));
+
     let (table, left_out) = front_table(front);
     output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
     output::table(&table);
     if left_out > 0 {
         output::line(format!("and {left_out} points between them (all with --json)"));
     }
+
     let predicted = &document.predicted;
     output::line(format!("\nChosen for {}: {}\n", document.objective, document.configuration));
     if !document.clocks.is_empty() {
@@ -36,6 +38,7 @@ pub(super) fn print(
         output::line("\nOperators that processors share, because that lets the stage finish earlier:\n");
         output::table(&table);
     }
+
     output::line("");
     output::facts(&prediction_facts(predicted, &bound(document, plans)));
     if predicted.joules_per_frame.and(predicted.watts).is_some() {

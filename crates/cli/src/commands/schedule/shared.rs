@@ -100,7 +100,9 @@ fn shared_facts(shared: &Shared) -> Vec<Fact> {
     for (own, latency) in document.networks.iter().zip(shared.simulated_latencies.iter().flatten()) {
         if own.deadline_seconds.is_some() {
             let (name, longest) = (&own.schedule.model.name, milliseconds(latency.as_secs_f64()));
-            let text = format!("Frames of {name} take {longest} ms at most in a simulation, others' turns included.");
+            let text = format!(
+                "Frames of {name} take {longest} ms at most in a simulation, including the turns of other networks."
+            );
             facts.push(Fact::new("Deadline", text));
         }
     }

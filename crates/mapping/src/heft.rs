@@ -1,0 +1,25 @@
+use crate::lists::{GapSchedule, Ranks};
+use crate::mapping::{Limits, Mapper, Mapping};
+use crate::{MappingError, MappingProblem, TaskId};
+
+/// HEFT: by upward rank, with insertion into gaps (Topcuoglu et al., TPDS 2002).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Heft;
+
+impl Mapper for Heft {
+    fn name(&self) -> &'static str {
+        "HEFT"
+    }
+
+    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+        let ranks = Ranks::new(problem);
+        let mut nodes: Vec<TaskId> = problem.nodes().collect();
+        let up = |node: &TaskId| ranks.up[node.index()];
+        nodes.sort_by(|left, right| up(right).total_cmp(&up(left)).then(left.cmp(right)));
+        let mut schedule = GapSchedule::new(problem);
+        for node in nodes {
+            schedule.place_best(node, problem.supporting(node));
+        }
+        schedule.finish()
+    }
+}
