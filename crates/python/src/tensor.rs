@@ -7,6 +7,7 @@ use millstream_api::Tensor;
 use millstream_api::backend::Storage;
 use millstream_api::graph::{DataType, Shape, Value};
 use millstream_api::runtime::FrameError;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyTuple};
@@ -51,7 +52,7 @@ impl Storage for Copied {
 /// A tensor with the elements of whatever numpy makes an array of, for an input of a network.
 pub(crate) fn from_array(object: &Bound<'_, PyAny>, value: &Value) -> PyResult<Tensor> {
     let numpy = object.py().import("numpy")?;
-    let array = numpy.call_method1("asarray", (object,))?;
+    let array = numpy.call_method1("asarray", (object,)).map_err(|reason| no_array(object.py(), value, reason))?;
     let shape = Shape::from(array.getattr("shape")?.extract::<Vec<usize>>()?);
     let dtype = array.getattr("dtype")?;
     let kind = dtype.getattr("name")?.extract::<String>()?;
@@ -74,6 +75,16 @@ pub(crate) fn from_array(object: &Bound<'_, PyAny>, value: &Value) -> PyResult<T
 fn strings(array: &Bound<'_, PyAny>, shape: &Shape) -> Option<Tensor> {
     let flat = array.call_method0("flatten").and_then(|flat| flat.call_method0("tolist")).ok()?;
     Some(Tensor::from_strings(shape.clone(), flat.extract::<Vec<String>>().ok()?))
+}
+
+/// What numpy makes no array of, such as rows that are not equally long. Whatever else goes wrong there is no fault of the frame.
+fn no_array(py: Python<'_>, value: &Value, reason: PyErr) -> PyErr {
+    if !reason.is_instance_of::<PyValueError>(py) {
+        return reason;
+    }
+    let error = misfit(value, &format!("no array, as numpy says: {}", reason.value(py)));
+    error.set_cause(py, Some(reason));
+    error
 }
 
 /// In the engine's words.

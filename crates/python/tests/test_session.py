@@ -75,6 +75,7 @@ def test_results_outlive_the_session_and_cannot_be_written_to(network, schedule)
         ({"image": np.zeros((1, 8, SIZE, SIZE), np.complex64)}, "complex64"),
         ({"picture": image(0)}, "the frame has no 'image'; its inputs are 'image'"),
         ({"image": image(0), "picture": image(0)}, "no input 'picture'"),
+        ({"image": [[1.0, 2.0], [3.0]]}, "'image' must be f32 [1, 8, 16, 16], but the frame has no array, as numpy says: setting an"),
         ([image(0)], "not a list"),
     ],
 )
