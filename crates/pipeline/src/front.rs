@@ -2,19 +2,24 @@
 
 use millstream_partition::{BlockId, BlockRange};
 
+use crate::core_sets::CoreSet;
 use crate::cores::Cores;
+use crate::period::ShortestStages;
 use crate::planning::StageWays;
+use crate::priced_stages::{PricedStage, PricedStages};
 use crate::refining::is_about_as_short;
 use crate::senders::Senders;
-use crate::stage_options::{BoundedOptions, StageOptions};
+use crate::stage_options::StageOptions;
+use crate::useful_ways::UsefulWays;
 use crate::{PipelineError, Plan, Problem};
 
 /// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period. Exact for stages
 /// on single processors and their replicas; teams are looked at where they may be better by more than half a percent, within the problem's
 /// effort.
 ///
-/// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used); starting
-/// without a bound and then asking for a shorter period than the last answer's walks along the front point by point.
+/// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used),
+/// among stages that prices for cores do not rule out; starting
+/// without a bound and then asking for a shorter period than the last answer's walks along the front point by point, to the shortest period.
 ///
 /// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores and without replicas takes
 /// their place: the front is then one of those that were found, not of all.
@@ -34,12 +39,12 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
 
 /// The front without regard to memory.
 fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
-    let options = StageOptions::by_time(problem);
-    let mut search = FrontSearch::new(problem);
-    let mut bounded = options.bounded();
+    let ways = UsefulWays::of(problem);
+    let shortest = ShortestStages::of(problem, &ways).ok_or(PipelineError::Infeasible)?.period;
+    let options = StageOptions::by_time_above(problem, &ways, shortest);
+    let mut search = FrontSearch::new(problem, &options, &ways);
     let mut front: Vec<Plan> = Vec::new();
-    let mut bound = u64::MAX;
-    while let Some(plan) = search.lowest_latency(&bounded) {
+    while let Some(plan) = search.lowest_latency() {
         // No period is shorter than nothing, which networks of operators without any known work take.
         let shorter = problem.reading.shorter(plan.period);
         // A later point with the same latency and a shorter period replaces the earlier one.
@@ -48,33 +53,36 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
         }
         front.push(plan);
         // Without a shorter bound the same plan would come again and again.
-        match shorter.filter(|period| *period < bound) {
-            Some(period) => bounded.tighten(period),
+        match shorter.filter(|period| *period < search.stages.bound() && *period >= shortest.0) {
+            Some(period) => search.stages.tighten(period),
             None => break,
         }
-        bound = shorter.unwrap_or_default();
     }
     if front.is_empty() { Err(PipelineError::Infeasible) } else { Ok(front) }
 }
 
 const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
 
+/// How much more than the bound on the latency is looked through first, in terms of it.
+const FIRST_SLACK: f64 = 0.002;
+/// With more than this, everything is looked through.
+const MOST_SLACK: f64 = 4.0;
+/// Sums of prices are rounded.
+const ROUNDING: f64 = 1e-9;
+
 /// What the searches for the points of one front share.
-///
-/// Lowering the bound only takes options away or makes them slower. So what was found of a state (blocks done, senders of the last stage, cores used) holds as
-/// long as the last stage of its pipeline does and what was found of the state before that stage; only the others are found anew.
 struct FrontSearch<'a> {
     problem: &'a Problem,
-    all_senders: Vec<Senders>,
-    /// For each state after some blocks, by what the last stage is to the next and the cores used: how many of them the last stage may
-    /// have, and how many that leaves for the stages before.
-    parts: Vec<Vec<(Cores, Cores)>>,
-    /// (latency, period) of the first blocks in that state, with exactly so many cores.
+    options: &'a StageOptions,
+    stages: PricedStages<'a>,
+    /// By numbers of cores.
+    rooms: Vec<CoreSet>,
+    /// (latency, period) of the first blocks, by what their last stage is to the next and with exactly so many cores.
     best: Vec<(u64, u64)>,
     /// The last stage that gives it.
     choice: Vec<LastStage>,
-    is_changed: Vec<bool>,
-    is_begun: bool,
+    /// See [`FIRST_SLACK`].
+    slack: f64,
 }
 
 /// The last stage of a pipeline of the first blocks.
@@ -92,100 +100,92 @@ impl LastStage {
 }
 
 impl<'a> FrontSearch<'a> {
-    fn new(problem: &'a Problem) -> Self {
-        let blocks = problem.blocks();
-        let sizes = problem.counts.len();
-        let all_senders: Vec<Senders> = problem.all_senders().collect();
-        let states = all_senders.len() * sizes;
-        let mut parts = vec![Vec::new(); states];
-        for cores in problem.counts.all().skip(1) {
-            let own = problem.senders_on(cores).index() * sizes;
-            for before in problem.counts.with_room_for(cores) {
-                parts[own + (before + cores).index()].push((cores, before));
-            }
-        }
-        let mut best = vec![UNREACHED; (blocks + 1) * states];
-        best[0] = (0, 0);
+    fn new(problem: &'a Problem, options: &'a StageOptions, ways: &'a UsefulWays) -> Self {
+        let states = (problem.blocks() + 1) * problem.all_senders().count() * problem.counts.len();
         Self {
             problem,
-            all_senders,
-            parts,
-            best,
-            choice: vec![LastStage::NONE; (blocks + 1) * states],
-            is_changed: vec![false; (blocks + 1) * states],
-            is_begun: false,
+            options,
+            stages: PricedStages::new(problem, options, &ways.by_cores.fewer),
+            rooms: CoreSet::with_room_for_each(&problem.counts),
+            best: vec![UNREACHED; states],
+            choice: vec![LastStage::NONE; states],
+            slack: FIRST_SLACK,
         }
     }
 
     /// The plan with the lowest latency among those whose stages' periods are within the bound, and among equals the one with
-    /// the shortest period. The bound must be lower than the last time.
-    fn lowest_latency(&mut self, bounded: &BoundedOptions<'_>) -> Option<Plan> {
-        let blocks = self.problem.blocks();
-        let (sizes, states) = (self.problem.counts.len(), self.parts.len());
-        self.is_changed.fill(!self.is_begun);
-        for end in (1..=blocks).map(BlockId::new) {
-            for own in 1..states {
-                let state = end.index() * states + own;
-                if self.is_begun {
-                    if self.best[state] == UNREACHED {
-                        continue;
-                    }
-                    let LastStage { start, senders, cores, option } = self.choice[state];
-                    let row = bounded.options.row(senders, BlockRange::new(start, end));
-                    let holds = bounded.current[row + cores.index()] == option;
-                    let before = senders.index() * sizes + own % sizes - cores.index();
-                    if holds && !self.is_changed[start.index() * states + before] {
-                        continue;
+    /// the shortest period.
+    ///
+    /// Only stages count that may belong to a pipeline of no more than some latency, a little above its bound. If what is found has no more, it is
+    /// the best of all; if it has more, the best of all is among those that may belong to one of as much.
+    fn lowest_latency(&mut self) -> Option<Plan> {
+        self.stages.price();
+        let least = self.stages.least_latency()?;
+        let mut most = least * (1.0 + self.slack);
+        loop {
+            let found = self.search(most * (1.0 + ROUNDING) + 1.0);
+            let latency = found.map_or(f64::INFINITY, |own| self.best[own].0 as f64);
+            if latency <= most {
+                self.slack = ((latency / least.max(1.0) - 1.0) * 1.5).max(FIRST_SLACK);
+                return self.plan(found?);
+            }
+            most = match found {
+                Some(_) => latency,
+                None if most < least * (1.0 + MOST_SLACK) => least + (most - least + 1.0) * 4.0,
+                None if most.is_finite() => f64::INFINITY,
+                None => return None,
+            };
+        }
+    }
+
+    /// Goes through all pipelines that may have no more than some latency; returns the best state after all blocks.
+    fn search(&mut self, most: f64) -> Option<usize> {
+        let useful = self.stages.within(most);
+        let sizes = self.problem.counts.len();
+        let kinds = self.problem.all_senders().count();
+        let states = kinds * sizes;
+        self.best.fill(UNREACHED);
+        self.best[0] = (0, 0);
+        for of_start in useful.chunk_by(|one, other| (one.start, one.senders) == (other.start, other.senders)) {
+            let PricedStage { start, senders, .. } = of_start[0];
+            let from = start.index() * states + senders.index() * sizes;
+            let left = most - self.stages.least_after(start, senders);
+            let reached = |used: &usize| {
+                let latency = self.best[from + used].0;
+                latency != UNREACHED.0 && latency as f64 + self.stages.price_of(*used) <= left
+            };
+            let alive: Vec<usize> = (0..sizes).filter(reached).collect();
+            for stage in of_start {
+                let to = stage.end.index() * states + stage.next.index() * sizes + stage.cores.index();
+                for &used in alive.iter().filter(|used| self.rooms[stage.cores.index()].contains(**used)) {
+                    let (latency, period) = self.best[from + used];
+                    let candidate = (latency.saturating_add(stage.latency), period.max(stage.period));
+                    if candidate < self.best[to + used] {
+                        self.best[to + used] = candidate;
+                        let PricedStage { cores, option, .. } = *stage;
+                        self.choice[to + used] = LastStage { start, senders, cores, option };
                     }
                 }
-                let found = self.reach(bounded, end, own);
-                self.is_changed[state] = found != self.best[state];
-                self.best[state] = found;
             }
         }
-        self.is_begun = true;
-        let last = &self.best[blocks * states..];
-        let mut own = (0..states).min_by_key(|&own| last[own]).filter(|&own| last[own] != UNREACHED)?;
-        let mut end = BlockId::new(blocks);
+        let all = self.problem.blocks() * states;
+        (all..all + states).min_by_key(|&own| self.best[own]).filter(|&own| self.best[own] != UNREACHED)
+    }
+
+    /// The pipeline that leads to a state.
+    fn plan(&self, mut state: usize) -> Option<Plan> {
+        let sizes = self.problem.counts.len();
+        let kinds = self.problem.all_senders().count();
+        let mut end = BlockId::new(self.problem.blocks());
         let mut stages: Vec<StageWays> = Vec::new();
         while end.index() > 0 {
-            let LastStage { start, senders, cores, option } = self.choice[end.index() * states + own];
-            let replicas = bounded.options.replicas(bounded.options.option(option).replicas);
+            let LastStage { start, senders, cores, option } = self.choice[state];
+            let replicas = self.options.replicas(self.options.option(option).replicas);
             stages.push((BlockRange::new(start, end), replicas.to_vec()));
-            own = senders.index() * sizes + own % sizes - cores.index();
+            state = (start.index() * kinds + senders.index()) * sizes + state % sizes - cores.index();
             end = start;
         }
         stages.reverse();
         self.problem.plan(stages)
-    }
-
-    /// The best way to a state, given those to the states before it; notes its last stage.
-    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: BlockId, own: usize) -> (u64, u64) {
-        let (sizes, states) = (self.problem.counts.len(), self.parts.len());
-        let mut best = UNREACHED;
-        for start in (0..end.index()).map(BlockId::new) {
-            // Before the first stage there is nobody.
-            let all = if start.index() == 0 { &[Senders::NETWORK][..] } else { &self.all_senders };
-            for &senders in all {
-                let row = bounded.options.row(senders, BlockRange::new(start, end));
-                let latencies = &bounded.latency[row..row + sizes];
-                let from = start.index() * states + senders.index() * sizes;
-                let before_start = &self.best[from..from + sizes];
-                for &(cores, before) in &self.parts[own] {
-                    let (latency, period) = before_start[before.index()];
-                    let together = latency.saturating_add(latencies[cores.index()]);
-                    if together > best.0 || together == u64::MAX {
-                        continue;
-                    }
-                    let candidate = (together, period.max(bounded.period[row + cores.index()]));
-                    if candidate < best {
-                        best = candidate;
-                        let option = bounded.current[row + cores.index()];
-                        self.choice[end.index() * states + own] = LastStage { start, senders, cores, option };
-                    }
-                }
-            }
-        }
-        best
     }
 }
