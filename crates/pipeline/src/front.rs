@@ -2,11 +2,12 @@
 
 use millstream_partition::{BlockId, BlockRange};
 
+use crate::bounded_stages::{BoundedStage, BoundedStages};
 use crate::core_sets::CoreSet;
 use crate::cores::Cores;
+use crate::latency_remainders::LatencyRemainders;
 use crate::period::ShortestStages;
 use crate::planning::StageWays;
-use crate::priced_stages::{PricedStage, PricedStages};
 use crate::refining::is_about_as_short;
 use crate::senders::Senders;
 use crate::stage_options::StageOptions;
@@ -18,7 +19,7 @@ use crate::{PipelineError, Plan, Problem};
 /// effort.
 ///
 /// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used),
-/// among stages that prices for cores do not rule out; starting
+/// among what remainders found for earlier bounds do not rule out; starting
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point, to the shortest period.
 ///
 /// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores and without replicas takes
@@ -63,26 +64,31 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
 
 const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
 
-/// How much more than the bound on the latency is looked through first, in terms of it.
-const FIRST_SLACK: f64 = 0.002;
-/// With more than this, everything is looked through.
-const MOST_SLACK: f64 = 4.0;
-/// Sums of prices are rounded.
+/// How much more than the last latency, or its bound, is looked through first, in terms of it; and how much more each time.
+const FIRST_SLACK: f64 = 0.001;
+const MORE_SLACK: f64 = 2.0;
+/// Sums of latencies are rounded.
 const ROUNDING: f64 = 1e-9;
 
 /// What the searches for the points of one front share.
 struct FrontSearch<'a> {
     problem: &'a Problem,
     options: &'a StageOptions,
-    stages: PricedStages<'a>,
+    stages: BoundedStages<'a>,
+    /// Of a bound on the period that the present one is not above.
+    remainders: LatencyRemainders,
+    /// Sums that searches took since these were found.
+    steps: u64,
     /// By numbers of cores.
     rooms: Vec<CoreSet>,
     /// (latency, period) of the first blocks, by what their last stage is to the next and with exactly so many cores.
     best: Vec<(u64, u64)>,
     /// The last stage that gives it.
     choice: Vec<LastStage>,
-    /// See [`FIRST_SLACK`].
-    slack: f64,
+    /// By blocks done and senders: the numbers of cores that are reached.
+    reached: Vec<Vec<usize>>,
+    /// The last point's.
+    latency: f64,
 }
 
 /// The last stage of a pipeline of the first blocks.
@@ -101,75 +107,129 @@ impl LastStage {
 
 impl<'a> FrontSearch<'a> {
     fn new(problem: &'a Problem, options: &'a StageOptions, ways: &'a UsefulWays) -> Self {
-        let states = (problem.blocks() + 1) * problem.all_senders().count() * problem.counts.len();
-        Self {
+        let nodes = (problem.blocks() + 1) * problem.all_senders().count();
+        let states = nodes * problem.counts.len();
+        let mut search = Self {
             problem,
             options,
-            stages: PricedStages::new(problem, options, &ways.by_cores.fewer),
+            stages: BoundedStages::new(problem, options, &ways.by_cores.fewer),
+            remainders: LatencyRemainders::new(problem),
+            steps: 0,
             rooms: CoreSet::with_room_for_each(&problem.counts),
             best: vec![UNREACHED; states],
             choice: vec![LastStage::NONE; states],
-            slack: FIRST_SLACK,
-        }
+            reached: vec![Vec::new(); nodes],
+            latency: 0.0,
+        };
+        search.find_remainders();
+        search
     }
 
     /// The plan with the lowest latency among those whose stages' periods are within the bound, and among equals the one with
-    /// the shortest period.
+    /// the shortest period. The bound must not be higher than the last time.
     ///
-    /// Only stages count that may belong to a pipeline of no more than some latency, a little above its bound. If what is found has no more, it is
-    /// the best of all; if it has more, the best of all is among those that may belong to one of as much.
+    /// Only pipelines are gone through that may have no more than some latency. If there is none, some more is allowed. What is left of a
+    /// pipeline takes no less than under an earlier bound; once searches with these remainders have taken as long as finding them did, they are found
+    /// anew.
     fn lowest_latency(&mut self) -> Option<Plan> {
-        self.stages.price();
-        let least = self.stages.least_latency()?;
-        let mut most = least * (1.0 + self.slack);
+        let mut slack = FIRST_SLACK;
         loop {
-            let found = self.search(most * (1.0 + ROUNDING) + 1.0);
-            let latency = found.map_or(f64::INFINITY, |own| self.best[own].0 as f64);
-            if latency <= most {
-                self.slack = ((latency / least.max(1.0) - 1.0) * 1.5).max(FIRST_SLACK);
-                return self.plan(found?);
+            let most_cores = self.problem.counts.most().index();
+            let least = self.remainders.at(0, Senders::NETWORK, most_cores);
+            if least.is_infinite() {
+                return None;
             }
-            most = match found {
-                Some(_) => latency,
-                None if most < least * (1.0 + MOST_SLACK) => least + (most - least + 1.0) * 4.0,
-                None if most.is_finite() => f64::INFINITY,
-                None => return None,
-            };
+            let most = least.max(self.latency) * (1.0 + slack) + 1.0;
+            if let Some(found) = self.search(most) {
+                self.latency = self.best[found].0 as f64;
+                return self.plan(found);
+            }
+            slack *= MORE_SLACK;
+            if self.steps > self.remainders.steps() {
+                self.find_remainders();
+                slack = FIRST_SLACK;
+            }
         }
+    }
+
+    fn find_remainders(&mut self) {
+        self.stages.show_all();
+        self.remainders.find(&self.stages, self.problem.blocks());
+        self.steps = 0;
     }
 
     /// Goes through all pipelines that may have no more than some latency; returns the best state after all blocks.
     fn search(&mut self, most: f64) -> Option<usize> {
-        let useful = self.stages.within(most);
         let sizes = self.problem.counts.len();
         let kinds = self.problem.all_senders().count();
-        let states = kinds * sizes;
-        self.best.fill(UNREACHED);
+        for (node, reached) in self.reached.iter_mut().enumerate() {
+            reached.drain(..).for_each(|used| self.best[node * sizes + used] = UNREACHED);
+        }
         self.best[0] = (0, 0);
-        for of_start in useful.chunk_by(|one, other| (one.start, one.senders) == (other.start, other.senders)) {
-            let PricedStage { start, senders, .. } = of_start[0];
-            let from = start.index() * states + senders.index() * sizes;
-            let left = most - self.stages.least_after(start, senders);
-            let reached = |used: &usize| {
-                let latency = self.best[from + used].0;
-                latency != UNREACHED.0 && latency as f64 + self.stages.price_of(*used) <= left
-            };
-            let alive: Vec<usize> = (0..sizes).filter(reached).collect();
-            for stage in of_start {
-                let to = stage.end.index() * states + stage.next.index() * sizes + stage.cores.index();
-                for &used in alive.iter().filter(|used| self.rooms[stage.cores.index()].contains(**used)) {
-                    let (latency, period) = self.best[from + used];
-                    let candidate = (latency.saturating_add(stage.latency), period.max(stage.period));
-                    if candidate < self.best[to + used] {
-                        self.best[to + used] = candidate;
-                        let PricedStage { cores, option, .. } = *stage;
-                        self.choice[to + used] = LastStage { start, senders, cores, option };
+        self.reached[0].push(0);
+        let most = most * (1.0 + ROUNDING);
+        for start in 0..self.problem.blocks() {
+            for senders in Senders::all(kinds) {
+                let node = start * kinds + senders.index();
+                let Some(least) = self.reached[node].iter().map(|used| self.best[node * sizes + used].0).min() else {
+                    continue;
+                };
+                for place in self.stages.rows_from(start, senders) {
+                    if self.may_be_within(place, most - least as f64) {
+                        self.extend(node, place, (least as f64, most));
                     }
                 }
             }
         }
-        let all = self.problem.blocks() * states;
-        (all..all + states).min_by_key(|&own| self.best[own]).filter(|&own| self.best[own] != UNREACHED)
+        let all = self.problem.blocks() * kinds * sizes;
+        (all..self.best.len()).min_by_key(|&own| self.best[own]).filter(|&own| self.best[own] != UNREACHED)
+    }
+
+    /// Whether a pipeline with a stage of this row may have no more than some latency after what comes before the stage.
+    fn may_be_within(&self, place: usize, most: f64) -> bool {
+        let row = self.stages.row(place);
+        let all = self.problem.counts.most().index();
+        let done = row.blocks.end().index();
+        let kinds = Senders::all(self.problem.all_senders().count());
+        let after = kinds.map(|senders| self.remainders.at(done, senders, all)).fold(f64::INFINITY, f64::min);
+        row.least as f64 + after <= most
+    }
+
+    /// Adds one of the stages of a row to all that is reached before it, of which the least latency is known.
+    fn extend(&mut self, node: usize, place: usize, (least, most): (f64, f64)) {
+        let Self { stages, remainders, rooms, best, choice, reached, .. } = self;
+        let sizes = rooms.len();
+        let all = self.problem.counts.most().index();
+        let kinds = self.problem.all_senders().count();
+        let done = stages.row(place).blocks.end().index();
+        let left = |stage: &BoundedStage, cores: usize| remainders.at(done, stage.next, all - cores);
+        let may_be_within = |own: &&BoundedStage| own.latency as f64 + left(own, own.cores.index()) <= most - least;
+        // What takes the place of a stage that breaks the bound takes no less on as many cores or more.
+        if stages.has_broken(place, |own| may_be_within(&own)) {
+            stages.show(place);
+        }
+        let row = stages.row(place);
+        let (before, after) = reached.split_at_mut(node + 1);
+        let (start, senders) = (row.blocks.start(), row.senders);
+        let keeps_to_bound = |own: &&BoundedStage| own.period <= stages.bound();
+        for stage in row.stages.iter().filter(keeps_to_bound).filter(may_be_within) {
+            let cores = stage.cores.index();
+            let to = done * kinds + stage.next.index();
+            self.steps += before[node].len() as u64;
+            for &used in before[node].iter().filter(|&&used| rooms[cores].contains(used)) {
+                let (latency, period) = best[node * sizes + used];
+                let candidate = (latency.saturating_add(stage.latency), period.max(stage.period));
+                let state = to * sizes + used + cores;
+                if candidate >= best[state] || candidate.0 as f64 + left(stage, used + cores) > most {
+                    continue;
+                }
+                if best[state] == UNREACHED {
+                    after[to - node - 1].push(used + cores);
+                }
+                best[state] = candidate;
+                choice[state] = LastStage { start, senders, cores: stage.cores, option: stage.option };
+            }
+        }
     }
 
     /// The pipeline that leads to a state.

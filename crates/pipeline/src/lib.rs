@@ -44,6 +44,7 @@
 //! ([`Plan::with_measured`], [`Problem::scale_team`]).
 
 mod allocations;
+mod bounded_stages;
 mod constraints;
 mod core_sets;
 mod cores;
@@ -57,6 +58,7 @@ mod error;
 mod experience;
 mod front;
 mod hosts;
+mod latency_remainders;
 mod memory;
 mod multisets;
 mod objective;
@@ -67,7 +69,6 @@ mod pipe_it;
 mod placement;
 mod plan;
 mod planning;
-mod priced_stages;
 mod problem;
 mod range_table;
 mod reach;
