@@ -10,6 +10,12 @@ impl Cores {
     /// No core at all.
     pub(crate) const NONE: Self = Self(0);
 
+    /// The one at a place among all of them.
+    #[inline]
+    pub(crate) const fn at(place: usize) -> Self {
+        Self(place)
+    }
+
     /// Its place among all of them.
     #[inline]
     pub(crate) const fn index(self) -> usize {
@@ -89,13 +95,19 @@ impl CoreCounts {
         less.map(|(_, stride)| Cores(cores.0 - stride)).collect()
     }
 
-    /// All that leave room for these, that is, whose sum with them is within the limits.
+    /// All that leave room for these, that is, whose sum with them is within the limits; ascending.
     pub(crate) fn with_room_for(&self, cores: Cores) -> Vec<Cores> {
         let wanted = self.decode(cores);
-        let has_room = |other: &Cores| {
-            let used = self.decode(*other);
-            used.iter().zip(&wanted).zip(&self.limits).all(|((used, wanted), limit)| used + wanted <= *limit)
-        };
-        self.all().filter(has_room).collect()
+        let mut found = vec![Cores::NONE];
+        for ((wanted, limit), stride) in wanted.iter().zip(&self.limits).zip(&self.strides) {
+            let more = 0..=limit - wanted;
+            found = more.flat_map(|more| found.iter().map(move |own| Cores(own.0 + more * stride))).collect();
+        }
+        found
+    }
+
+    /// Whether some have no more of any cluster than others.
+    pub(crate) fn are_within(&self, cores: Cores, others: Cores) -> bool {
+        self.decode(cores).iter().zip(self.decode(others)).all(|(own, other)| *own <= other)
     }
 }

@@ -2,19 +2,25 @@
 
 use millstream_partition::{BlockId, BlockRange};
 
+use crate::bounded_stages::{BoundedStage, BoundedStages};
+use crate::core_sets::CoreSet;
 use crate::cores::Cores;
+use crate::latency_remainders::LatencyRemainders;
+use crate::period::ShortestStages;
 use crate::planning::StageWays;
 use crate::refining::is_about_as_short;
 use crate::senders::Senders;
-use crate::stage_options::{BoundedOptions, StageOptions};
+use crate::stage_options::StageOptions;
+use crate::useful_ways::UsefulWays;
 use crate::{PipelineError, Plan, Problem};
 
 /// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period. Exact for stages
 /// on single processors and their replicas; teams are looked at where they may be better by more than half a percent, within the problem's
 /// effort.
 ///
-/// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used); starting
-/// without a bound and then asking for a shorter period than the last answer's walks along the front point by point.
+/// The lowest latency under a bound on the period is found by dynamic programming over (blocks done, senders of the last stage, cores used),
+/// among what remainders found for earlier bounds do not rule out; starting
+/// without a bound and then asking for a shorter period than the last answer's walks along the front point by point, to the shortest period.
 ///
 /// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores and without replicas takes
 /// their place: the front is then one of those that were found, not of all.
@@ -34,12 +40,12 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
 
 /// The front without regard to memory.
 fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
-    let options = StageOptions::by_time(problem);
-    let mut search = FrontSearch::new(problem);
-    let mut bounded = options.bounded();
+    let ways = UsefulWays::of(problem);
+    let shortest = ShortestStages::of(problem, &ways).ok_or(PipelineError::Infeasible)?.period;
+    let options = StageOptions::by_time_above(problem, &ways, shortest);
+    let mut search = FrontSearch::new(problem, &options, &ways);
     let mut front: Vec<Plan> = Vec::new();
-    let mut bound = u64::MAX;
-    while let Some(plan) = search.lowest_latency(&bounded) {
+    while let Some(plan) = search.lowest_latency() {
         // No period is shorter than nothing, which networks of operators without any known work take.
         let shorter = problem.reading.shorter(plan.period);
         // A later point with the same latency and a shorter period replaces the earlier one.
@@ -48,33 +54,41 @@ fn whole_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
         }
         front.push(plan);
         // Without a shorter bound the same plan would come again and again.
-        match shorter.filter(|period| *period < bound) {
-            Some(period) => bounded.tighten(period),
+        match shorter.filter(|period| *period < search.stages.bound() && *period >= shortest.0) {
+            Some(period) => search.stages.tighten(period),
             None => break,
         }
-        bound = shorter.unwrap_or_default();
     }
     if front.is_empty() { Err(PipelineError::Infeasible) } else { Ok(front) }
 }
 
 const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
 
+/// How much more than the last latency, or its bound, is looked through first, in terms of it; and how much more each time.
+const FIRST_SLACK: f64 = 0.001;
+const MORE_SLACK: f64 = 2.0;
+/// Sums of latencies are rounded.
+const ROUNDING: f64 = 1e-9;
+
 /// What the searches for the points of one front share.
-///
-/// Lowering the bound only takes options away or makes them slower. So what was found of a state (blocks done, senders of the last stage, cores used) holds as
-/// long as the last stage of its pipeline does and what was found of the state before that stage; only the others are found anew.
 struct FrontSearch<'a> {
     problem: &'a Problem,
-    all_senders: Vec<Senders>,
-    /// For each state after some blocks, by what the last stage is to the next and the cores used: how many of them the last stage may
-    /// have, and how many that leaves for the stages before.
-    parts: Vec<Vec<(Cores, Cores)>>,
-    /// (latency, period) of the first blocks in that state, with exactly so many cores.
+    options: &'a StageOptions,
+    stages: BoundedStages<'a>,
+    /// Of a bound on the period that the present one is not above.
+    remainders: LatencyRemainders,
+    /// Sums that searches took since these were found.
+    steps: u64,
+    /// By numbers of cores.
+    rooms: Vec<CoreSet>,
+    /// (latency, period) of the first blocks, by what their last stage is to the next and with exactly so many cores.
     best: Vec<(u64, u64)>,
     /// The last stage that gives it.
     choice: Vec<LastStage>,
-    is_changed: Vec<bool>,
-    is_begun: bool,
+    /// By blocks done and senders: the numbers of cores that are reached.
+    reached: Vec<Vec<usize>>,
+    /// The last point's.
+    latency: f64,
 }
 
 /// The last stage of a pipeline of the first blocks.
@@ -92,100 +106,146 @@ impl LastStage {
 }
 
 impl<'a> FrontSearch<'a> {
-    fn new(problem: &'a Problem) -> Self {
-        let blocks = problem.blocks();
-        let sizes = problem.counts.len();
-        let all_senders: Vec<Senders> = problem.all_senders().collect();
-        let states = all_senders.len() * sizes;
-        let mut parts = vec![Vec::new(); states];
-        for cores in problem.counts.all().skip(1) {
-            let own = problem.senders_on(cores).index() * sizes;
-            for before in problem.counts.with_room_for(cores) {
-                parts[own + (before + cores).index()].push((cores, before));
-            }
-        }
-        let mut best = vec![UNREACHED; (blocks + 1) * states];
-        best[0] = (0, 0);
-        Self {
+    fn new(problem: &'a Problem, options: &'a StageOptions, ways: &'a UsefulWays) -> Self {
+        let nodes = (problem.blocks() + 1) * problem.all_senders().count();
+        let states = nodes * problem.counts.len();
+        let mut search = Self {
             problem,
-            all_senders,
-            parts,
-            best,
-            choice: vec![LastStage::NONE; (blocks + 1) * states],
-            is_changed: vec![false; (blocks + 1) * states],
-            is_begun: false,
-        }
+            options,
+            stages: BoundedStages::new(problem, options, &ways.by_cores.fewer),
+            remainders: LatencyRemainders::new(problem),
+            steps: 0,
+            rooms: CoreSet::with_room_for_each(&problem.counts),
+            best: vec![UNREACHED; states],
+            choice: vec![LastStage::NONE; states],
+            reached: vec![Vec::new(); nodes],
+            latency: 0.0,
+        };
+        search.find_remainders();
+        search
     }
 
     /// The plan with the lowest latency among those whose stages' periods are within the bound, and among equals the one with
-    /// the shortest period. The bound must be lower than the last time.
-    fn lowest_latency(&mut self, bounded: &BoundedOptions<'_>) -> Option<Plan> {
-        let blocks = self.problem.blocks();
-        let (sizes, states) = (self.problem.counts.len(), self.parts.len());
-        self.is_changed.fill(!self.is_begun);
-        for end in (1..=blocks).map(BlockId::new) {
-            for own in 1..states {
-                let state = end.index() * states + own;
-                if self.is_begun {
-                    if self.best[state] == UNREACHED {
-                        continue;
-                    }
-                    let LastStage { start, senders, cores, option } = self.choice[state];
-                    let row = bounded.options.row(senders, BlockRange::new(start, end));
-                    let holds = bounded.current[row + cores.index()] == option;
-                    let before = senders.index() * sizes + own % sizes - cores.index();
-                    if holds && !self.is_changed[start.index() * states + before] {
-                        continue;
-                    }
-                }
-                let found = self.reach(bounded, end, own);
-                self.is_changed[state] = found != self.best[state];
-                self.best[state] = found;
+    /// the shortest period. The bound must not be higher than the last time.
+    ///
+    /// Only pipelines are gone through that may have no more than some latency. If there is none, some more is allowed. What is left of a
+    /// pipeline takes no less than under an earlier bound; once searches with these remainders have taken as long as finding them did, they are found
+    /// anew.
+    fn lowest_latency(&mut self) -> Option<Plan> {
+        let mut slack = FIRST_SLACK;
+        loop {
+            let most_cores = self.problem.counts.most().index();
+            let least = self.remainders.at(0, Senders::NETWORK, most_cores);
+            if least.is_infinite() {
+                return None;
+            }
+            let most = least.max(self.latency) * (1.0 + slack) + 1.0;
+            if let Some(found) = self.search(most) {
+                self.latency = self.best[found].0 as f64;
+                return self.plan(found);
+            }
+            slack *= MORE_SLACK;
+            if self.steps > self.remainders.steps() {
+                self.find_remainders();
+                slack = FIRST_SLACK;
             }
         }
-        self.is_begun = true;
-        let last = &self.best[blocks * states..];
-        let mut own = (0..states).min_by_key(|&own| last[own]).filter(|&own| last[own] != UNREACHED)?;
-        let mut end = BlockId::new(blocks);
+    }
+
+    fn find_remainders(&mut self) {
+        self.stages.show_all();
+        self.remainders.find(&self.stages, self.problem.blocks());
+        self.steps = 0;
+    }
+
+    /// Goes through all pipelines that may have no more than some latency; returns the best state after all blocks.
+    fn search(&mut self, most: f64) -> Option<usize> {
+        let sizes = self.problem.counts.len();
+        let kinds = self.problem.all_senders().count();
+        for (node, reached) in self.reached.iter_mut().enumerate() {
+            reached.drain(..).for_each(|used| self.best[node * sizes + used] = UNREACHED);
+        }
+        self.best[0] = (0, 0);
+        self.reached[0].push(0);
+        let most = most * (1.0 + ROUNDING);
+        for start in 0..self.problem.blocks() {
+            for senders in Senders::all(kinds) {
+                let node = start * kinds + senders.index();
+                let Some(least) = self.reached[node].iter().map(|used| self.best[node * sizes + used].0).min() else {
+                    continue;
+                };
+                for place in self.stages.rows_from(start, senders) {
+                    if self.may_be_within(place, most - least as f64) {
+                        self.extend(node, place, (least as f64, most));
+                    }
+                }
+            }
+        }
+        let all = self.problem.blocks() * kinds * sizes;
+        (all..self.best.len()).min_by_key(|&own| self.best[own]).filter(|&own| self.best[own] != UNREACHED)
+    }
+
+    /// Whether a pipeline with a stage of this row may have no more than some latency after what comes before the stage.
+    fn may_be_within(&self, place: usize, most: f64) -> bool {
+        let row = self.stages.row(place);
+        let all = self.problem.counts.most().index();
+        let done = row.blocks.end().index();
+        let kinds = Senders::all(self.problem.all_senders().count());
+        let after = kinds.map(|senders| self.remainders.at(done, senders, all)).fold(f64::INFINITY, f64::min);
+        row.least as f64 + after <= most
+    }
+
+    /// Adds one of the stages of a row to all that is reached before it, of which the least latency is known.
+    fn extend(&mut self, node: usize, place: usize, (least, most): (f64, f64)) {
+        let Self { stages, remainders, rooms, best, choice, reached, .. } = self;
+        let sizes = rooms.len();
+        let all = self.problem.counts.most().index();
+        let kinds = self.problem.all_senders().count();
+        let done = stages.row(place).blocks.end().index();
+        let left = |stage: &BoundedStage, cores: usize| remainders.at(done, stage.next, all - cores);
+        let may_be_within = |own: &&BoundedStage| own.latency as f64 + left(own, own.cores.index()) <= most - least;
+        // What takes the place of a stage that breaks the bound takes no less on as many cores or more.
+        if stages.has_broken(place, |own| may_be_within(&own)) {
+            stages.show(place);
+        }
+        let row = stages.row(place);
+        let (before, after) = reached.split_at_mut(node + 1);
+        let (start, senders) = (row.blocks.start(), row.senders);
+        let keeps_to_bound = |own: &&BoundedStage| own.period <= stages.bound();
+        for stage in row.stages.iter().filter(keeps_to_bound).filter(may_be_within) {
+            let cores = stage.cores.index();
+            let to = done * kinds + stage.next.index();
+            self.steps += before[node].len() as u64;
+            for &used in before[node].iter().filter(|&&used| rooms[cores].contains(used)) {
+                let (latency, period) = best[node * sizes + used];
+                let candidate = (latency.saturating_add(stage.latency), period.max(stage.period));
+                let state = to * sizes + used + cores;
+                if candidate >= best[state] || candidate.0 as f64 + left(stage, used + cores) > most {
+                    continue;
+                }
+                if best[state] == UNREACHED {
+                    after[to - node - 1].push(used + cores);
+                }
+                best[state] = candidate;
+                choice[state] = LastStage { start, senders, cores: stage.cores, option: stage.option };
+            }
+        }
+    }
+
+    /// The pipeline that leads to a state.
+    fn plan(&self, mut state: usize) -> Option<Plan> {
+        let sizes = self.problem.counts.len();
+        let kinds = self.problem.all_senders().count();
+        let mut end = BlockId::new(self.problem.blocks());
         let mut stages: Vec<StageWays> = Vec::new();
         while end.index() > 0 {
-            let LastStage { start, senders, cores, option } = self.choice[end.index() * states + own];
-            let replicas = bounded.options.replicas(bounded.options.option(option).replicas);
+            let LastStage { start, senders, cores, option } = self.choice[state];
+            let replicas = self.options.replicas(self.options.option(option).replicas);
             stages.push((BlockRange::new(start, end), replicas.to_vec()));
-            own = senders.index() * sizes + own % sizes - cores.index();
+            state = (start.index() * kinds + senders.index()) * sizes + state % sizes - cores.index();
             end = start;
         }
         stages.reverse();
         self.problem.plan(stages)
-    }
-
-    /// The best way to a state, given those to the states before it; notes its last stage.
-    fn reach(&mut self, bounded: &BoundedOptions<'_>, end: BlockId, own: usize) -> (u64, u64) {
-        let (sizes, states) = (self.problem.counts.len(), self.parts.len());
-        let mut best = UNREACHED;
-        for start in (0..end.index()).map(BlockId::new) {
-            // Before the first stage there is nobody.
-            let all = if start.index() == 0 { &[Senders::NETWORK][..] } else { &self.all_senders };
-            for &senders in all {
-                let row = bounded.options.row(senders, BlockRange::new(start, end));
-                let latencies = &bounded.latency[row..row + sizes];
-                let from = start.index() * states + senders.index() * sizes;
-                let before_start = &self.best[from..from + sizes];
-                for &(cores, before) in &self.parts[own] {
-                    let (latency, period) = before_start[before.index()];
-                    let together = latency.saturating_add(latencies[cores.index()]);
-                    if together > best.0 || together == u64::MAX {
-                        continue;
-                    }
-                    let candidate = (together, period.max(bounded.period[row + cores.index()]));
-                    if candidate < best {
-                        best = candidate;
-                        let option = bounded.current[row + cores.index()];
-                        self.choice[end.index() * states + own] = LastStage { start, senders, cores, option };
-                    }
-                }
-            }
-        }
-        best
     }
 }

@@ -44,7 +44,9 @@
 //! ([`Plan::with_measured`], [`Problem::scale_team`]).
 
 mod allocations;
+mod bounded_stages;
 mod constraints;
+mod core_sets;
 mod cores;
 mod design_space;
 mod effort;
@@ -56,6 +58,7 @@ mod error;
 mod experience;
 mod front;
 mod hosts;
+mod latency_remainders;
 mod memory;
 mod multisets;
 mod objective;
@@ -76,6 +79,7 @@ mod senders;
 mod sharing;
 mod single_rates;
 mod stage_options;
+mod stage_periods;
 mod stage_times;
 mod team;
 mod team_bounds;
@@ -86,6 +90,7 @@ mod team_work;
 mod teams_of;
 mod throughput_bound;
 mod undominated;
+mod useful_ways;
 mod watch;
 mod way;
 mod ways;

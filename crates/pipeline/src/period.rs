@@ -1,19 +1,26 @@
 //! The shortest period.
 
+use std::sync::PoisonError;
+
 use millstream_cost::Nanoseconds;
 use millstream_partition::{BlockId, BlockRange};
 
+use crate::allocations::{Allocations, KnownOptions};
+use crate::core_sets::CoreSet;
 use crate::cores::Cores;
 use crate::planning::StageWays;
 use crate::refining::is_about_as_short;
 use crate::senders::Senders;
-use crate::stage_options::StageOptions;
+use crate::stage_periods::{StagePeriods, fewest_within};
+use crate::useful_ways::UsefulWays;
+use crate::way::WayId;
 use crate::{PipelineError, Plan, Problem, pareto_front};
 
 /// The pipeline with the highest throughput.
 ///
-/// Dynamic programming over (blocks done, cores used per cluster): the shortest period of a prefix is the best of all last stages. Of
-/// each stage those replicas count that are the quickest on their cores. Where links make a
+/// For a given period, the first blocks are gone through in their order: which numbers of cores do they get by with if no stage takes
+/// longer? That only needs stages on so few cores that no fewer would do. The shortest period for which all blocks get by is then found by
+/// bisection. Where links make a
 /// difference, prefixes are told apart by what their last stage is to the next one. Teams are added to what single processors reach; they
 /// are looked at as far as that may shorten the period by more than half a percent, within the problem's effort. Without teams the result is
 /// exact.
@@ -37,116 +44,147 @@ pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
 
 /// The same without regard to memory.
 pub(crate) fn shortest_period(problem: &Problem) -> Result<Plan, PipelineError> {
-    let options = StageOptions::by_time(problem);
-    let mut search = PeriodSearch::new(problem, &options);
-    for end in (1..=problem.blocks()).map(BlockId::new) {
-        search.extend_to(end);
-    }
-    search.best_plan().ok_or(PipelineError::Infeasible)
+    let ways = UsefulWays::of(problem);
+    let shortest = ShortestStages::of(problem, &ways).ok_or(PipelineError::Infeasible)?;
+    problem.plan(shortest.with_replicas(problem, &ways)).ok_or(PipelineError::Infeasible)
 }
 
-/// A period that nothing has.
-const UNREACHED: Nanoseconds = Nanoseconds(u64::MAX);
-
-/// The shortest periods of first blocks.
-struct PeriodSearch<'a> {
-    problem: &'a Problem,
-    options: &'a StageOptions,
-    all_senders: Vec<Senders>,
-    /// Number of cores, per number of cores: what those that leave room for it are.
-    room: Vec<Vec<Cores>>,
-    /// What a stage on so many cores is to the stage after it.
-    next_senders: Vec<Senders>,
-    /// By (blocks done, what their last stage is to the next one, cores used exactly).
-    best: Vec<Nanoseconds>,
-    /// The last stage that gives it.
-    choice: Vec<LastStage>,
-    /// What one stage on all cores can do: no stage of the best pipeline is slower.
-    known: Nanoseconds,
+/// The stages of a pipeline with the shortest period.
+#[derive(Debug)]
+pub(crate) struct ShortestStages {
+    pub(crate) period: Nanoseconds,
+    stages: Vec<SizedStage>,
 }
 
-#[derive(Clone, Copy)]
-struct LastStage {
-    start: BlockId,
+/// A stage, and how many cores it has at the most.
+#[derive(Debug, Clone, Copy)]
+struct SizedStage {
     senders: Senders,
+    blocks: BlockRange,
     cores: Cores,
 }
 
-impl<'a> PeriodSearch<'a> {
-    fn new(problem: &'a Problem, options: &'a StageOptions) -> Self {
-        let counts = &problem.counts;
-        let all_senders: Vec<Senders> = problem.all_senders().collect();
-        let states = (problem.blocks() + 1) * all_senders.len() * counts.len();
-        let none = LastStage { start: BlockId::new(0), senders: Senders::NETWORK, cores: Cores::NONE };
-        let mut best = vec![UNREACHED; states];
-        best[0] = Nanoseconds::ZERO;
-        let mut search = Self {
-            problem,
-            options,
-            all_senders,
-            room: counts.all().map(|cores| counts.with_room_for(cores)).collect(),
-            next_senders: counts.all().map(|cores| problem.senders_on(cores)).collect(),
-            best,
-            choice: vec![none; states],
-            known: UNREACHED,
+impl ShortestStages {
+    /// `None` if no pipeline can run all blocks.
+    pub(crate) fn of(problem: &Problem, ways: &UsefulWays) -> Option<Self> {
+        let periods = StagePeriods::of(problem, ways);
+        let mut search = PeriodSearch::new(problem, ways, &periods);
+        let longest = Nanoseconds(StagePeriods::NEVER.0 - 1);
+        let mut shortest = search.within(longest)?;
+        let mut least = Nanoseconds(1);
+        while least < shortest.period {
+            let middle = Nanoseconds(least.0 + (shortest.period.0 - least.0) / 2);
+            match search.within(middle) {
+                Some(found) => shortest = found,
+                None => least = periods.next_after(middle)?,
+            }
+        }
+        Some(shortest)
+    }
+
+    /// The same with the replicas of each stage: of those that keep to the period, the ones with the lowest latency.
+    fn with_replicas(&self, problem: &Problem, ways: &UsefulWays) -> Vec<StageWays> {
+        let mut allocations = Allocations::new(problem, ways);
+        let mut all = problem.options.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(problem.reading).or_insert_with(|| KnownOptions::new(problem));
+        let mut replicas = |stage: &SizedStage| -> Vec<WayId> {
+            let own = allocations.options(known, (stage.senders, stage.blocks), self.period);
+            let able = own.iter().filter(|(cores, _)| problem.counts.are_within(*cores, stage.cores));
+            let best = able.min_by_key(|(_, own)| (own.period.max(self.period), own.latency)).map(|own| own.1.replicas);
+            best.map_or(Vec::new(), |replicas| known.multisets.at(replicas).to_vec())
         };
-        let whole = counts.all().filter_map(|cores| search.quickest(Senders::NETWORK, problem.chain.whole(), cores));
-        search.known = whole.min().unwrap_or(UNREACHED);
-        search
+        let blocks = self.stages.iter().map(|stage| stage.blocks);
+        blocks.zip(self.stages.iter().map(&mut replicas)).collect()
+    }
+}
+
+/// Which numbers of cores first blocks get by with.
+struct PeriodSearch<'a> {
+    problem: &'a Problem,
+    periods: &'a StagePeriods,
+    fewer: &'a [Vec<Cores>],
+    all_senders: Vec<Senders>,
+    /// By numbers of cores.
+    rooms: Vec<CoreSet>,
+    /// What a stage on so many cores is to the stage after it.
+    next_senders: Vec<Senders>,
+    /// By blocks done, and what their last stage is to the next one.
+    reached: Vec<CoreSet>,
+}
+
+impl<'a> PeriodSearch<'a> {
+    fn new(problem: &'a Problem, ways: &'a UsefulWays, periods: &'a StagePeriods) -> Self {
+        let all_senders: Vec<Senders> = problem.all_senders().collect();
+        let states = (problem.blocks() + 1) * all_senders.len();
+        Self {
+            problem,
+            periods,
+            fewer: &ways.by_cores.fewer,
+            rooms: CoreSet::with_room_for_each(&problem.counts),
+            next_senders: problem.counts.all().map(|cores| problem.senders_on(cores)).collect(),
+            reached: vec![CoreSet::none_of(&problem.counts); states],
+            all_senders,
+        }
     }
 
-    /// Where the states of first blocks begin whose last stage is this to the next one.
-    fn row(&self, end: BlockId, senders: Senders) -> usize {
-        (end.index() * self.all_senders.len() + senders.index()) * self.problem.counts.len()
+    fn state(&self, done: usize, senders: Senders) -> usize {
+        done * self.all_senders.len() + senders.index()
     }
 
-    /// The shortest period of a stage on so many cores, if no fewer cores are as quick.
-    fn quickest(&self, senders: Senders, blocks: BlockRange, cores: Cores) -> Option<Nanoseconds> {
-        self.options.on(senders, blocks, cores).last().map(|option| option.period)
-    }
-
-    /// Finds the shortest periods of the blocks before this one.
-    fn extend_to(&mut self, end: BlockId) {
-        for start in (0..end.index()).map(BlockId::new).rev() {
+    /// A pipeline whose stages all keep to a period; `None` if there is none.
+    fn within(&mut self, period: Nanoseconds) -> Option<ShortestStages> {
+        let blocks = self.problem.blocks();
+        self.reached.iter_mut().for_each(CoreSet::clear);
+        self.reached[0].insert(Cores::NONE.index());
+        for start in 0..blocks {
             for of_senders in 0..self.all_senders.len() {
                 let senders = self.all_senders[of_senders];
-                let before = self.row(start, senders);
-                if self.best[before..before + self.room.len()].iter().all(|&period| period == UNREACHED) {
-                    continue;
-                }
-                for cores in self.problem.counts.all().skip(1) {
-                    let own = self.quickest(senders, BlockRange::new(start, end), cores);
-                    let Some(own) = own.filter(|&own| own <= self.known) else { continue };
-                    let after = self.row(end, self.next_senders[cores.index()]);
-                    for &used in &self.room[cores.index()] {
-                        let period = self.best[before + used.index()].max(own);
-                        let state = after + (used + cores).index();
-                        if period < self.best[state] {
-                            self.best[state] = period;
-                            self.choice[state] = LastStage { start, senders, cores };
-                        }
-                    }
+                let before = self.state(start, senders);
+                if !self.reached[before].is_empty() {
+                    (start + 1..=blocks).for_each(|end| self.add_stage(before, (senders, start..end), period));
                 }
             }
         }
+        self.stages(period)
     }
 
-    /// The pipeline of all blocks.
-    fn best_plan(&self) -> Option<Plan> {
-        let whole = BlockId::new(self.problem.blocks());
-        let states = self.all_senders.iter().flat_map(|&own| self.problem.counts.all().map(move |used| (own, used)));
-        let period = |&(senders, used): &(Senders, Cores)| self.best[self.row(whole, senders) + used.index()];
-        let (mut senders, mut used) = states.min_by_key(period).filter(|state| period(state) != UNREACHED)?;
-        let mut end = whole;
-        let mut stages: Vec<StageWays> = Vec::new();
-        while end.index() > 0 {
-            let last = self.choice[self.row(end, senders) + used.index()];
-            let blocks = BlockRange::new(last.start, end);
-            let option = self.options.on(last.senders, blocks, last.cores).last()?;
-            stages.push((blocks, self.options.replicas(option.replicas).to_vec()));
-            (end, senders, used) = (last.start, last.senders, used - last.cores);
+    /// Adds what is reached from a state with one more stage.
+    fn add_stage(&mut self, before: usize, (senders, blocks): (Senders, std::ops::Range<usize>), period: Nanoseconds) {
+        let after = self.state(blocks.end, Senders::NETWORK);
+        let (done, open) = self.reached.split_at_mut(after);
+        let own = self.periods.on(senders, blocks.into());
+        for cores in fewest_within(own, period, self.fewer) {
+            open[self.next_senders[cores].index()].add_sums(&done[before], &self.rooms[cores], cores);
         }
-        stages.reverse();
-        self.problem.plan(stages)
+    }
+
+    /// The pipeline of all blocks on what is reached first, with stages as long as possible from the last one on.
+    fn stages(&self, period: Nanoseconds) -> Option<ShortestStages> {
+        let mut end = self.problem.blocks();
+        let ends = self.all_senders.iter().filter_map(|&own| Some((self.reached[self.state(end, own)].first()?, own)));
+        let (mut used, mut sender) = ends.min()?;
+        let mut shortest = ShortestStages { period: Nanoseconds::ZERO, stages: Vec::new() };
+        while end > 0 {
+            let starts = (0..end).flat_map(|start| self.all_senders.iter().map(move |&senders| (start, senders)));
+            let stage = |(start, senders): (usize, Senders)| {
+                let before = &self.reached[self.state(start, senders)];
+                let own = self.periods.on(senders, BlockRange::new(BlockId::new(start), BlockId::new(end)));
+                let leads_here = |cores: &usize| {
+                    let left = used.checked_sub(*cores);
+                    let is_reached = |left: usize| before.contains(left) && self.rooms[*cores].contains(left);
+                    self.next_senders[*cores] == sender && left.is_some_and(is_reached)
+                };
+                let cores = fewest_within(own, period, self.fewer).find(leads_here)?;
+                Some((start, senders, cores, own[cores]))
+            };
+            let (start, senders, cores, own) =
+                starts.filter(|(start, senders)| *start > 0 || *senders == Senders::NETWORK).find_map(stage)?;
+            shortest.period = shortest.period.max(own);
+            let blocks = BlockRange::new(BlockId::new(start), BlockId::new(end));
+            shortest.stages.push(SizedStage { senders, blocks, cores: Cores::at(cores) });
+            (end, sender, used) = (start, senders, used - cores);
+        }
+        shortest.stages.reverse();
+        Some(shortest)
     }
 }

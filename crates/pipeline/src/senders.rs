@@ -14,6 +14,11 @@ impl Senders {
     /// Stands before the first stage, which takes its frames over from nobody.
     pub(crate) const NETWORK: Self = Self(0);
 
+    /// The first so many of all sets.
+    pub(crate) fn all(count: usize) -> impl Iterator<Item = Self> {
+        (0..count).map(Self)
+    }
+
     /// Its place among all sets of kinds.
     pub(crate) fn index(self) -> usize {
         self.0

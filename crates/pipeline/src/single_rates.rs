@@ -6,8 +6,9 @@ use millstream_partition::BlockRange;
 use crate::Problem;
 use crate::cores::Cores;
 use crate::senders::Senders;
+use crate::useful_ways::UsefulWays;
 
-/// The best rates of one range of blocks for every number of cores, in frames a nanosecond, without teams. This is what the table of a
+/// The best rates of one range of blocks for every number of cores, in frames a nanosecond. Without teams they are what the table of a
 /// certificate is made from; [`StageOptions`](crate::stage_options::StageOptions) leaves out what a search has no use for.
 pub(crate) struct SingleRates {
     /// Per cluster, per number of its cores.
@@ -44,6 +45,25 @@ impl SingleRates {
                 }
             }
             filled *= best.len();
+        }
+    }
+
+    /// The rates of the last computed range, by numbers of cores.
+    pub(crate) fn of_cores(&self) -> &[f64] {
+        &self.of_cores
+    }
+
+    /// Adds teams to what was computed last, of this stage: as replicas beside others, but alone where links are occupied.
+    pub(crate) fn add_teams(&mut self, problem: &Problem, ways: &UsefulWays, (senders, blocks): (Senders, BlockRange)) {
+        let mut teams = ways.on(senders, blocks).iter().filter(|way| problem.team(way.id).is_some()).peekable();
+        let are_alone = teams.peek().is_some() && problem.occupies_links(senders, blocks) || !problem.has_replicas;
+        for team in teams {
+            let own = 1.0 / team.time.0 as f64;
+            for &cores in &ways.by_cores.with_others[team.cores.index()] {
+                let others = if are_alone { 0.0 } else { self.of_cores[(cores - team.cores).index()] };
+                let best = &mut self.of_cores[cores.index()];
+                *best = best.max(others + own);
+            }
         }
     }
 

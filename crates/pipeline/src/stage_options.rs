@@ -13,6 +13,7 @@ use crate::energy_allocations::EnergyAllocations;
 use crate::multisets::{MultisetId, Multisets};
 use crate::range_table::{place, ranges};
 use crate::senders::Senders;
+use crate::useful_ways::UsefulWays;
 use crate::way::WayId;
 
 /// Replicas that run a stage, and what they give.
@@ -41,11 +42,16 @@ pub(crate) struct StageOptions {
 impl StageOptions {
     /// Options that no other beats in latency or period.
     pub(crate) fn by_time(problem: &Problem) -> Self {
-        let mut allocations = Allocations::new(problem);
+        Self::by_time_above(problem, &UsefulWays::of(problem), Nanoseconds::ZERO)
+    }
+
+    /// The same for pipelines that have no shorter period than the floor.
+    pub(crate) fn by_time_above(problem: &Problem, ways: &UsefulWays, floor: Nanoseconds) -> Self {
+        let mut allocations = Allocations::new(problem, ways);
         let mut all = problem.options.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(problem.reading).or_insert_with(|| KnownOptions::new(problem));
         let mut table = Self::collect(problem, |senders, blocks, found| {
-            found.extend_from_slice(allocations.options(known, senders, blocks));
+            found.extend_from_slice(allocations.options(known, (senders, blocks), floor));
         });
         table.multisets = Arc::clone(&known.multisets);
         table
@@ -97,6 +103,11 @@ impl StageOptions {
         &self.options[self.begins[row]..self.begins[row + 1]]
     }
 
+    /// The options of a stage.
+    pub(crate) fn of_stage(&self, senders: Senders, blocks: BlockRange) -> OptionsOfStage<'_> {
+        OptionsOfStage { all: self, row: self.row(senders, blocks) }
+    }
+
     /// An option by its place among all.
     pub(crate) fn option(&self, place: usize) -> &StageOption {
         &self.options[place]
@@ -118,6 +129,23 @@ impl StageOptions {
         };
         (0..count).for_each(|index| bounded.show(index));
         bounded
+    }
+}
+
+/// The options of one stage.
+pub(crate) struct OptionsOfStage<'a> {
+    all: &'a StageOptions,
+    row: usize,
+}
+
+impl OptionsOfStage<'_> {
+    /// The option on so many cores with the lowest latency whose period is within a bound, and its place among all options.
+    #[inline]
+    pub(crate) fn first_within(&self, cores: Cores, bound: u64) -> Option<(usize, &StageOption)> {
+        let begins = &self.all.begins[self.row + cores.index()..][..2];
+        let own = &self.all.options[begins[0]..begins[1]];
+        let first = own.partition_point(|option| option.period.0 > bound);
+        Some((begins[0] + first, own.get(first)?))
     }
 }
 

@@ -50,7 +50,8 @@ fn rate(time: Nanoseconds) -> f64 {
     1.0 / time.0.max(1) as f64
 }
 
-fn period_of(rate: f64) -> Nanoseconds {
+/// The time between two frames of which so many come in a nanosecond.
+pub fn period_of(rate: f64) -> Nanoseconds {
     // However many share the frames, there is some time between two of them. Halves of nanoseconds are rounded up, in whatever order rates
     // were added: their last digits may differ.
     Nanoseconds(((1.0 / rate + 0.5 + 1e-6).floor() as u64).max(1))

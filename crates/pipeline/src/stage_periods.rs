@@ -1,0 +1,65 @@
+//! The shortest periods of all possible stages.
+
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+use millstream_schedule::period_of;
+
+use crate::Problem;
+use crate::cores::Cores;
+use crate::range_table::{place, ranges};
+use crate::senders::Senders;
+use crate::single_rates::SingleRates;
+use crate::useful_ways::UsefulWays;
+
+/// For all senders, every range of blocks and every number of cores, the shortest period of replicas on so many cores or fewer.
+pub(crate) struct StagePeriods {
+    periods: Vec<Nanoseconds>,
+    ranges: usize,
+    sizes: usize,
+}
+
+impl StagePeriods {
+    /// The period of stages that can't run.
+    pub(crate) const NEVER: Nanoseconds = Nanoseconds(u64::MAX);
+
+    pub(crate) fn of(problem: &Problem, ways: &UsefulWays) -> Self {
+        let (sizes, count) = (problem.counts.len(), ranges(problem.blocks()).count());
+        let mut rates = SingleRates::new(problem);
+        let mut periods = Vec::with_capacity(problem.all_senders().count() * count * sizes);
+        for senders in problem.all_senders() {
+            for blocks in ranges(problem.blocks()) {
+                if blocks.begins_chain() && senders != Senders::NETWORK {
+                    periods.extend(std::iter::repeat_n(Self::NEVER, sizes));
+                    continue;
+                }
+                rates.compute(problem, senders, blocks);
+                rates.add_teams(problem, ways, (senders, blocks));
+                let period = |&rate: &f64| if rate > 0.0 { period_of(rate) } else { Self::NEVER };
+                periods.extend(rates.of_cores().iter().map(period));
+            }
+        }
+        Self { periods, ranges: count, sizes }
+    }
+
+    /// Those of one stage, by the numbers of cores.
+    pub(crate) fn on(&self, senders: Senders, blocks: BlockRange) -> &[Nanoseconds] {
+        let row = (senders.index() * self.ranges + place(blocks)) * self.sizes;
+        &self.periods[row..row + self.sizes]
+    }
+
+    /// The shortest period that is longer than a given one; `None` if there is none.
+    pub(crate) fn next_after(&self, period: Nanoseconds) -> Option<Nanoseconds> {
+        self.periods.iter().copied().filter(|&own| own > period && own != Self::NEVER).min()
+    }
+}
+
+/// The numbers of cores, but for none at all, that keep to a period while no fewer cores do.
+pub(crate) fn fewest_within<'a>(
+    periods: &'a [Nanoseconds],
+    period: Nanoseconds,
+    fewer: &'a [Vec<Cores>],
+) -> impl Iterator<Item = usize> + 'a {
+    let is_within = move |cores: usize| periods[cores] <= period;
+    let is_one = move |cores: &usize| is_within(*cores) && !fewer[*cores].iter().any(|own| is_within(own.index()));
+    (1..periods.len()).filter(is_one)
+}

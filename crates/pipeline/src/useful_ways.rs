@@ -1,0 +1,83 @@
+//! Of all ways to run stages, those that a search has a use for.
+
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+
+use crate::Problem;
+use crate::cores::Cores;
+use crate::range_table::{place, ranges};
+use crate::senders::Senders;
+use crate::way::WayId;
+use crate::ways_by_cores::WaysByCores;
+
+/// A way to run a range of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimedWay {
+    pub(crate) id: WayId,
+    pub(crate) cores: Cores,
+    pub(crate) time: Nanoseconds,
+}
+
+/// For all senders and every range of blocks, the ways that are quicker than all that need fewer cores, by rising times.
+pub(crate) struct UsefulWays {
+    pub(crate) by_cores: WaysByCores,
+    of_stages: Vec<Vec<TimedWay>>,
+    ranges: usize,
+}
+
+impl UsefulWays {
+    pub(crate) fn of(problem: &Problem) -> Self {
+        let by_cores = WaysByCores::of(problem);
+        let count = ranges(problem.blocks()).count();
+        let mut of_stages = Vec::with_capacity(count * problem.all_senders().count());
+        for senders in problem.all_senders() {
+            for blocks in ranges(problem.blocks()) {
+                let is_possible = !blocks.begins_chain() || senders == Senders::NETWORK;
+                of_stages.push(if is_possible { by_cores.useful(problem, senders, blocks) } else { Vec::new() });
+            }
+        }
+        Self { by_cores, of_stages, ranges: count }
+    }
+
+    /// Those of one stage.
+    pub(crate) fn on(&self, senders: Senders, blocks: BlockRange) -> &[TimedWay] {
+        &self.of_stages[senders.index() * self.ranges + place(blocks)]
+    }
+}
+
+impl WaysByCores {
+    /// The ways that run the blocks and are of use, by rising times.
+    fn useful(&self, problem: &Problem, senders: Senders, blocks: BlockRange) -> Vec<TimedWay> {
+        let able =
+            |&(id, cores): &(WayId, Cores)| Some(TimedWay { id, cores, time: problem.time(id, senders, blocks)? });
+        let able: Vec<TimedWay> = self.ways.iter().filter_map(able).collect();
+        let mut useful = match problem.occupies_links(senders, blocks) {
+            false => self.quicker_than_smaller(able),
+            // A team that can't have company takes no single processor's place among other replicas.
+            true => {
+                let (teams, singles) = able.into_iter().partition(|way| problem.team(way.id).is_some());
+                [self.quicker_than_smaller(singles), self.quicker_than_smaller(teams)].concat()
+            }
+        };
+        useful.sort_unstable_by_key(|way| (way.time, way.id));
+        useful
+    }
+
+    /// The ways that are quicker than all that need fewer cores, and the first of those that need as many.
+    fn quicker_than_smaller(&self, mut ways: Vec<TimedWay>) -> Vec<TimedWay> {
+        let mut fastest: Vec<Option<(Nanoseconds, WayId)>> = vec![None; self.fewer.len()];
+        for way in &ways {
+            let fastest = &mut fastest[way.cores.index()];
+            *fastest = Some(fastest.map_or((way.time, way.id), |known| known.min((way.time, way.id))));
+        }
+        // With so many cores or fewer.
+        let mut reached: Vec<Option<Nanoseconds>> = Vec::with_capacity(fastest.len());
+        for (own, fewer) in fastest.iter_mut().zip(&self.fewer) {
+            let before = fewer.iter().filter_map(|fewer| reached[fewer.index()]).min();
+            *own = own.filter(|(time, _)| before.is_none_or(|before| *time < before));
+            reached.push(own.map(|(time, _)| time).or(before));
+        }
+        ways.retain(|way| fastest[way.cores.index()] == Some((way.time, way.id)));
+        ways
+    }
+}
