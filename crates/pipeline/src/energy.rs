@@ -65,7 +65,7 @@ impl ClassPower {
 pub(crate) fn replicated_power(
     replicas: &[StagePower],
     times: &[Nanoseconds],
-    links: &[Option<LinkUse>],
+    links: &[Vec<LinkUse>],
 ) -> StagePower {
     let rates = replica_rates(times, links);
     let rate: f64 = rates.iter().sum();
