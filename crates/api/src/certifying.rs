@@ -4,8 +4,8 @@ use std::path::Path;
 
 use millstream_board::{Board, ProcessorClass};
 use millstream_certify::{
-    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
-    SingleProcessorProof, TeamWorths, ThroughputProof, check, CertifyError,
+    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, CertifyError, PartsPerBillion, ReachedState, SearchedProof,
+    SearchedTeams, SingleProcessorProof, TeamWorths, ThroughputProof, check,
 };
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{PeriodBound, PipelineError, Problem, SingleProcessorReach, TeamSpace, ThroughputBound};

@@ -91,7 +91,8 @@ pub(crate) fn simulated(
     frames: usize,
 ) -> Result<Plan, Error> {
     let graph = network.graph();
-    let SteadyState { evaluation, energy } = SteadyState::over(frames, schedule, graph, table, memory_bytes_per_second)?;
+    let SteadyState { evaluation, energy } =
+        SteadyState::over(frames, schedule, graph, table, memory_bytes_per_second)?;
     let least = schedule.evaluate(graph, table)?.period;
     let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
     Ok(Plan {

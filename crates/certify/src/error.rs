@@ -48,7 +48,9 @@ pub enum CertifyError {
         detail: String,
     },
     /// A schedule promises what it does not take.
-    #[error("the schedule promises {promised} s, which nobody measured; by this board and these costs it takes {least} s")]
+    #[error(
+        "the schedule promises {promised} s, which nobody measured; by this board and these costs it takes {least} s"
+    )]
     Promise {
         /// What the schedule says.
         promised: f64,
@@ -56,7 +58,9 @@ pub enum CertifyError {
         least: f64,
     },
     /// A proof of something that the schedule promises is not there.
-    #[error("the schedule promises {what}, and the certificate has no proof of it; write it again with 'schedule --certificate'")]
+    #[error(
+        "the schedule promises {what}, and the certificate has no proof of it; write it again with 'schedule --certificate'"
+    )]
     Missing {
         /// What has no proof.
         what: &'static str,

@@ -5,7 +5,7 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::{Chain, Subgraph, subgraphs};
 
-use crate::single::{MOST_UNITS, Reached, Space, is_rounded_below, quick_sizes};
+use crate::single::{Reached, Space, has_too_many_states, is_rounded_below, quick_sizes};
 use crate::stage_rates::{StageRates, possible};
 use crate::team_costs::{BILLION, TeamCosts, rounded_down};
 use crate::teams::names;
@@ -28,8 +28,8 @@ pub fn check_searched(
 ) -> Result<(), CertifyError> {
     let wrong = |detail: String| CertifyError::Searched { detail };
     let rates = StageRates::new(graph, chain, board, table)
-        .filter(|rates| rates.units.len() <= MOST_UNITS)
-        .ok_or_else(|| wrong("the costs are of another board, or the board has too many clusters".to_owned()))?;
+        .filter(|rates| !has_too_many_states(rates))
+        .ok_or_else(|| wrong("the costs are of another board, or it has more states than can be checked".to_owned()))?;
     let ways = TeamWays::new(proof, (graph, chain), board, &rates, table).map_err(wrong)?;
     let space = Space::of(&rates);
     let reached = |period: u64| {
@@ -74,7 +74,11 @@ impl TeamWays {
             teams.into_iter().filter(|team| team.iter().all(|class| table.find(class).is_some())).collect();
         let said = proof.worths.iter().map(|own| &own.processors);
         if !known.iter().map(|team| names(team)).eq(said.cloned()) {
-            return Err(format!("it speaks of {} teams, which are not the {} of its space", proof.worths.len(), known.len()));
+            return Err(format!(
+                "it speaks of {} teams, which are not the {} of its space",
+                proof.worths.len(),
+                known.len()
+            ));
         }
         let subgraphs = subgraphs(graph);
         let windows = windows(graph, &subgraphs);
@@ -112,7 +116,8 @@ impl TeamWays {
             cores[unit] = count;
             Some((space.encode(&cores), rates.least_time((unit, count), senders, start, end)?))
         };
-        let counts = (0..rates.units.len()).flat_map(|unit| (1..=rates.units[unit].cores).map(move |count| (unit, count)));
+        let counts =
+            (0..rates.units.len()).flat_map(|unit| (1..=rates.units[unit].cores).map(move |count| (unit, count)));
         for (size, time) in counts.filter_map(|(unit, count)| single(unit, count)).chain(teams) {
             least[size] = Some(least[size].map_or(time, |known: u64| known.min(time)));
         }
@@ -166,7 +171,8 @@ impl TeamWay {
             }
         }
         let costs = TeamCosts { table, processors: &processors };
-        let makes_tiles = |own: &&ProcessorIndex| (0..table.operators()).any(|index| table.rows(**own, index).is_some());
+        let makes_tiles =
+            |own: &&ProcessorIndex| (0..table.operators()).any(|index| table.rows(**own, index).is_some());
         let has_tiles = processors.iter().filter(makes_tiles).count() > 1;
         let (mut least_until, mut gaps_until) = (vec![0_u64], vec![0]);
         for (subgraph, (window, parts)) in subgraphs.iter().zip(windows.iter().zip(&worths.subgraphs)) {
@@ -176,7 +182,8 @@ impl TeamWay {
                 true => worth(&worths.tiles),
                 false => costs.path(&window.operators).max(worth(parts)),
             };
-            least_until.push(least_until[least_until.len() - 1].saturating_add(rounded_down(least, window.operators.len())));
+            least_until
+                .push(least_until[least_until.len() - 1].saturating_add(rounded_down(least, window.operators.len())));
             let runs = |operator: usize| processors.iter().any(|&own| table.time(own, operator).is_some());
             let is_gap = !subgraph.operators().all(|id| runs(id.index()));
             gaps_until.push(gaps_until[gaps_until.len() - 1] + usize::from(is_gap));
@@ -185,7 +192,13 @@ impl TeamWay {
     }
 
     /// The least time of a stage of these subgraphs; `None` if the team can't run it.
-    fn time(&self, own: std::ops::Range<usize>, rates: &StageRates<'_>, senders: &[usize], start: usize) -> Option<u64> {
+    fn time(
+        &self,
+        own: std::ops::Range<usize>,
+        rates: &StageRates<'_>,
+        senders: &[usize],
+        start: usize,
+    ) -> Option<u64> {
         if self.gaps_until[own.end] > self.gaps_until[own.start] {
             return None;
         }

@@ -11,7 +11,7 @@ use crate::stage_rates::StageRates;
 use crate::{CertifyError, ReachedState, SingleProcessorProof};
 
 /// More clusters and accelerators have too many sets of them.
-pub(crate) const MOST_UNITS: usize = 16;
+const MOST_UNITS: usize = 16;
 /// More states times ranges of blocks than this are not worth writing down, nor looking through.
 const MOST_STEPS: usize = 10_000_000;
 /// How far sums of rates may be from halves of nanoseconds that they stand for.
@@ -37,11 +37,9 @@ pub fn check_single_processors(
     if proof.blocks != rates.blocks {
         return wrong(format!("the network has {} blocks, not {}", rates.blocks, proof.blocks));
     }
-    if rates.units.len() > MOST_UNITS {
-        return wrong(format!(
-            "the board has {} clusters and accelerators, {MOST_UNITS} can be checked",
-            rates.units.len()
-        ));
+    if has_too_many_states(&rates) {
+        let units = rates.units.len();
+        return wrong(format!("the {units} clusters and accelerators have more states than can be checked"));
     }
     let space = Space::of(&rates);
     let below = |period: Nanoseconds| {
@@ -76,18 +74,22 @@ pub(crate) fn is_beyond_proof(graph: &Graph, chain: &Chain, board: &Board, table
         return true;
     }
     let Some(rates) = StageRates::new(graph, chain, board, table) else { return false };
-    if rates.units.len() > MOST_UNITS {
+    if has_too_many_states(&rates) {
         return true;
     }
     let space = Space::of(&rates);
-    let ranges = rates.blocks * rates.blocks;
-    if space.sizes().saturating_mul(space.lasts).saturating_mul(ranges) > MOST_STEPS {
-        return true;
-    }
     let ever = Nanoseconds(u64::MAX);
-    let reached =
-        Reached::new(&rates, |senders, start, end| quick_sizes(&space, &rates, (senders, start, end), ever));
+    let reached = Reached::new(&rates, |senders, start, end| quick_sizes(&space, &rates, (senders, start, end), ever));
     reached.end().is_none()
+}
+
+/// Whether there are more states and ranges of blocks than can be looked through.
+pub(crate) fn has_too_many_states(rates: &StageRates<'_>) -> bool {
+    let units = rates.units.len();
+    let lasts = if rates.senders_matter() { 1_usize << units.min(MOST_UNITS) } else { 1 };
+    let sizes = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(unit.cores + 1));
+    let steps = sizes.saturating_mul(lasts).saturating_mul(rates.blocks * rates.blocks);
+    units > MOST_UNITS || steps > MOST_STEPS
 }
 
 /// Where pipelines get by stages with a period below a given one.
@@ -114,8 +116,11 @@ impl Space {
             (0..cores.len()).map(|unit| cores[..unit].iter().map(|cores| cores + 1).product()).collect();
         let lasts = if rates.senders_matter() { 1 << cores.len().min(MOST_UNITS) } else { 1 };
         let sizes: usize = cores.iter().map(|cores| cores + 1).product();
-        let decode = |used: usize| cores.iter().zip(&strides).map(|(cores, stride)| used / stride % (cores + 1));
-        let decoded = (0..sizes).map(|used| decode(used).collect()).collect();
+        let decode = |used: usize| {
+            let digits = cores.iter().zip(&strides);
+            digits.map(|(cores, stride)| used / stride % (cores + 1)).collect::<Vec<usize>>()
+        };
+        let decoded = (0..sizes).map(decode).collect();
         Self { lasts, cores, strides, decoded }
     }
 
@@ -216,8 +221,7 @@ pub(crate) fn quick_sizes(
     (senders, start, end): (&[usize], usize, usize),
     below: Nanoseconds,
 ) -> Vec<usize> {
-    let per_unit: Vec<Vec<f64>> =
-        (0..rates.units.len()).map(|unit| rates.rates(unit, senders, start, end)).collect();
+    let per_unit: Vec<Vec<f64>> = (0..rates.units.len()).map(|unit| rates.rates(unit, senders, start, end)).collect();
     (1..space.sizes()).filter(|&size| is_quicker(&per_unit, &space.decoded[size], below)).collect()
 }
 

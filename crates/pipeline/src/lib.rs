@@ -123,7 +123,7 @@ pub use plan::{Plan, PlannedReplica, PlannedStage};
 pub use problem::Problem;
 pub use reach::{Reach, SingleProcessorReach};
 pub use search::{Search, ShortestPeriod};
-pub use sharing::{Sharing, Tenant, divide_processors, share, take_turns};
+pub use sharing::{Sharing, Tenant, divide_memory, divide_processors, share, take_turns};
 pub use team::TeamWorths;
 pub use team_work::TeamWork;
 pub use teams_of::{TeamSpace, teams_of};

@@ -29,7 +29,8 @@ fn brute_force_single(problem: &Problem, graph: &Graph, board: &Board, table: &C
 /// The shortest period of the stages of any plan, whatever they wait for before links that several of them use, and whether any plan is held
 /// up by such a link.
 fn without_shared_links(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> (Nanoseconds, bool) {
-    let evaluations = plans(problem, board).into_iter().filter_map(|plan| problem.schedule(&plan).evaluate(graph, table).ok());
+    let evaluations =
+        plans(problem, board).into_iter().filter_map(|plan| problem.schedule(&plan).evaluate(graph, table).ok());
     evaluations.fold((Nanoseconds(u64::MAX), false), |(shortest, is_held_up), own| {
         let stages = own.stages.iter().map(|stage| stage.period).max().unwrap_or_default();
         (shortest.min(stages), is_held_up || own.period > stages)

@@ -63,7 +63,9 @@ pub(crate) fn occupied_links<'a>(stages: impl IntoIterator<Item = (&'a [Vec<Link
         let all: f64 = rates.iter().sum();
         let known = found.len();
         let mut is_new = vec![true; known];
-        for (link, share) in links.iter().zip(rates).flat_map(|(own, rate)| own.iter().map(move |link| (link, rate / all))) {
+        for (link, share) in
+            links.iter().zip(rates).flat_map(|(own, rate)| own.iter().map(move |link| (link, rate / all)))
+        {
             let occupied = share * link.time.0 as f64;
             match found.iter().position(|(other, ..)| other.is_of_same_link(link)) {
                 None => found.push((link, occupied, 1)),

