@@ -87,6 +87,13 @@ impl Evaluation {
         (longest.period > stages).then_some(longest)
     }
 
+    /// The link within a board that lets frames pass least often, if it and nothing else is what holds them up.
+    pub fn board_link_bottleneck(&self) -> Option<&SharedLink> {
+        let longest = self.board_links.iter().max_by_key(|link| link.period)?;
+        let others = self.stages.iter().map(|stage| stage.period).chain(self.links.iter().map(|link| link.period));
+        (others.max() < Some(longest.period)).then_some(longest)
+    }
+
     /// The longest that a frame occupies a link within a board; nothing where none is occupied.
     pub fn board_link_period(&self) -> Nanoseconds {
         self.board_links.iter().map(|link| link.period).max().unwrap_or_default()

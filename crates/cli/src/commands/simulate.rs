@@ -2,7 +2,7 @@ use anyhow::{Context, Result};
 use millstream::{CostSource, Hosts, Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Fact, Table, milliseconds, rate, rate_beside, simulation_trace, than_predicted};
-use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule};
+use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule, SharedLink};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
 
@@ -108,6 +108,9 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             if let Some(link) = evaluation.link_bottleneck() {
                 output::line(link_fact(link));
             }
+            if let Some(link) = evaluation.board_link_bottleneck() {
+                output::line(Fact::new("Link", link_text(link)));
+            }
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
             let longest = simulation.worst_latency().seconds();
@@ -127,6 +130,14 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     }
     print_together(&loaded, &simulated, options.frame_rate_hertz.is_some());
     Ok(())
+}
+
+/// A link within a board that holds up all stages that take frames over it.
+fn link_text(link: &SharedLink) -> String {
+    let SharedLink { sender, receiver, stages, period } = link;
+    format!(
+        "the link from {sender} to {receiver} is the bottleneck: {stages} stages share it, and a frame occupies it for {period}"
+    )
 }
 
 /// What holds for the whole board.
