@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use millstream_board::Board;
+use millstream_board::{Board, ProcessorClass};
 use millstream_certify::{
-    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SingleProcessorProof,
-    ThroughputProof, check,
+    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, CertifyError, PartsPerBillion, ReachedState, SearchedProof,
+    SearchedTeams, SingleProcessorProof, TeamWorths, ThroughputProof, check,
 };
-use millstream_cost::Nanoseconds;
-use millstream_pipeline::{PipelineError, SingleProcessorReach, ThroughputBound};
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_pipeline::{PeriodBound, PipelineError, Problem, SingleProcessorReach, TeamSpace, ThroughputBound};
 use millstream_schedule::ScheduleDocument;
+use millstream_sim::SteadyState;
 
 use crate::error::InFile;
+use crate::plans::with_timed_engines;
 use crate::{CostSource, Error, Machine, Network, Plans, Scheduled, files, provenance};
 
 impl Plans {
@@ -33,7 +35,37 @@ impl Plans {
             other => other?,
         };
         let certificate = written(document, evaluated, &self.bound);
-        Ok(Certificate { single_processors: reach.map(proof), ..certificate })
+        // What is too much to be written down of single processors is so with teams.
+        let searched = reach.as_ref().map(|_| self.searched_proof(network, board, &searched)).transpose()?;
+        Ok(Certificate { single_processors: reach.map(proof), searched, ..certificate })
+    }
+
+    /// What proves the bound on all that was searched, which is by the costs alone.
+    fn searched_proof(&self, network: &Network, board: &Board, table: &CostTable) -> Result<SearchedProof, Error> {
+        let (PeriodBound(period), space) = self.searched;
+        let board = &with_timed_engines(board, table);
+        let ground = (&**network.graph(), network.chain(), board, table);
+        let problem = Problem::with_teams_and_effort(ground, &space.teams(board), self.aim.effort)?;
+        let mut worths: Vec<TeamWorths> = problem.team_worths().map(|(team, own)| sorted(team, own)).collect();
+        worths.sort_by(|one, other| one.processors.cmp(&other.processors));
+        let TeamSpace { most_processors, spans_clusters, has_all_counts } = space;
+        let teams = SearchedTeams { most_processors, spans_clusters, has_all_counts };
+        Ok(SearchedProof { period_nanoseconds: period.0, teams, worths })
+    }
+}
+
+/// What is proven of a team, with its processors in alphabetical order.
+fn sorted(team: &[ProcessorClass], own: &millstream_pipeline::TeamWorths) -> TeamWorths {
+    let mut places: Vec<usize> = (0..team.len()).collect();
+    places.sort_by_key(|&place| team[place].to_string());
+    let parts = |parts: &Vec<u64>| match parts.is_empty() {
+        true => Vec::new(),
+        false => places.iter().map(|&place| parts[place]).collect(),
+    };
+    TeamWorths {
+        processors: places.iter().map(|&place| team[place].to_string()).collect(),
+        subgraphs: own.subgraphs.iter().map(parts).collect(),
+        tiles: parts(&own.tiles),
     }
 }
 
@@ -57,6 +89,7 @@ pub(crate) fn written(document: &ScheduleDocument, evaluated: Nanoseconds, bound
             shares: bound.shares.iter().map(parts).collect(),
         },
         single_processors: None,
+        searched: None,
     }
 }
 
@@ -85,5 +118,23 @@ pub fn certify(
     let board = machine.board();
     let table = costs.table(network, machine)?.at_clocks(board, &document.clocks);
     check(&certificate, document, (network.graph(), network.chain()), board, &table).in_file(path)?;
+    if !document.predicted.is_measured {
+        check_simulated(document, scheduled, board, &table).in_file(path)?;
+    }
     Ok(certificate)
+}
+
+/// Whether a period is what a simulation shows, where processors wait for memory or stages for the same link.
+fn check_simulated(
+    document: &ScheduleDocument,
+    Scheduled { network, schedule, .. }: &Scheduled,
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), Error> {
+    let (graph, rate) = (network.graph(), board.memory_bytes_per_second());
+    let simulated = SteadyState::of(schedule, graph, table, rate)?.evaluation.period.seconds();
+    let unhindered = schedule.evaluate(graph, &table.within_memory_of(board, graph))?.period.seconds();
+    let bound = document.predicted.lower_bound_period_seconds;
+    let (promised, least) = (document.predicted.period_seconds, simulated.max(unhindered).max(bound));
+    if promised == least { Ok(()) } else { Err(CertifyError::Promise { promised, least }.into()) }
 }

@@ -7,10 +7,11 @@ use millstream_pipeline::{
     pareto_front,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SearchedBound};
+use millstream_sim::SteadyState;
 
 use crate::document::document;
 use crate::lessons::{Lessons, TeamLessons};
-use crate::shared_memory::SharedMemory;
+use crate::shared_memory::{SharedMemory, simulated};
 use crate::{Aim, Control, Error, Network};
 
 /// How much more energy than necessary a plan may cost.
@@ -35,6 +36,8 @@ pub struct Plans {
     pub searched: (PeriodBound, TeamSpace),
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
+    /// Whether some plans' numbers are simulated: for the sake of memory, or because several of their stages wait for the same link.
+    pub is_simulated: bool,
     /// What was asked for.
     pub aim: Aim,
     pub(crate) lessons: Lessons,
@@ -81,8 +84,13 @@ impl Plans {
         });
         let bound = ThroughputBound::of(network.graph(), board, table);
         let searched = (searched_bound, space);
-        let single = best_period(&problem.clone().without_teams().without_memory_limit());
-        let single = single.ok().filter(|plan| problem.has_room_for(plan));
+        let singles = problem.clone().without_teams().without_memory_limit();
+        // Several stages may wait for the same link, which only the bound does not know.
+        let is_exact = |plan: &Plan| {
+            problem.has_room_for(plan)
+                && (!singles.has_links() || PeriodBound::of(&singles) == Ok(PeriodBound(plan.period)))
+        };
+        let single = best_period(&singles).ok().filter(is_exact);
         let best_on_single_processors = single.map(|plan| plan.period);
 
         let mut plans = match aim.wants_energy {
@@ -97,6 +105,7 @@ impl Plans {
             // Of few frames, a simulation may show a little less than what is possible.
             plans.iter_mut().for_each(|plan| plan.period = plan.period.max(bound.period));
         }
+        let shares_links = !competes_for_memory && simulate_shared_links((network, table), &problem, &mut plans)?;
         plans.retain(|plan| lessons.leave_open(plan));
         // What was measured of a plan changes its energy as well.
         lessons.tried.iter_mut().for_each(|plan| plan.energy = problem.energy(plan));
@@ -110,6 +119,7 @@ impl Plans {
             bound,
             best_on_single_processors,
             searched,
+            is_simulated: competes_for_memory || shares_links,
             competes_for_memory,
             aim,
         })
@@ -203,16 +213,31 @@ impl Plans {
         let predicted = Prediction {
             period_seconds: plan.period.seconds(),
             latency_seconds: plan.latency.seconds(),
+            is_measured: !self.lessons.tried.is_empty(),
             lower_bound_period_seconds: self.bound.period.seconds(),
             searched: Some(self.searched_bound()),
             replica_seconds: replica_seconds.collect(),
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),
         };
-        let algorithm = algorithm(self.problem.has_teams(), self.competes_for_memory);
+        let algorithm = algorithm(self.problem.has_teams(), self.is_simulated);
         let document = document(&schedule, predicted, algorithm, objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
+}
+
+/// Gives plans of which several stages take frames over the same link the numbers that a simulation shows. Whether there are any.
+fn simulate_shared_links(
+    (network, table): (&Network, &CostTable),
+    problem: &Problem,
+    plans: &mut [Plan],
+) -> Result<bool, Error> {
+    let mut has_any = false;
+    for plan in plans.iter_mut().filter(|plan| problem.shares_links(plan)) {
+        has_any = true;
+        *plan = simulated(plan, (&problem.schedule(plan), network, table), None, SteadyState::FRAMES)?;
+    }
+    Ok(has_any)
 }
 
 /// What is searched with what trials have shown of teams, and what is proven of it without.
@@ -259,9 +284,9 @@ fn activity(network: &Network) -> String {
 }
 
 /// What found a schedule: a search that is exact without teams, and with them looks where bounds promise something; where processors compete for
-/// memory, simulations show which of its results is best.
-pub(crate) fn algorithm(has_teams: bool, competes_for_memory: bool) -> &'static str {
-    match (has_teams, competes_for_memory) {
+/// memory or stages for links, simulations show which of its results is best.
+pub(crate) fn algorithm(has_teams: bool, is_simulated: bool) -> &'static str {
+    match (has_teams, is_simulated) {
         (false, false) => "exact",
         (false, true) => "exact-then-simulated",
         (true, false) => "teams-by-bounds",

@@ -2,9 +2,10 @@ use std::path::Path;
 
 use millstream_board::{Board, Processor};
 use millstream_cost::CostTable;
+use millstream_graph::Graph;
 use millstream_onnx::ReadOptions;
 use millstream_schedule::{
-    Achieved, MissedConstraint, Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule,
+    Achieved, MissedConstraint, Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule, check_memory_together,
 };
 use millstream_sim::Simulation;
 
@@ -133,5 +134,8 @@ pub(crate) fn schedules_of(
         let expected = if takes_turns { 1.0 / (rounds_per_second * weight) } else { alone.expected_period_seconds };
         Ok(Scheduled { weight, deadline_seconds, takes_turns, expected_period_seconds: expected, ..alone })
     };
-    set.networks.into_iter().map(&mut load).collect()
+    let all: Vec<Scheduled> = set.networks.into_iter().map(&mut load).collect::<Result<_, Error>>()?;
+    let schedules: Vec<(&Schedule, &Graph)> = all.iter().map(|own| (&own.schedule, &**own.network.graph())).collect();
+    check_memory_together(&schedules, board).in_file(path)?;
+    Ok(all)
 }

@@ -3,6 +3,7 @@
 use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_pipeline::{Nanojoules, Objective, Plan, Problem, choose, pareto_front};
+use millstream_schedule::Schedule;
 use millstream_sim::SteadyState;
 
 use crate::{Aim, Error, Network};
@@ -37,16 +38,11 @@ impl<'a> SharedMemory<'a> {
 
     /// The plan with the numbers that a simulation of so many frames shows.
     pub(crate) fn simulated(&self, problem: &Problem, plan: &Plan, frames: usize) -> Result<Plan, Error> {
-        let (schedule, graph, rate) = (problem.schedule(plan), self.network.graph(), Some(self.bytes_per_second));
-        let SteadyState { evaluation, energy } = SteadyState::over(frames, &schedule, graph, self.table, rate)?;
+        let schedule = problem.schedule(plan);
+        let plan = simulated(plan, (&schedule, self.network, self.table), Some(self.bytes_per_second), frames)?;
         // Of few frames, a simulation may show a little less than what is possible even if nobody waits for memory.
-        let unhindered = schedule.evaluate(graph, &self.searched)?.period;
-        let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
-        Ok(Plan {
-            latency: evaluation.latency,
-            energy: energy.map(|energy| Nanojoules::from_joules(energy.joules_per_frame)),
-            ..plan.clone().with_measured(times, evaluation.period.max(unhindered))
-        })
+        let unhindered = schedule.evaluate(self.network.graph(), &self.searched)?.period;
+        Ok(Plan { period: plan.period.max(unhindered), ..plan })
     }
 
     /// Of plans that a search on [costs within the memory's bandwidth](CostTable::within_memory_of) found, and of others that are good where everybody gets less of the memory,
@@ -85,6 +81,25 @@ impl<'a> SharedMemory<'a> {
         let looked_at = plans.into_iter().zip(known).filter(|(_, known)| *known != Known::Searched);
         Ok(looked_at.map(|(plan, _)| plan).collect())
     }
+}
+
+/// A plan with the numbers of its steady state over so many frames. Nothing is below what its evaluation says.
+pub(crate) fn simulated(
+    plan: &Plan,
+    (schedule, network, table): (&Schedule, &Network, &CostTable),
+    memory_bytes_per_second: Option<f64>,
+    frames: usize,
+) -> Result<Plan, Error> {
+    let graph = network.graph();
+    let SteadyState { evaluation, energy } =
+        SteadyState::over(frames, schedule, graph, table, memory_bytes_per_second)?;
+    let least = schedule.evaluate(graph, table)?.period;
+    let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
+    Ok(Plan {
+        latency: evaluation.latency,
+        energy: energy.map(|energy| Nanojoules::from_joules(energy.joules_per_frame)),
+        ..plan.clone().with_measured(times, evaluation.period.max(least))
+    })
 }
 
 /// Where a plan's numbers come from.

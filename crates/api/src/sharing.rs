@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
-use millstream_pipeline::{Objective, Problem, Sharing, Tenant, ThroughputBound, divide_processors, share, take_turns};
+use millstream_graph::Graph;
+use millstream_pipeline::{
+    Objective, Problem, Sharing, Tenant, ThroughputBound, divide_memory, divide_processors, share, take_turns,
+};
 use millstream_schedule::{
-    Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleDocument, ScheduleSetDocument, SharedSchedule,
+    Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
+    SharedSchedule, check_memory_together,
 };
 use millstream_sim::{Conditions, Simulation, SteadyState, Stream, simulate_streams};
 
@@ -79,36 +83,15 @@ pub fn plan_shared(
         Problem::new(network.graph(), network.chain(), board, &searched)
     };
     let problems: Vec<Problem> = networks.iter().zip(&tables).map(problem).collect::<Result<_, _>>()?;
-    let tenants: Vec<Tenant<'_>> = networks
-        .iter()
-        .zip(&problems)
-        .zip(shares)
-        .map(|((network, problem), share)| Tenant {
-            name: network.name(),
-            problem,
-            weight: share.weight,
-            deadline: share.deadline.map(Nanoseconds::from),
-        })
-        .collect();
-
     let ground = Ground { networks, tables: &tables, shares, board };
-    let rounds = |sharing: &Sharing| {
-        let together = ground.simulate(sharing).ok()?;
-        Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
-    };
-    let sharing = share(&tenants, |sharing| {
-        let Some(together) = ground.simulate(sharing).ok()? else { return Some(sharing.rounds_per_second) };
-        let mut in_time = together.latencies.iter().zip(shares).map(|(&latency, share)| share.is_met_by(latency));
-        in_time.all(|is_met| is_met).then_some(together.rounds_per_second)
-    })?;
-    let other_rounds_per_second = match sharing.takes_turns {
-        true => divide_processors(&tenants).ok().and_then(|divided| rounds(&divided)),
-        false => take_turns(&tenants).ok().and_then(|turns| rounds(&turns)),
-    };
-    let together = ground.simulate(&sharing)?;
-    let document = ground.document(&sharing, together.as_ref())?;
-    let simulated_latencies = together.filter(|_| sharing.takes_turns).map(|turns| turns.latencies);
-    Ok(Shared { document, other_rounds_per_second, simulated_latencies })
+    match ground.share(&problems) {
+        // Each has to do with less: together they did not fit, though each by itself did.
+        Ok(shared) if !ground.fit(&shared.0) => {
+            let shared = ground.share(&divide_memory(&problems)?)?;
+            ground.shared(shared)
+        }
+        shared => ground.shared(shared?),
+    }
 }
 
 /// Networks that share a board, with what each costs.
@@ -128,10 +111,57 @@ struct Together {
 }
 
 impl Ground<'_> {
-    /// Simulates networks that take turns or compete for memory. `None` if nobody waits for anybody, so that each does what it does alone.
+    /// The best that is found of sharing the board, and rounds a second of the other way to share.
+    fn share(&self, problems: &[Problem]) -> Result<(Sharing, Option<f64>), Error> {
+        let all = self.networks.iter().zip(problems).zip(self.shares);
+        let tenants: Vec<Tenant<'_>> = all
+            .map(|((network, problem), share)| Tenant {
+                name: network.name(),
+                problem,
+                weight: share.weight,
+                deadline: share.deadline.map(Nanoseconds::from),
+            })
+            .collect();
+        let rounds = |sharing: &Sharing| {
+            let together = self.simulate(sharing).ok()?;
+            Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
+        };
+        let sharing = share(&tenants, |sharing| {
+            let Some(together) = self.simulate(sharing).ok()? else { return Some(sharing.rounds_per_second) };
+            let mut in_time =
+                together.latencies.iter().zip(self.shares).map(|(&latency, share)| share.is_met_by(latency));
+            in_time.all(|is_met| is_met).then_some(together.rounds_per_second)
+        })?;
+        let other = match sharing.takes_turns {
+            true => divide_processors(&tenants),
+            false => take_turns(&tenants),
+        };
+        let other_rounds_per_second = other.ok().filter(|other| self.fit(other)).and_then(|other| rounds(&other));
+        Ok((sharing, other_rounds_per_second))
+    }
+
+    /// Whether what all networks hold fits into the memories together.
+    fn fit(&self, sharing: &Sharing) -> bool {
+        let graphs = self.networks.iter().map(|network| &**network.graph());
+        let schedules: Vec<(&Schedule, &Graph)> = sharing.schedules.iter().zip(graphs).collect();
+        check_memory_together(&schedules, self.board).is_ok()
+    }
+
+    /// The file of what was found.
+    fn shared(&self, (sharing, other_rounds_per_second): (Sharing, Option<f64>)) -> Result<Shared, Error> {
+        let graphs = self.networks.iter().map(|network| &**network.graph());
+        let schedules: Vec<(&Schedule, &Graph)> = sharing.schedules.iter().zip(graphs).collect();
+        check_memory_together(&schedules, self.board)?;
+        let together = self.simulate(&sharing)?;
+        let document = self.document(&sharing, together.as_ref())?;
+        let simulated_latencies = together.filter(|_| sharing.takes_turns).map(|turns| turns.latencies);
+        Ok(Shared { document, other_rounds_per_second, simulated_latencies })
+    }
+
+    /// Simulates networks that take turns or compete for memory or links. `None` if nobody waits for anybody, so that each does what it does alone.
     fn simulate(&self, sharing: &Sharing) -> Result<Option<Together>, Error> {
         let memory_bytes_per_second = self.board.memory_bytes_per_second();
-        if !sharing.takes_turns && memory_bytes_per_second.is_none() {
+        if !sharing.takes_turns && memory_bytes_per_second.is_none() && self.board.links().is_empty() {
             return Ok(None);
         }
         let least = self.shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);

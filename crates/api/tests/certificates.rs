@@ -8,15 +8,17 @@ mod fixtures;
 
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use fixtures::{fixture, machines, network};
 use millstream_api::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Planned, Scheduled, certify, plan};
+use millstream_board::ProcessorClass;
 use millstream_certify::{
-    Certificate, CertifyError, PartsPerBillion, ReachedState, SingleProcessorProof, ThroughputProof, check,
-    check_single_processors, check_throughput,
+    Certificate, CertifyError, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams, SingleProcessorProof,
+    TeamWorths, ThroughputProof, check, check_searched, check_single_processors, check_throughput,
 };
 use millstream_cost::CostTable;
-use millstream_pipeline::{Problem, SingleProcessorReach, ThroughputBound, best_period};
+use millstream_pipeline::{PeriodBound, Problem, SingleProcessorReach, TeamSpace, ThroughputBound, best_period};
 use millstream_schedule::ScheduleDocument;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -75,6 +77,71 @@ fn proofs_hold(is_wanted: impl Fn(usize) -> bool) {
     assert!(with_stages > 170, "{with_stages}");
 }
 
+/// What proves the bound on all that is searched, teams among it.
+fn searched_proof(network: &Network, machine: &Machine, searched: &CostTable) -> SearchedProof {
+    let (board, space) = (machine.board(), TeamSpace::of(machine.board()));
+    let problem = Problem::with_teams(network.graph(), network.chain(), board, searched, &space.teams(board)).unwrap();
+    let TeamSpace { most_processors, spans_clusters, has_all_counts } = space;
+    let of_team = |(team, own): (&[ProcessorClass], &millstream_pipeline::TeamWorths)| {
+        let mut places: Vec<usize> = (0..team.len()).collect();
+        places.sort_by_key(|&place| team[place].to_string());
+        let sorted = |parts: &Vec<u64>| places.iter().filter_map(|&place| parts.get(place).copied()).collect();
+        TeamWorths {
+            processors: places.iter().map(|&place| team[place].to_string()).collect(),
+            subgraphs: own.subgraphs.iter().map(sorted).collect(),
+            tiles: sorted(&own.tiles),
+        }
+    };
+    let mut worths: Vec<TeamWorths> = problem.team_worths().map(of_team).collect();
+    worths.sort_by(|one, other| one.processors.cmp(&other.processors));
+    SearchedProof {
+        period_nanoseconds: PeriodBound::of(&problem).unwrap().0.0,
+        teams: SearchedTeams { most_processors, spans_clusters, has_all_counts },
+        worths,
+    }
+}
+
+/// One in so many pairs of a network and a board.
+#[test]
+fn proofs_of_all_that_is_searched_hold() {
+    searched_proofs_hold(|network, board| (7 * network + 3 * board) % 61 == 4, 4);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn proofs_of_all_that_is_searched_hold_for_the_zoo_on_the_boards() {
+    searched_proofs_hold(|_, _| true, 400);
+}
+
+/// That the proofs hold, and that they prove no other period.
+fn searched_proofs_hold(is_wanted: impl Fn(usize, usize) -> bool, least: usize) {
+    let machines = machines();
+    let (mut checked, mut slowest) = (0, (Duration::ZERO, String::new()));
+    for (place, name) in millstream_zoo::names().enumerate() {
+        let network = network(name);
+        let wanted = machines.iter().enumerate().filter(|(board, _)| is_wanted(place, *board));
+        // Six clusters that all hand over differently have more states than anybody writes down.
+        for (_, (board, machine)) in wanted.filter(|(_, own)| own.1.board().clusters().len() < 6) {
+            let costs = fixture("costs", board);
+            let table = CostSource::Models(&costs).table(&network, machine).unwrap();
+            let searched = table.within_memory_of(machine.board(), network.graph());
+            let proof = searched_proof(&network, machine, &searched);
+            let ground = (&**network.graph(), network.chain());
+            let check = |proof: &SearchedProof| check_searched(proof, ground, machine.board(), &searched);
+            let begin = Instant::now();
+            check(&proof).unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
+            slowest = slowest.max((begin.elapsed(), format!("{name} on {board}")));
+            for other in [proof.period_nanoseconds + 1, proof.period_nanoseconds - 1] {
+                let other = SearchedProof { period_nanoseconds: other, ..proof.clone() };
+                assert!(matches!(check(&other), Err(CertifyError::Searched { .. })), "{name} on {board}");
+            }
+            checked += 1;
+        }
+    }
+    println!("{checked} proofs, the slowest check took {slowest:?}");
+    assert!(checked > least, "{checked}");
+}
+
 struct Case {
     machine: Machine,
     network: Network,
@@ -95,9 +162,13 @@ fn case(board: &str) -> Case {
 
 impl Case {
     fn check(&self, certificate: &Value) -> Result<(), CertifyError> {
+        self.check_against(certificate, &self.document)
+    }
+
+    fn check_against(&self, certificate: &Value, document: &ScheduleDocument) -> Result<(), CertifyError> {
         let certificate = Certificate::from_json(&certificate.to_string())?;
         let ground = (&**self.network.graph(), self.network.chain());
-        check(&certificate, &self.document, ground, self.machine.board(), &self.table)
+        check(&certificate, document, ground, self.machine.board(), &self.table)
     }
 }
 
@@ -131,6 +202,7 @@ fn unchanged_certificates_hold() {
     for own in CASES.iter() {
         own.check(&own.certificate).unwrap();
         assert!(own.certificate["single_processors"]["reached"].as_array().unwrap().len() > 10);
+        assert!(own.certificate["searched"]["worths"].as_array().unwrap().len() > 5);
     }
 }
 
@@ -149,6 +221,57 @@ proptest! {
         prop_assert_ne!(&other, &*number);
         *number = other.clone();
         prop_assert!(own.check(&certificate).is_err(), "{path} was changed to {other}");
+    }
+}
+
+/// A schedule that promises something else than its certificate proves is refused, also where both say the same of it.
+#[test]
+fn promises_are_what_is_proven() {
+    for own in CASES.iter() {
+        type Change = fn(&mut ScheduleDocument);
+        let changes: [Change; 5] = [
+            |own| own.predicted.period_seconds *= 1.0 - 1e-6,
+            |own| own.predicted.lower_bound_period_seconds *= 1.0 + 1e-6,
+            |own| own.predicted.searched.as_mut().unwrap().period_seconds *= 1.0 + 1e-6,
+            |own| own.predicted.searched.as_mut().unwrap().period_seconds *= 1.0 - 1e-6,
+            |own| own.predicted.searched.as_mut().unwrap().space.push_str(" and everything else"),
+        ];
+        for change in changes {
+            let mut document = own.document.clone();
+            change(&mut document);
+            let refused = own.check_against(&own.certificate, &document).unwrap_err();
+            assert!(matches!(refused, CertifyError::OtherSchedule { .. }), "{refused}");
+        }
+
+        // A shorter period in both.
+        let shorter = own.document.predicted.period_seconds * 0.5;
+        let (mut document, mut certificate) = (own.document.clone(), own.certificate.clone());
+        document.predicted.period_seconds = shorter;
+        certificate["predicted_period_seconds"] = Value::from(shorter);
+        let bound = document.predicted.lower_bound_period_seconds;
+        certificate["gap"] = Value::from(shorter / bound - 1.0);
+        let refused = own.check_against(&certificate, &document).unwrap_err();
+        assert!(matches!(refused, CertifyError::Promise { .. }), "{refused}");
+
+        // Another bound on all that was searched in both.
+        let (mut document, mut certificate) = (own.document.clone(), own.certificate.clone());
+        let longer = certificate["searched"]["period_nanoseconds"].as_u64().unwrap() + 1;
+        certificate["searched"]["period_nanoseconds"] = Value::from(longer);
+        document.predicted.searched.as_mut().unwrap().period_seconds = longer as f64 * 1e-9;
+        let refused = own.check_against(&certificate, &document).unwrap_err();
+        assert!(matches!(refused, CertifyError::Searched { .. }), "{refused}");
+
+        // What is promised and not proven.
+        for part in ["single_processors", "searched"] {
+            let mut certificate = own.certificate.clone();
+            certificate.as_object_mut().unwrap().remove(part).unwrap();
+            let refused = own.check(&certificate).unwrap_err();
+            assert!(matches!(refused, CertifyError::Missing { .. }), "{refused}");
+        }
+        let mut certificate = own.certificate.clone();
+        certificate["searched"]["worths"].as_array_mut().unwrap().pop();
+        let refused = own.check(&certificate).unwrap_err();
+        assert!(refused.to_string().contains("which are not the"), "{refused}");
     }
 }
 

@@ -154,6 +154,7 @@ fn clusters_may_have_different_engines() {
         let predicted = Prediction {
             period_seconds: 1.0,
             latency_seconds: 1.0,
+            is_measured: false,
             lower_bound_period_seconds: 0.0,
             searched: None,
             replica_seconds: Vec::new(),

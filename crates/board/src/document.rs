@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accelerator::{LEAST_LINK_RATE, LONGEST_LINK_LATENCY};
 use crate::reading::check_header;
 use crate::{
     Accelerator, Board, BoardError, Cluster, Document, DocumentError, Link, Memory, OperatingPoint, PowerCoefficients,
@@ -171,6 +172,25 @@ fn check_links(links: &[Link], labels: &HashSet<&String>) -> Result<(), BoardErr
         if !(link.latency_seconds.is_finite() && link.latency_seconds >= 0.0) {
             return invalid(field("latency_seconds"), "must be a number from 0");
         }
+        if let Err((name, detail)) = check_link_within_a_day(link.bytes_per_second, link.latency_seconds) {
+            return invalid(field(name), detail);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a link is one that anybody waits for; if not, which number it is, and what is wrong with it.
+pub(crate) fn check_link_within_a_day(
+    bytes_per_second: f64,
+    latency_seconds: f64,
+) -> Result<(), (&'static str, String)> {
+    if bytes_per_second < LEAST_LINK_RATE {
+        let detail = format!("is {bytes_per_second}, must be at least a kilobyte a second ({LEAST_LINK_RATE})");
+        return Err(("bytes_per_second", detail));
+    }
+    if latency_seconds > LONGEST_LINK_LATENCY {
+        let detail = format!("is {latency_seconds}, must be a day at the most ({LONGEST_LINK_LATENCY} seconds)");
+        return Err(("latency_seconds", detail));
     }
     Ok(())
 }

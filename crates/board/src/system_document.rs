@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::document::check_link_within_a_day;
 use crate::{BoardDocument, BoardError, Document, DocumentError, read_document};
 
 /// The `format` of system files.
@@ -199,6 +200,8 @@ fn check_numbers(link: &HostLinkDocument) -> Result<(), (String, String)> {
     if !(link.latency_seconds.is_finite() && link.latency_seconds >= 0.0) {
         return Err(("latency_seconds".to_owned(), format!("is {}, must be a number from 0", link.latency_seconds)));
     }
+    check_link_within_a_day(link.bytes_per_second, link.latency_seconds)
+        .map_err(|(name, detail)| (name.to_owned(), detail))?;
     for (host, &seconds) in &link.cpu_seconds_per_byte {
         let field = format!("cpu_seconds_per_byte.{host}");
         if !link.hosts.contains(host) {

@@ -42,6 +42,9 @@ pub struct Certificate {
     /// network, or if there is too much to write down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_processors: Option<SingleProcessorProof>,
+    /// No pipeline that was searched for goes below this, teams among them; missing as the one before, and where nothing was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<SearchedProof>,
 }
 
 /// A dual solution of spreading operators over clusters. With what the core-seconds of each cluster are worth, a frame is worth at least the
@@ -77,6 +80,44 @@ pub struct SingleProcessorProof {
     /// What can be reached, by rising `used`, the first cluster counting fastest, and then `last`, as a mask with the first cluster as its
     /// lowest bit; the start, where nothing is used, is left out.
     pub reached: Vec<ReachedState>,
+}
+
+/// Dual solutions for the teams of a space. With what the time of a team's processors is worth, it takes a subgraph at least as long as the
+/// subgraph's operators are worth, each where it is cheapest, and no less than the longest path through it. With that, and with what single
+/// processors take, no pipeline whose stages have a shorter period comes to the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchedProof {
+    /// The period that no pipeline of the space goes below. What several stages take over the same link counts as if each had its own.
+    pub period_nanoseconds: u64,
+    /// The teams of the space.
+    pub teams: SearchedTeams,
+    /// What is proven of each team, in alphabetical order.
+    pub worths: Vec<TeamWorths>,
+}
+
+/// Which sets of processors may own a stage together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchedTeams {
+    /// Processors of a team at the most; 0 for no teams.
+    pub most_processors: usize,
+    /// Whether there are larger teams that have no two processors of one cluster.
+    pub spans_clusters: bool,
+    /// Whether processors have any number of cores rather than 1, 2, 4, ... or all.
+    pub has_all_counts: bool,
+}
+
+/// What the time of a team's processors is worth, in billionths of what all of it is worth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TeamWorths {
+    /// Its processors, in alphabetical order.
+    pub processors: Vec<String>,
+    /// For each subgraph; empty where that says no more than the longest path.
+    pub subgraphs: Vec<Vec<u64>>,
+    /// For all subgraphs that may be divided by rows, of which nothing else is known; empty if there are none.
+    pub tiles: Vec<u64>,
 }
 
 /// How far pipelines get that use so many cores.

@@ -2,9 +2,11 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_schedule::ScheduleDocument;
+use millstream_schedule::{Evaluation, ScheduleDocument};
 
-use crate::{Certificate, CertifyError, check_single_processors, check_throughput};
+use crate::single::is_beyond_proof;
+use crate::stage_rates::StageRates;
+use crate::{Certificate, CertifyError, check_searched, check_single_processors, check_throughput};
 
 /// Checks everything that a certificate says of a schedule, on the costs at the schedule's clocks.
 ///
@@ -33,18 +35,56 @@ pub fn check(
     let own = schedule.resolve(graph, &certificate.model.digest, board)?;
     // Nobody is faster than the memory.
     let searched = table.within_memory_of(board, graph);
-    let evaluated = own.evaluate(graph, &searched)?.period.0;
-    nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated)?;
+    let evaluated = own.evaluate(graph, &searched)?;
+    nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated.period.0)?;
+    check_promise(schedule, &evaluated, board)?;
 
     check_throughput(&certificate.throughput, graph, board, table)?;
     let bound = Nanoseconds(certificate.throughput.period_nanoseconds).seconds();
     number("the gap", certificate.gap, predicted / bound.max(1e-12) - 1.0)?;
     let promised = schedule.predicted.lower_bound_period_seconds;
     same("lower bound", &bound, &promised, seconds)?;
-    match &certificate.single_processors {
-        Some(proof) => check_single_processors(proof, (graph, chain), board, &searched),
-        None => Ok(()),
+    let ground = (graph, chain);
+    if let Some(proof) = &certificate.single_processors {
+        check_single_processors(proof, ground, board, &searched)?;
     }
+    if let Some(proof) = &certificate.searched {
+        check_searched(proof, ground, board, &searched)?;
+    }
+    check_promised_bound(certificate, schedule, ground, board, &searched)
+}
+
+/// Whether what the schedule says of all that was searched is what the certificate proves, and nothing is missing there that can be written
+/// down.
+fn check_promised_bound(
+    certificate: &Certificate,
+    schedule: &ScheduleDocument,
+    (graph, chain): (&Graph, &Chain),
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), CertifyError> {
+    let Some(promised) = &schedule.predicted.searched else { return Ok(()) };
+    let missing = |what| match is_beyond_proof(graph, chain, board, table) {
+        true => Ok(()),
+        false => Err(CertifyError::Missing { what }),
+    };
+    if certificate.single_processors.is_none() {
+        missing("what contiguous stages on single processors reach")?;
+    }
+    let Some(proof) = &certificate.searched else { return missing("a bound on all that was searched") };
+    let has_links = StageRates::new(graph, chain, board, table).is_some_and(|rates| rates.have_links());
+    same("searched space", &proof.teams.in_words(has_links), &promised.space, |own| format!("'{own}'"))?;
+    let bound = Nanoseconds(proof.period_nanoseconds).seconds();
+    same("bound on all that was searched", &bound, &promised.period_seconds, |own| format!("{own} s"))
+}
+
+/// Whether a period that was not measured is what the schedule takes by the costs; where processors wait for memory, or stages for the same
+/// link, at least that.
+fn check_promise(schedule: &ScheduleDocument, evaluated: &Evaluation, board: &Board) -> Result<(), CertifyError> {
+    let (promised, least) = (schedule.predicted.period_seconds, evaluated.period.seconds());
+    let may_wait = board.memory_bytes_per_second().is_some() || evaluated.shares_board_links();
+    let is_so = schedule.predicted.is_measured || promised == least || may_wait && promised > least;
+    if is_so { Ok(()) } else { Err(CertifyError::Promise { promised, least }) }
 }
 
 fn same<T: PartialEq>(

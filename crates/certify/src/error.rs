@@ -41,6 +41,30 @@ pub enum CertifyError {
         /// Where it differs.
         detail: String,
     },
+    /// What is said of the searched space is not so.
+    #[error("what the certificate says of all that was searched does not hold: {detail}")]
+    Searched {
+        /// What is wrong.
+        detail: String,
+    },
+    /// A schedule promises what it does not take.
+    #[error(
+        "the schedule promises {promised} s, which nobody measured; by this board and these costs it takes {least} s"
+    )]
+    Promise {
+        /// What the schedule says.
+        promised: f64,
+        /// What its evaluation says, if nobody waits for memory.
+        least: f64,
+    },
+    /// A proof of something that the schedule promises is not there.
+    #[error(
+        "the schedule promises {what}, and the certificate has no proof of it; write it again with 'schedule --certificate'"
+    )]
+    Missing {
+        /// What has no proof.
+        what: &'static str,
+    },
     /// The schedule can't be evaluated by the costs.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),

@@ -1,8 +1,10 @@
 //! Certificates: what is proven of a schedule, in a form that a stranger can check.
 //!
-//! A [`Certificate`] has a bound on the period of *all* schedules on a board by given costs, with the dual solution that proves it, and the
-//! shortest period of pipelines of contiguous stages on single processors or replicas of them, with what can be reached below it. [`check()`]
-//! works all of it out again. It shares nothing with the searches but documents, the chain of blocks and the rules of execution.
+//! A [`Certificate`] has a bound on the period of *all* schedules on a board by given costs, with the dual solution that proves it; the
+//! shortest period of pipelines of contiguous stages on single processors or replicas of them, with what can be reached below it; and a bound
+//! on all pipelines that were searched for, whose stages may also run on teams, with a dual solution for each team. [`check()`]
+//! works all of it out again. It shares nothing with the searches but documents, the network's blocks and subgraphs, and the rules of
+//! execution.
 //!
 //! ```
 //! use millstream_board::Board;
@@ -38,15 +40,20 @@
 mod certificate;
 mod check;
 mod error;
+mod searched;
 mod single;
 mod stage_rates;
+mod team_costs;
+mod teams;
 mod throughput;
+mod windows;
 
 pub use certificate::{
-    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SingleProcessorProof,
-    ThroughputProof,
+    CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
+    SingleProcessorProof, TeamWorths, ThroughputProof,
 };
 pub use check::check;
 pub use error::CertifyError;
+pub use searched::check_searched;
 pub use single::check_single_processors;
 pub use throughput::check_throughput;

@@ -12,6 +12,7 @@ const NEVER: u64 = u64::MAX / 4;
 
 /// A cluster, or an accelerator as a cluster of one core.
 pub(crate) struct Unit {
+    label: String,
     pub(crate) cores: usize,
     /// By the numbers of cores from 1, its classes with each engine, the cluster's first engine first.
     classes: Vec<Vec<ProcessorIndex>>,
@@ -39,6 +40,8 @@ pub(crate) struct StageRates<'a> {
     /// Per end and start: bytes that later blocks or the outside read.
     sent: Vec<Vec<u64>>,
     pub(crate) blocks: usize,
+    /// No value that an operator makes is smaller, if that is a byte at the most.
+    least_bytes: u64,
 }
 
 impl<'a> StageRates<'a> {
@@ -49,11 +52,13 @@ impl<'a> StageRates<'a> {
             let with = |count, engine| table.find(&cluster.class(count).with_engine(engine));
             let of_count = |count| cluster.engines.iter().map(|engine| with(count, engine)).collect::<Option<Vec<_>>>();
             let classes = (1..=cluster.cores.len()).map(of_count).collect::<Option<_>>()?;
-            units.push(Unit { cores: cluster.cores.len(), classes, memory_bytes: None });
+            let label = cluster.label.clone();
+            units.push(Unit { label, cores: cluster.cores.len(), classes, memory_bytes: None });
         }
         for own in board.accelerators() {
             let class = table.find(&ProcessorClass::new(own.label.clone(), 1))?;
-            units.push(Unit { cores: 1, classes: vec![vec![class]], memory_bytes: own.memory_bytes });
+            let label = own.label.clone();
+            units.push(Unit { label, cores: 1, classes: vec![vec![class]], memory_bytes: own.memory_bytes });
         }
         let blocks: Vec<&[OperatorId]> = chain.blocks().iter().map(|block| block.operators.as_slice()).collect();
         let sums = table.processors().map(|processor| running_sums(&blocks, table, processor)).collect();
@@ -63,7 +68,10 @@ impl<'a> StageRates<'a> {
             held.push(held[held.len() - 1] + work.map(|work| work.weight_bytes + work.output_bytes).sum::<u64>());
         }
         let received = (0..blocks.len()).map(|start| received_from(graph, &blocks, start)).collect();
-        Some(Self { table, units, sums, held, received, sent: sent(graph, &blocks), blocks: blocks.len() })
+        let made = graph.operator_ids().flat_map(|id| &graph.operator(id).outputs);
+        let least_bytes = made.map(|&value| graph.value(value).bytes().unwrap_or(0)).min().unwrap_or(0).min(1);
+        let (sent, blocks) = (sent(graph, &blocks), blocks.len());
+        Some(Self { table, units, sums, held, received, sent, blocks, least_bytes })
     }
 
     /// Whether it matters to a stage which cluster sends.
@@ -72,14 +80,50 @@ impl<'a> StageRates<'a> {
         ends().any(|from| ends().any(|to| self.table.link(from, to).is_some()))
     }
 
+    /// Whether frames can occupy a link so that it carries nothing else.
+    pub(crate) fn have_links(&self) -> bool {
+        let ends = || self.units.iter().map(Unit::first_class);
+        let many = u64::from(u32::MAX);
+        ends().any(|from| ends().any(|to| self.table.link_time(from, to, many) > Nanoseconds::ZERO))
+    }
+
+    /// Whether a stage occupies a link, whichever unit it is on.
+    pub(crate) fn occupies_links(&self, senders: &[usize], start: usize, end: usize) -> bool {
+        let link = |unit: usize| {
+            let to = self.units[unit].first_class();
+            self.longest(unit, senders, |from, bytes| self.table.link_time(from, to, bytes), start, end)
+        };
+        self.have_links() && (0..self.units.len()).any(|unit| link(unit) > Nanoseconds::ZERO)
+    }
+
+    /// Cores of each unit that these processors have.
+    pub(crate) fn cores_of(&self, processors: &[ProcessorClass]) -> Vec<usize> {
+        let of = |unit: &Unit| processors.iter().filter(|own| own.cluster == unit.label).map(|own| own.count).sum();
+        self.units.iter().map(of).collect()
+    }
+
+    /// The least that a stage pays on a processor to take anything over.
+    pub(crate) fn least_hand_over(&self, senders: &[usize], to: ProcessorIndex) -> u64 {
+        let from = senders.iter().map(|&from| self.units[from].first_class());
+        from.map(|from| self.table.hand_over(from, to, self.least_bytes).0).max().unwrap_or(0)
+    }
+
+    /// Time of a stage on so many cores of a unit, with the engine that is quickest.
+    pub(crate) fn least_time(
+        &self,
+        (unit, count): (usize, usize),
+        senders: &[usize],
+        start: usize,
+        end: usize,
+    ) -> Option<u64> {
+        let with_each = self.units[unit].classes.get(count - 1)?.iter();
+        with_each.filter_map(|&class| self.time(unit, class, senders, start, end)).min()
+    }
+
     /// Frames per nanosecond of the best replicas on at most so many cores of a unit, by the number of cores.
     pub(crate) fn rates(&self, unit: usize, senders: &[usize], start: usize, end: usize) -> Vec<f64> {
         let own = &self.units[unit];
-        let single = |count: usize| {
-            let with_each = own.classes[count - 1].iter();
-            let time = with_each.filter_map(|&class| self.time(unit, class, senders, start, end)).min()?;
-            Some(1.0 / time as f64)
-        };
+        let single = |count: usize| Some(1.0 / self.least_time((unit, count), senders, start, end)? as f64);
         let alone: Vec<f64> = (1..=own.cores).map(|count| single(count).unwrap_or(0.0)).collect();
         let mut best = vec![0.0_f64; own.cores + 1];
         for cores in 1..=own.cores {
@@ -112,7 +156,7 @@ impl<'a> StageRates<'a> {
         };
         let given_back = access.map_or(Nanoseconds::ZERO, |access| access.download(self.sent[end][start]));
         let work = sums[end].0 - sums[start].0;
-        Some(work.saturating_add((taken_over + given_back).0).max(1)).filter(|time| *time < NEVER)
+        possible(work.saturating_add((taken_over + given_back).0))
     }
 
     /// What is brought to a unit: what is given from outside is there already, but for memories of their own.
@@ -136,6 +180,11 @@ impl<'a> StageRates<'a> {
         let bytes = self.bytes(unit, start, end);
         senders.iter().map(|&from| time(self.units[from].first_class(), bytes)).max().unwrap_or_default()
     }
+}
+
+/// A time that somebody lives to see the end of. No stage takes less than a nanosecond.
+pub(crate) fn possible(time: u64) -> Option<u64> {
+    Some(time.max(1)).filter(|time| *time < NEVER)
 }
 
 fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, processor: ProcessorIndex) -> Vec<(u64, usize)> {

@@ -90,7 +90,7 @@ fn least_work(table: &CostTable, label: &str, cores: usize, operator: usize, cha
 }
 
 /// What a part takes at least for its share, in terms of the whole: full waves make the most of their time.
-fn least_by_share(part: PartCost, of: usize) -> f64 {
+pub(crate) fn least_by_share(part: PartCost, of: usize) -> f64 {
     let mut least = 1.0_f64;
     let wave = part.wave.max(1);
     let mut made = wave;

@@ -118,15 +118,20 @@ fn no_frame_goes_over_a_link_that_is_too_slow() {
 #[test]
 fn energy_is_an_objective_with_clocks_and_limits() {
     let (workplace, vim) = (Workplace::new(), board("khadas-vim3"));
-    let schedule = |more: &[&str]| -> Value {
+    let report = |more: &[&str]| -> Value {
         let command = [&["schedule", "--model", "zoo:squeezenet", "--json"], more].concat();
-        serde_json::from_str::<Value>(&workplace.succeed(&with_board(&command, &vim))).unwrap()["schedule"].take()
+        serde_json::from_str(&workplace.succeed(&with_board(&command, &vim))).unwrap()
     };
+    let schedule = |more: &[&str]| report(more)["schedule"].take();
     let joules = |schedule: &Value| schedule["predicted"]["joules_per_frame"].as_f64().unwrap();
     let fast = schedule(&[]);
     let frugal = schedule(&["--objective", "energy"]);
     assert!(joules(&frugal) < 0.8 * joules(&fast), "{} {}", joules(&frugal), joules(&fast));
-    let slower = schedule(&["--objective", "energy", "--min-throughput", "20", "--clocks"]);
+    let mut at_all_clocks = report(&["--objective", "energy", "--min-throughput", "20", "--clocks"]);
+    let clocked = at_all_clocks["clocked_front"].as_array().unwrap();
+    let is_whole = |point: &Value| point["clocks"]["B"].is_u64() && point["joules_per_frame"].as_f64() > Some(0.0);
+    assert!(clocked.len() > 1 && clocked.iter().all(is_whole), "{clocked:?}");
+    let slower = at_all_clocks["schedule"].take();
     assert!(slower["clocks"]["B"].as_u64().unwrap() < 2_208_000_000, "{}", slower["clocks"]);
     assert!(slower["predicted"]["period_seconds"].as_f64().unwrap() <= 0.05);
     let shown = workplace.succeed(&with_board(&["schedule", "--model", "zoo:squeezenet"], &board("hikey-970")));

@@ -62,11 +62,7 @@ impl ClassPower {
 }
 
 /// Power of a stage whose replicas take frames as often as they and their links can.
-pub(crate) fn replicated_power(
-    replicas: &[StagePower],
-    times: &[Nanoseconds],
-    links: &[Option<LinkUse>],
-) -> StagePower {
+pub(crate) fn replicated_power(replicas: &[StagePower], times: &[Nanoseconds], links: &[Vec<LinkUse>]) -> StagePower {
     let rates = replica_rates(times, links);
     let rate: f64 = rates.iter().sum();
     let more: f64 = replicas.iter().zip(&rates).map(|(own, rate)| own.active_joules * rate).sum();

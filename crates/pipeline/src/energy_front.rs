@@ -16,6 +16,8 @@ use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 /// three, within the problem's effort. A limit on power chooses among the plans at the end: one that draws less only because it passes fewer
 /// frames, and is beaten in all three by one that draws too much, is not among them.
 ///
+/// Links that several stages take frames over are counted as in [`pareto_front`].
+///
 /// Dynamic programming over (blocks done, senders of the last stage, cores used) that keeps all undominated triples. A prefix is dropped
 /// as soon as the best that can come of it is no better than a whole plan that is known.
 ///
@@ -31,7 +33,7 @@ pub fn energy_front(problem: &Problem, constraints: &Constraints, tolerance: f64
     };
     let is_beaten = |plan: &Plan, known: &[Plan]| known.iter().any(|known| is_about_as_good(known, plan));
     problem.look_where_hopeful(pareto_front(problem)?, search, is_beaten, MOST_ROUNDS)?;
-    let plans = problem.fitting(search(problem)?, pareto_front)?;
+    let plans = problem.with_links(problem.fitting(search(problem)?, pareto_front)?);
     match constraints.among(&plans) {
         Ok(plans) => Ok(Plan::undominated_with_energy(plans)),
         // What was dropped on the way tells what could be reached.
@@ -89,7 +91,7 @@ pub fn clocked_front(
         let fast = pareto_front(&problem)?;
         known.extend_from_slice(&fast);
         let own = problem.fitting(beyond(&problem, constraints, tolerance, &known), |_| Ok(Vec::new()));
-        let own = fast.into_iter().chain(own.unwrap_or_default());
+        let own = fast.into_iter().chain(problem.with_links(own.unwrap_or_default()));
         found.extend(own.map(|plan| ClockedPlan { clocks: clocks.clone(), plan }));
         keep_undominated_with_energy(&mut found, |own| &own.plan);
     }

@@ -83,6 +83,16 @@ pub enum PipelineError {
         /// What the board has.
         most_bytes: u64,
     },
+    /// Networks that share a board do not fit into its memory together.
+    #[error(
+        "the networks together take {least_bytes} bytes even in one piece each, and the board has {most_bytes} bytes of memory; leave one out"
+    )]
+    MemoryTogether {
+        /// What one piece of each holds at once.
+        least_bytes: u64,
+        /// What the board has.
+        most_bytes: u64,
+    },
     /// No plan that was found over several hosts fits into their memories.
     #[error(
         "no plan that was found fits into the memories of all hosts: the first of them takes {needed_bytes} bytes on {host}, which has {most_bytes}"

@@ -22,6 +22,9 @@ use crate::{PipelineError, Plan, Problem};
 /// among what remainders found for earlier bounds do not rule out; starting
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point, to the shortest period.
 ///
+/// That counts links as if each stage had its own. Of plans in which several stages take frames over the same link, the period is then
+/// raised to what the link takes for all of them, so that others may be better.
+///
 /// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores and without replicas takes
 /// their place: the front is then one of those that were found, not of all.
 ///
@@ -35,7 +38,8 @@ pub fn pareto_front(problem: &Problem) -> Result<Vec<Plan>, PipelineError> {
         known.iter().any(beats)
     };
     let front = problem.refined(whole_front, is_beaten)?;
-    problem.fitting(front, whole_front).map(Plan::undominated)
+    let fitting = problem.fitting(front, whole_front)?;
+    Ok(Plan::undominated(problem.with_links(fitting)))
 }
 
 /// The front without regard to memory.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use millstream_board::{Board, ProcessorClass};
 use millstream_graph::Graph;
-use millstream_partition::Chain;
+use millstream_partition::{BlockRange, Chain};
 use millstream_schedule::{Footprints, Replica, held_bytes};
 
 use crate::range_table::RangeTable;
@@ -61,15 +61,26 @@ impl SharedCapacity {
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)
     }
 
+    /// The same as if only a part of the memory were there.
+    pub(crate) fn within(&self, bytes: u64) -> Self {
+        Self { bytes: self.bytes.min(bytes), ..self.clone() }
+    }
+
+    /// Bytes that the whole network holds in one piece.
+    pub(crate) fn of_whole(&self, whole: BlockRange) -> u64 {
+        *self.footprints.at(whole)
+    }
+
     pub(crate) fn has_room_for(&self, plan: &Plan) -> bool {
         self.needed(plan) <= self.bytes
     }
 
-    /// Why no plan is left.
+    /// What there is room for.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
+    /// Why no plan is left.
     pub(crate) fn exceeded_by(&self, plans: &[Plan]) -> PipelineError {
         let least_bytes = plans.iter().map(|plan| self.needed(plan)).min().unwrap_or_default();
         PipelineError::Memory { least_bytes, most_bytes: self.bytes }

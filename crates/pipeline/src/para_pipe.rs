@@ -194,7 +194,7 @@ impl Search for ParaPipe {
                 }
             }
         }
-        best.and_then(|(_, stages)| problem.plan(stages)).ok_or(PipelineError::Infeasible)
+        best.and_then(|(_, stages)| problem.linked_plan(stages)).ok_or(PipelineError::Infeasible)
     }
 }
 

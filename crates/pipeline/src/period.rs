@@ -25,6 +25,10 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 /// are looked at as far as that may shorten the period by more than half a percent, within the problem's effort. Without teams the result is
 /// exact.
 ///
+/// That counts links as if each stage had its own. If several stages of the result take frames over the same link, and it is what holds them
+/// up, the best of [`pareto_front`] with all that its links carry takes its place, and there may be better ones: it is exact if
+/// [`PeriodBound`](crate::PeriodBound) is as long.
+///
 /// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place, and there may be better ones.
 ///
 /// # Errors
@@ -35,7 +39,10 @@ pub fn best_period(problem: &Problem) -> Result<Plan, PipelineError> {
         |plan: &Plan, known: &[Plan]| known.iter().any(|known| is_about_as_short(known.period, plan.period));
     let found = problem.refined(|problem| Ok(vec![shortest_period(problem)?]), is_beaten)?;
     let best = found.into_iter().next().ok_or(PipelineError::Infeasible)?;
-    if problem.capacity.as_ref().is_none_or(|capacity| capacity.has_room_for(&best)) {
+    let by_stages = best.period;
+    let best = problem.with_links(vec![best]).pop().ok_or(PipelineError::Infeasible)?;
+    let is_held_up = best.period > by_stages;
+    if !is_held_up && problem.capacity.as_ref().is_none_or(|capacity| capacity.has_room_for(&best)) {
         return Ok(best);
     }
     let fitting = pareto_front(problem)?;

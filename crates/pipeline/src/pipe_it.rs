@@ -71,7 +71,7 @@ impl Search for PipeIt {
             .map(|stage| (flow.layers(stage), vec![flow.classes[stage]]))
             .filter(|(layers, _)| !layers.is_empty())
             .collect();
-        problem.plan(stages).ok_or(PipelineError::Infeasible)
+        problem.linked_plan(stages).ok_or(PipelineError::Infeasible)
     }
 }
 

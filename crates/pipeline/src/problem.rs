@@ -12,8 +12,9 @@ use crate::effort::Effort;
 use crate::energy::ClassPower;
 use crate::memory::{MemoryLimits, SharedCapacity};
 use crate::senders::SenderKinds;
+use crate::shared_links::LinkGround;
 use crate::stage_times::StageTimes;
-use crate::team::{Ground, Team};
+use crate::team::{Ground, Team, TeamWorths};
 use crate::watch::Watch;
 use crate::ways::{Reading, TeamWay};
 use crate::{PipelineError, SearchProgress};
@@ -48,6 +49,8 @@ pub struct Problem {
     pub(crate) reading: Reading,
     /// What stages pay on top for frames from and to other hosts; nothing on a single board.
     pub(crate) crossing: Option<Arc<CrossingTimes>>,
+    /// Where links are occupied: what shows what several stages take over the same one.
+    pub(crate) links: Option<Arc<LinkGround>>,
 }
 
 /// What a stage pays for a frame that comes from another host or goes to one, by the place where it begins or ends.
@@ -154,6 +157,7 @@ impl Problem {
         let capacity = SharedCapacity::of(graph, chain, board);
         let ends = || first_classes.iter().map(|(processor, _)| *processor);
         let has_any_link = ends().any(|from| ends().any(|to| table.link(from, to).is_some()));
+        let links = times.have_links().then(|| LinkGround::new(graph, table));
         let chain = chain.clone();
         Ok(Self {
             chain,
@@ -171,6 +175,7 @@ impl Problem {
             watch: None,
             reading: Reading::Found,
             crossing: None,
+            links,
         })
     }
 
@@ -236,6 +241,11 @@ impl Problem {
     /// Whether several processors may own a stage together.
     pub fn has_teams(&self) -> bool {
         !self.teams.is_empty()
+    }
+
+    /// The teams, with what proves the bounds on their times.
+    pub fn team_worths(&self) -> impl Iterator<Item = (&[ProcessorClass], &TeamWorths)> {
+        self.teams.iter().map(|own| (own.team.classes.as_slice(), own.team.worths()))
     }
 
     /// The same without stages that several processors own together.

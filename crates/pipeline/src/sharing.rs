@@ -70,6 +70,29 @@ pub fn share(tenants: &[Tenant<'_>], rounds: impl Fn(&Sharing) -> Option<f64>) -
     }
 }
 
+/// The same networks, each with a part of the memory that the board's processors share: in proportion to what each holds in one piece. What they
+/// hold all together then fits.
+///
+/// # Errors
+/// [`PipelineError::Memory`] if not even one piece of each fits.
+pub fn divide_memory(problems: &[Problem]) -> Result<Vec<Problem>, PipelineError> {
+    let needed = |problem: &Problem| {
+        let capacity = problem.capacity.as_ref();
+        capacity.map_or(0, |own| own.of_whole(problem.chain.whole()))
+    };
+    let least_bytes = problems.iter().map(needed).fold(0, u64::saturating_add);
+    let most_bytes = problems.iter().filter_map(|own| Some(own.capacity.as_ref()?.bytes())).min().unwrap_or(u64::MAX);
+    if least_bytes > most_bytes {
+        return Err(PipelineError::MemoryTogether { least_bytes, most_bytes });
+    }
+    let part = |problem: &Problem| {
+        let share = u128::from(most_bytes) * u128::from(needed(problem)) / u128::from(least_bytes.max(1));
+        let bytes = u64::try_from(share).unwrap_or(u64::MAX);
+        Problem { capacity: problem.capacity.as_ref().map(|own| own.within(bytes)), ..problem.clone() }
+    };
+    Ok(problems.iter().map(part).collect())
+}
+
 /// Gives every network the whole board in turn, with its best pipeline there whatever its deadline; rounds are counted as if they
 /// changed over at no cost.
 ///

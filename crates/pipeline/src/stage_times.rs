@@ -175,8 +175,8 @@ impl Ground<'_> {
                 return Nanoseconds::ZERO;
             }
             if self.table.access(processor).is_some() {
-                let used = self.replica(processor, blocks).link_use(&entry, self.graph, self.table);
-                return used.map_or(Nanoseconds::ZERO, |LinkUse { time, .. }| time);
+                let used = self.replica(processor, blocks).link_uses(&entry, self.graph, self.table);
+                return used.iter().map(|LinkUse { time, .. }| *time).sum();
             }
             let bytes = self.bytes.of(blocks);
             self.longest(&entry, |from| self.table.link_time(from, processor, bytes))

@@ -123,6 +123,8 @@ pub(crate) struct Team {
     /// The least time of the first so many subgraphs, and how many of these have an operator that no processor of the team runs.
     least_until: Vec<u64>,
     unsupported_until: Vec<usize>,
+    /// What proves the least times.
+    worths: TeamWorths,
     /// If the power of all processors is known: what the first so many subgraphs draw at least, and the idle power of all.
     least_power: Option<LeastPower>,
     /// Per senders: the least that a stage pays which does not begin the network.
@@ -135,6 +137,16 @@ pub(crate) struct Team {
     ranges: OnceLock<RangeTable<RangeKnown>>,
     /// Whether several of the processors make tiles of rows.
     has_tiles: bool,
+}
+
+/// What the time of a team's processors is worth, in billionths of what all of it is worth: what its operators are worth by that, each where
+/// it is cheapest, is a bound on its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamWorths {
+    /// For each subgraph, of each processor; nothing where the longest path is no shorter.
+    pub subgraphs: Vec<Vec<u64>>,
+    /// For all subgraphs that may be divided by rows; nothing if there are none.
+    pub tiles: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -167,13 +179,13 @@ impl Team {
     pub(crate) fn new(ground: &Arc<Ground>, classes: Vec<ProcessorClass>) -> Option<Self> {
         let processors: Vec<ProcessorIndex> =
             classes.iter().map(|class| ground.table.find(class)).collect::<Option<_>>()?;
-        let least = ground.windows.least_times(&ground.table, &processors);
         let mut least_until = vec![0_u64];
         let mut unsupported_until = vec![0];
+        let least_times = ground.windows.least_times(&ground.table, &processors);
         for (index, subgraph) in ground.subgraphs.iter().enumerate() {
             let runs = |id: OperatorId| processors.iter().any(|&own| ground.table.time(own, id.index()).is_some());
             let is_unsupported = !subgraph.operators().all(runs);
-            least_until.push(least_until[index].saturating_add(least[index]));
+            least_until.push(least_until[index].saturating_add(least_times.nanoseconds[index]));
             unsupported_until.push(unsupported_until[index] + usize::from(is_unsupported));
         }
         let receivers: Vec<&str> = classes.iter().map(|class| class.cluster.as_str()).collect();
@@ -199,6 +211,7 @@ impl Team {
             processors,
             least_until,
             unsupported_until,
+            worths: TeamWorths { subgraphs: least_times.worths, tiles: least_times.tile_worths },
         })
     }
 
@@ -217,6 +230,11 @@ impl Team {
     /// A time that no way to run that stage goes below, by a bound alone; `None` if there is no way.
     pub(crate) fn lower_bound(&self, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
         self.bound(senders, blocks, false)
+    }
+
+    /// What proves the bounds on the times of subgraphs.
+    pub(crate) fn worths(&self) -> &TeamWorths {
+        &self.worths
     }
 
     /// The bound on the time of a subgraph.

@@ -15,6 +15,8 @@ const PRICE_STEPS: usize = 24;
 const MOST_PAIRED: usize = 4;
 /// Divided parts are each rounded to a nanosecond.
 const ROUNDING: f64 = 1.0;
+/// All of a team's processor time is worth so many parts.
+const BILLION: u64 = 1_000_000_000;
 
 /// Of each subgraph, the operators that run between the end of the sink before it and the end of its own sink, whoever runs them.
 #[derive(Debug, Clone)]
@@ -96,23 +98,38 @@ impl Windows {
         Self(windows)
     }
 
-    /// The least time in nanoseconds that these processors need for each subgraph's window.
-    pub(crate) fn least_times(&self, table: &CostTable, processors: &[ProcessorIndex]) -> Vec<u64> {
+    /// The least time that these processors need for each subgraph's window.
+    pub(crate) fn least_times(&self, table: &CostTable, processors: &[ProcessorIndex]) -> LeastTimes {
         let team = TeamCosts { table, processors };
         let is_tiled = |window: &&Window| window.may_be_tiled && has_tiles(table, processors);
         // Tiles of several subgraphs run on without waiting for each other, so that all of them count with the same prices.
         let tiled: Vec<&WindowOperator> = self.0.iter().filter(is_tiled).flat_map(|window| &window.operators).collect();
-        let prices = team.prices(&tiled);
+        let tile_worths = if tiled.is_empty() { Vec::new() } else { team.worths(&tiled) };
         let least = |window: &Window| {
             let operators: Vec<&WindowOperator> = window.operators.iter().collect();
-            let least = match is_tiled(&window) {
-                true => team.load(&operators, &prices),
-                false => team.path(&window.operators).max(team.load(&operators, &team.prices(&operators))),
+            let (least, worths) = if is_tiled(&window) {
+                (team.load(&operators, &tile_worths) as f64, Vec::new())
+            } else {
+                let (path, worths) = (team.path(&window.operators), team.worths(&operators));
+                let load = team.load(&operators, &worths) as f64;
+                if load > path { (load, worths) } else { (path, Vec::new()) }
             };
-            (least * (1.0 - 1e-9) - ROUNDING * operators.len() as f64).max(0.0) as u64
+            let nanoseconds = (least * (1.0 - 1e-9) - ROUNDING * operators.len() as f64).max(0.0) as u64;
+            (nanoseconds, worths)
         };
-        self.0.iter().map(least).collect()
+        let (nanoseconds, worths) = self.0.iter().map(least).unzip();
+        LeastTimes { nanoseconds, worths, tile_worths }
     }
+}
+
+/// What a team takes for each subgraph at least, and what proves it.
+#[derive(Debug)]
+pub(crate) struct LeastTimes {
+    pub(crate) nanoseconds: Vec<u64>,
+    /// What the time of each processor is worth in a subgraph, in billionths of what all is worth; nothing where the longest path says as much.
+    pub(crate) worths: Vec<Vec<u64>>,
+    /// The same for all subgraphs that may be divided by rows; nothing if there are none.
+    pub(crate) tile_worths: Vec<u64>,
 }
 
 /// The operators of a subgraph that depend on the sink before it, and that its own sink depends on, with that sink. `places` are those in
@@ -301,29 +318,43 @@ impl TeamCosts<'_> {
         }
     }
 
-    /// The least core-time of an operator's share on each processor, whole or divided.
-    fn costs(&self, operator: &WindowOperator) -> Vec<f64> {
+    /// The least nanoseconds of an operator's share on each processor, whole or divided; `None` where it can't run.
+    fn costs(&self, operator: &WindowOperator) -> Vec<Option<u64>> {
         let cost = |&processor: &ProcessorIndex| {
-            let time = self.time(processor, operator).unwrap_or(f64::INFINITY);
+            let time = self.table.time(processor, operator.index)?.0;
             let part = self.table.part(processor, operator.index);
-            time * operator.divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min)
+            let least = operator.divisions.iter().map(|&of| least_per_share(&part, of)).fold(1.0, f64::min);
+            Some(if least < 1.0 { (time as f64 * least) as u64 } else { time })
         };
         self.processors.iter().map(cost).collect()
     }
 
-    /// The work of operators by what it is worth: with prices for the processors' time that are 1 together, each operator where it is
+    /// The work of operators by what it is worth, in nanoseconds: with so many billionths for the processors' time, each operator where it is
     /// cheapest.
-    fn load(&self, operators: &[&WindowOperator], prices: &[f64]) -> f64 {
+    fn load(&self, operators: &[&WindowOperator], worths: &[u64]) -> u64 {
         let cheapest = |operator: &&WindowOperator| {
-            let priced = self.costs(operator).into_iter().zip(prices).map(|(time, price)| time * price);
-            priced.filter(|cost| cost.is_finite()).fold(f64::INFINITY, f64::min)
+            let priced = self.costs(operator).into_iter().zip(worths);
+            priced.filter_map(|(time, worth)| Some(u128::from(time?) * u128::from(*worth))).min().unwrap_or(0)
         };
-        operators.iter().map(cheapest).filter(|cost| cost.is_finite()).sum()
+        let sum: u128 = operators.iter().map(cheapest).sum();
+        u64::try_from(sum / u128::from(BILLION)).unwrap_or(u64::MAX)
+    }
+
+    /// Prices by which operators are worth much, in billionths.
+    fn worths(&self, operators: &[&WindowOperator]) -> Vec<u64> {
+        let mut worths: Vec<u64> = self.prices(operators).iter().map(|price| (price * BILLION as f64) as u64).collect();
+        let left = BILLION.saturating_sub(worths.iter().sum());
+        if let Some(largest) = worths.iter_mut().max() {
+            *largest += left;
+        }
+        worths
     }
 
     /// Prices by which operators are worth much: processors that too many choose become dearer, step by step.
     fn prices(&self, operators: &[&WindowOperator]) -> Vec<f64> {
-        let work: Vec<Vec<f64>> = operators.iter().map(|operator| self.costs(operator)).collect();
+        let seconds = |own: Option<u64>| own.map_or(f64::INFINITY, |own| own as f64);
+        let work: Vec<Vec<f64>> =
+            operators.iter().map(|operator| self.costs(operator).into_iter().map(seconds).collect()).collect();
         let mut prices = vec![1.0 / self.processors.len().max(1) as f64; self.processors.len()];
         let mut best = (0.0_f64, prices.clone());
         for step in 0..PRICE_STEPS {

@@ -174,17 +174,18 @@ impl Problem {
         self.times.have_links()
     }
 
-    /// What replicas of a stage occupy of links, one by one.
-    pub(crate) fn links(&self, ways: &[WayId], senders: Senders, blocks: BlockRange) -> Vec<Option<LinkUse>> {
+    /// What replicas of a stage occupy of links, one by one. To a stage it is the same who sends: all links to a cluster count as one.
+    pub(crate) fn links(&self, ways: &[WayId], senders: Senders, blocks: BlockRange) -> Vec<Vec<LinkUse>> {
         if !self.times.have_links() {
-            return vec![None; ways.len()];
+            return vec![Vec::new(); ways.len()];
         }
         let link = |&way: &WayId| {
             let time = self.link_time(way, senders, blocks);
             let receiver = &self.classes.get(way.index())?.cluster;
-            (time > Nanoseconds::ZERO).then(|| LinkUse { receiver: receiver.clone(), time })
+            let link = LinkUse { sender: String::new(), receiver: receiver.clone(), time };
+            (time > Nanoseconds::ZERO).then_some(link)
         };
-        ways.iter().map(link).collect()
+        ways.iter().map(|way| link(way).into_iter().collect()).collect()
     }
 
     /// All sets of clusters that a stage may take its frames over from, as far as they differ.

@@ -6,7 +6,7 @@
 mod random_cases;
 
 use millstream_partition::Chain;
-use millstream_pipeline::{PipelineError, Plan, Problem, best_period, pareto_front};
+use millstream_pipeline::{PipelineError, Plan, Problem, best_period, divide_memory, pareto_front};
 use random_cases::Case;
 
 fn best(case: &Case) -> Result<Plan, PipelineError> {
@@ -43,4 +43,27 @@ fn what_is_small_is_found_though_it_is_slow() {
     assert_eq!(best(&case).unwrap().period.0, 10);
     case.memory = Some(900);
     assert_eq!(best(&case).unwrap().period.0, 110);
+}
+
+/// Two networks of which one holds half as much as the other: each fits with four replicas, both together with two and a half of each.
+#[test]
+fn networks_that_share_a_board_share_its_memory() {
+    let mut case = Case::with_cores(vec![4], 1);
+    case.times = vec![vec![Some(1200)], vec![None], vec![None], vec![None]];
+    let problem = |size: usize, bytes: u64| {
+        let (graph, board, table) = Case { sizes: vec![size], memory: Some(bytes), ..case.clone() }.build();
+        Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap()
+    };
+    // With its input of 4 bytes, a replica holds 404 or 804.
+    let networks = |bytes: u64| [problem(100, bytes), problem(200, bytes)];
+    let periods = |problems: &[Problem]| -> Vec<u64> {
+        problems.iter().map(|problem| best_period(problem).unwrap().period.0).collect()
+    };
+    let roomy = networks(3300);
+    assert_eq!(periods(&roomy), [300, 300]);
+    // 1103 and 2196 bytes.
+    assert_eq!(periods(&divide_memory(&roomy).unwrap()), [600, 600]);
+    assert_eq!(periods(&divide_memory(&networks(1208)).unwrap()), [1200, 1200]);
+    let refused = divide_memory(&networks(1207)).unwrap_err();
+    assert_eq!(refused, PipelineError::MemoryTogether { least_bytes: 1208, most_bytes: 1207 });
 }

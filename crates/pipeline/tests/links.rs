@@ -6,7 +6,9 @@ mod random_cases;
 
 use millstream_cost::{HandOver, LinkCost, MemoryAccess, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_partition::Chain;
-use millstream_pipeline::{Constraints, Nanojoules, Plan, Problem, best_period, energy_front, pareto_front};
+use millstream_pipeline::{
+    Constraints, Nanojoules, PeriodBound, Plan, Problem, best_period, energy_front, pareto_front,
+};
 use random_cases::{Case, plans};
 
 /// The plan with the shortest period, which no other of all plans beats, and which evaluation agrees with.
@@ -113,6 +115,30 @@ fn replicas_take_no_more_frames_than_their_link_carries() {
     // Then c0 had better do all of it in 200 ns, which the replicas would beat without the link.
     case.times[0][1] = Some(110);
     assert_eq!(best(&case).configuration(), "c01");
+}
+
+/// Frames go over the same link to two stages: 40 bytes in 120 ns to the one, and 80 in 240 to the other, beside 100 ns for their operators.
+/// Each could take a frame every 340 ns, and the link passes one every 360.
+#[test]
+fn stages_take_no_more_frames_than_the_link_carries_for_all_of_them() {
+    let mut case = case(vec![2, 2]);
+    case.times = vec![
+        vec![Some(100), None, Some(100), None],
+        vec![None; 4],
+        vec![None, Some(100), None, Some(100)],
+        vec![None; 4],
+    ];
+    let configuration = "c01-c11-c01-c11";
+    case.links = vec![None, Some((0.0, 2e-9)), None, None];
+    let carried = best(&case);
+    assert_eq!((carried.configuration().as_str(), carried.period.0), (configuration, 260));
+    case.links = vec![None, Some((0.0, 3e-9)), None, None];
+    let held_up = best(&case);
+    assert_eq!((held_up.configuration().as_str(), held_up.period.0), (configuration, 360));
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    assert_eq!(PeriodBound::of(&problem), Ok(PeriodBound(Nanoseconds(340))));
+    assert!(problem.shares_links(&held_up));
 }
 
 /// An accelerator that is fed over a link takes what the link takes, and not what its memory takes from elsewhere.

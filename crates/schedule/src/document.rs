@@ -91,6 +91,9 @@ pub struct Prediction {
     pub period_seconds: f64,
     /// Time of one frame through the pipeline.
     pub latency_seconds: f64,
+    /// Whether the numbers are those of trials, or come from what trials showed, rather than from costs alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_measured: bool,
     /// No schedule on the board has a shorter period under the same costs, however operators are placed, replicated or divided.
     pub lower_bound_period_seconds: f64,
     /// What the schedules that were searched can reach at best, where a search has proven that.
@@ -166,6 +169,7 @@ impl Prediction {
         Self {
             period_seconds: evaluation.period.seconds(),
             latency_seconds: evaluation.latency.seconds(),
+            is_measured: false,
             lower_bound_period_seconds,
             searched: None,
             replica_seconds: evaluation.stages.iter().map(seconds).collect(),

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use millstream_board::ProcessorClass;
@@ -6,7 +7,7 @@ use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
 use crate::crossing::{Crossing, crossing_costs};
 use crate::execution::Execution;
-use crate::paces::{LinkUse, replica_rates, shared_period};
+use crate::paces::{LinkUse, SharedLink, occupied_links, replica_rates, shared_period};
 use crate::replica_tasks::ReplicaTasks;
 use crate::{Assignment, Replica, Schedule, ScheduleError, Share, Task};
 
@@ -17,7 +18,9 @@ pub struct Evaluation {
     pub stages: Vec<StageEvaluation>,
     /// What is occupied of links between hosts; empty on a single board.
     pub links: Vec<LinkEvaluation>,
-    /// Time between two frames: the longest period of a stage or of a link between hosts.
+    /// What is occupied of links within boards, between the clusters and accelerators of stages.
+    pub board_links: Vec<SharedLink>,
+    /// Time between two frames: the longest period of a stage or of a link.
     pub period: Nanoseconds,
     /// Time of one frame through the pipeline: the sum of the stages' slowest replicas and of the ways between hosts.
     pub latency: Nanoseconds,
@@ -41,8 +44,8 @@ pub struct LinkEvaluation {
 pub struct StageEvaluation {
     /// Time that each replica needs for a frame, hand-over included.
     pub replica_times: Vec<Nanoseconds>,
-    /// What each replica occupies of a link for a frame.
-    pub links: Vec<Option<LinkUse>>,
+    /// What each replica occupies of links for a frame.
+    pub links: Vec<Vec<LinkUse>>,
     /// Time between two frames with all replicas at work.
     pub period: Nanoseconds,
 }
@@ -84,6 +87,23 @@ impl Evaluation {
         (longest.period > stages).then_some(longest)
     }
 
+    /// The link within a board that lets frames pass least often, if it and nothing else is what holds them up.
+    pub fn board_link_bottleneck(&self) -> Option<&SharedLink> {
+        let longest = self.board_links.iter().max_by_key(|link| link.period)?;
+        let others = self.stages.iter().map(|stage| stage.period).chain(self.links.iter().map(|link| link.period));
+        (others.max() < Some(longest.period)).then_some(longest)
+    }
+
+    /// The longest that a frame occupies a link within a board; nothing where none is occupied.
+    pub fn board_link_period(&self) -> Nanoseconds {
+        self.board_links.iter().map(|link| link.period).max().unwrap_or_default()
+    }
+
+    /// Whether several stages take frames over the same link within a board, so that what they wait for each other depends on when they do.
+    pub fn shares_board_links(&self) -> bool {
+        self.board_links.iter().any(|link| link.stages > 1)
+    }
+
     /// The stage with the longest period.
     pub fn bottleneck(&self) -> Option<usize> {
         (0..self.stages.len()).rev().max_by_key(|&index| self.stages[index].period)
@@ -98,16 +118,22 @@ impl StageEvaluation {
 
     /// Which part of the frames each replica takes.
     pub fn shares(&self) -> Vec<f64> {
-        let rates = replica_rates(&self.replica_times, &self.links);
+        let rates = self.rates();
         let all: f64 = rates.iter().sum();
         rates.into_iter().map(|rate| rate / all).collect()
+    }
+
+    /// Frames per nanosecond that each replica takes.
+    fn rates(&self) -> Vec<f64> {
+        replica_rates(&self.replica_times, &self.links)
     }
 }
 
 impl Schedule {
     /// Period and latency under the execution rules: self-timed processors, transfers beside computation but for ends of them that
     /// occupy a processor, and a stage that takes over its inputs from the processors of the stage before it, before it starts. Replicas that take frames over the same
-    /// link take no more than it carries. Between hosts, both ends pay for what they send and receive, and the way itself goes on beside
+    /// link take no more than it carries, and links that several stages use carry the frames of all of them; what processors of one replica
+    /// send each other is not counted there. Between hosts, both ends pay for what they send and receive, and the way itself goes on beside
     /// computation: it adds to the latency, and a link passes one frame at a time.
     ///
     /// # Errors
@@ -122,21 +148,22 @@ impl Schedule {
             let times = stage.replicas.iter().map(|replica| Ok(replica.time(&entry, graph, table)? + costs[index]));
             let replica_times =
                 times.collect::<Result<Vec<_>, _>>().map_err(|error: ScheduleError| error.in_stage(index + 1))?;
-            let links: Vec<_> = stage.replicas.iter().map(|replica| replica.link_use(&entry, graph, table)).collect();
+            let links: Vec<_> = stage.replicas.iter().map(|replica| replica.link_uses(&entry, graph, table)).collect();
             let period = shared_period(&replica_times, &links);
             stages.push(StageEvaluation { replica_times, links, period });
         }
-        let links = occupied_links(&crossings);
-        let periods = stages.iter().map(|stage| stage.period).chain(links.iter().map(|link| link.period));
-        let period = periods.max().unwrap_or_default();
+        let links = occupied_crossings(&crossings);
+        let board_links = occupied_links(stages.iter().map(|stage| (stage.links.as_slice(), stage.rates())));
+        let between = links.iter().map(|link| link.period).chain(board_links.iter().map(|link| link.period));
+        let period = stages.iter().map(|stage| stage.period).chain(between).max().unwrap_or_default();
         let in_stages: Nanoseconds = stages.iter().map(StageEvaluation::latency).sum();
         let on_ways: Nanoseconds = crossings.iter().flatten().map(Crossing::time).sum();
-        Ok(Evaluation { stages, links, period, latency: in_stages + on_ways })
+        Ok(Evaluation { stages, links, board_links, period, latency: in_stages + on_ways })
     }
 }
 
 /// What frames occupy of each channel that they use, in the order in which they meet them.
-fn occupied_links(crossings: &[Option<Crossing>]) -> Vec<LinkEvaluation> {
+fn occupied_crossings(crossings: &[Option<Crossing>]) -> Vec<LinkEvaluation> {
     let mut links: Vec<LinkEvaluation> = Vec::new();
     for Crossing { link, channel, bytes, occupied, .. } in crossings.iter().flatten() {
         match links.iter_mut().find(|known| known.channel == *channel) {
@@ -173,15 +200,28 @@ impl Replica {
         self.assignments.iter().filter_map(of_assignment).max().unwrap_or_default()
     }
 
-    /// What taking a frame over occupies of the link to this replica's cluster or accelerator. `None` where nothing is occupied, and for
-    /// replicas of several processors, which share their link with no other replica.
-    pub fn link_use(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Option<LinkUse> {
-        let ([assignment], Entry::Stage { senders }) = (self.assignments.as_slice(), entry) else { return None };
-        let processor = table.find(&assignment.processor.class())?;
-        let (made, given) = received_bytes(&assignment.operators, &self.operators().collect(), graph);
-        let bytes = if table.access(processor).is_some() { made + given } else { made };
-        let time = longest(senders, table, |from| table.link_time(from, processor, bytes));
-        (time > Nanoseconds::ZERO).then(|| LinkUse { receiver: assignment.processor.cluster.clone(), time })
+    /// What taking a frame over occupies of the links to this replica's processors, each link once.
+    pub fn link_uses(&self, entry: &Entry, graph: &Graph, table: &CostTable) -> Vec<LinkUse> {
+        let Entry::Stage { senders } = entry else { return Vec::new() };
+        let inside: HashSet<OperatorId> = self.operators().collect();
+        let mut uses: Vec<LinkUse> = Vec::new();
+        for assignment in &self.assignments {
+            let Some(processor) = table.find(&assignment.processor.class()) else { continue };
+            let (made, given) = received_bytes(&assignment.operators, &inside, graph);
+            let bytes = if table.access(processor).is_some() { made + given } else { made };
+            let known = senders.iter().filter_map(|from| Some((from.cluster.as_str(), table.find(from)?)));
+            let times = known.map(|(sender, from)| (table.link_time(from, processor, bytes), Reverse(sender)));
+            // Of equals the first by name, in whatever order they come.
+            let Some((time, Reverse(sender))) = times.max().filter(|(time, _)| *time > Nanoseconds::ZERO) else {
+                continue;
+            };
+            let own = LinkUse { sender: sender.to_owned(), receiver: assignment.processor.cluster.clone(), time };
+            match uses.iter_mut().find(|other| other.is_of_same_link(&own)) {
+                Some(known) => known.time += time,
+                None => uses.push(own),
+            }
+        }
+        uses
     }
 
     /// Time for a frame: hand-over into the stage, and the makespan of its operators.

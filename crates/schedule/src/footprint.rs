@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use millstream_board::Board;
 use millstream_graph::{Graph, OperatorId, ValueId};
 
-use crate::{Replica, Schedule};
+use crate::{Replica, Schedule, ScheduleError};
 
 /// Bytes that an operator holds in a memory of its processor's own: its weights, and the values that it makes, which have buffers of their
 /// own.
@@ -81,6 +81,40 @@ impl Schedule {
         let replicas = self.stages.iter().flat_map(|stage| &stage.replicas).filter(|replica| !is_apart(replica));
         let held = replicas.map(|replica| footprints.bytes(&replica.operators().collect::<Vec<_>>()));
         held.fold(0, u64::saturating_add)
+    }
+}
+
+/// Whether everything that schedules hold together fits into the memory that the board's processors share, and into those of its accelerators.
+/// Networks that share a board are all there at once, also where they take turns.
+///
+/// # Errors
+/// [`ScheduleError::Memory`] or [`ScheduleError::AcceleratorMemory`] with what is exceeded.
+pub fn check_memory_together(schedules: &[(&Schedule, &Graph)], board: &Board) -> Result<(), ScheduleError> {
+    if let Some(most_bytes) = board.memory_bytes() {
+        let needed = schedules.iter().map(|(schedule, graph)| schedule.memory_bytes(graph, board));
+        let needed_bytes = needed.fold(0, u64::saturating_add);
+        if needed_bytes > most_bytes {
+            return Err(ScheduleError::Memory { needed_bytes, most_bytes });
+        }
+    }
+    for accelerator in board.accelerators() {
+        let Some(most_bytes) = accelerator.memory_bytes else { continue };
+        let held = schedules.iter().map(|(schedule, graph)| schedule.held_on(&accelerator.label, graph));
+        let needed_bytes = held.fold(0, u64::saturating_add);
+        if needed_bytes > most_bytes {
+            let accelerator = accelerator.label.clone();
+            return Err(ScheduleError::AcceleratorMemory { accelerator, needed_bytes, most_bytes });
+        }
+    }
+    Ok(())
+}
+
+impl Schedule {
+    /// Bytes that operators hold in an accelerator's own memory.
+    fn held_on(&self, accelerator: &str, graph: &Graph) -> u64 {
+        let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
+        let own = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.cluster == accelerator);
+        own.flat_map(|own| &own.operators).map(|&id| held_bytes(graph, id)).fold(0, u64::saturating_add)
     }
 }
 

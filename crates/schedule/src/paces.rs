@@ -2,14 +2,22 @@
 
 use millstream_cost::Nanoseconds;
 
-/// What taking over a frame occupies of a link. Only the replicas of one stage share it: what other stages, or other networks, send over
-/// the same link does not count.
+/// What taking over a frame occupies of a link, which carries one frame after the other, to whichever replicas and stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkUse {
-    /// The cluster or accelerator that the link leads to. Replicas there get their frames one after the other.
+    /// The cluster or accelerator that the link comes from: of several, the one from which it takes longest.
+    pub sender: String,
+    /// The cluster or accelerator that the link leads to.
     pub receiver: String,
     /// For how long.
     pub time: Nanoseconds,
+}
+
+impl LinkUse {
+    /// Whether two use the same link.
+    pub fn is_of_same_link(&self, other: &Self) -> bool {
+        (&self.sender, &self.receiver) == (&other.sender, &other.receiver)
+    }
 }
 
 /// Period of replicas that take frames in turn, each when it is free: `1 / (1/t1 + 1/t2 + ...)`.
@@ -20,30 +28,77 @@ pub fn replicated_period(times: &[Nanoseconds]) -> Nanoseconds {
     period_of(times.iter().copied().map(rate).sum())
 }
 
-/// The same where replicas may share links: those that take frames over one take no more than it carries.
-pub fn shared_period(times: &[Nanoseconds], links: &[Option<LinkUse>]) -> Nanoseconds {
+/// The same where replicas may share links: those that take frames over one take no more than it carries. What each replica occupies is
+/// told one by one.
+pub fn shared_period(times: &[Nanoseconds], links: &[Vec<LinkUse>]) -> Nanoseconds {
     match times {
         [time] => *time,
-        _ if links.iter().all(Option::is_none) => replicated_period(times),
+        _ if links.iter().all(Vec::is_empty) => replicated_period(times),
         _ => period_of(replica_rates(times, links).iter().sum()),
     }
 }
 
 /// Frames per nanosecond that each replica takes.
-pub fn replica_rates(times: &[Nanoseconds], links: &[Option<LinkUse>]) -> Vec<f64> {
+pub fn replica_rates(times: &[Nanoseconds], links: &[Vec<LinkUse>]) -> Vec<f64> {
     let mut rates: Vec<f64> = times.iter().copied().map(rate).collect();
-    for (place, link) in links.iter().enumerate() {
-        let Some(link) = link else { continue };
-        let is_same = |other: &Option<LinkUse>| other.as_ref().is_some_and(|other| other.receiver == link.receiver);
-        let sharers: Vec<usize> = (0..links.len()).filter(|&other| is_same(&links[other])).collect();
+    for (place, link) in links.iter().enumerate().flat_map(|(place, own)| own.iter().map(move |link| (place, link))) {
+        let of_link = |own: &Vec<LinkUse>| own.iter().find(|other| other.is_of_same_link(link)).map(|own| own.time);
+        let sharers: Vec<(usize, Nanoseconds)> =
+            links.iter().enumerate().filter_map(|(other, own)| Some((other, of_link(own)?))).collect();
         // Once for each link, with the first that uses it.
-        if sharers.first() == Some(&place) {
-            let together: f64 = sharers.iter().map(|&own| rates[own]).sum();
-            let most = rate(link.time).min(together);
-            sharers.iter().for_each(|&own| rates[own] *= most / together);
+        if sharers.first().is_some_and(|(first, _)| *first == place) {
+            let occupied: f64 = sharers.iter().map(|&(own, time)| rates[own] * time.0 as f64).sum();
+            let carried = 1.0 / occupied.max(1.0);
+            sharers.iter().for_each(|&(own, _)| rates[own] *= carried);
         }
     }
     rates
+}
+
+/// For how long frames occupy each link, whichever stages they go to: no more than one frame passes in this time. Stages are told one by one,
+/// with the rates at which their replicas take frames.
+pub(crate) fn occupied_links<'a>(stages: impl IntoIterator<Item = (&'a [Vec<LinkUse>], Vec<f64>)>) -> Vec<SharedLink> {
+    let mut found: Vec<(&LinkUse, f64, usize)> = Vec::new();
+    for (links, rates) in stages {
+        let all: f64 = rates.iter().sum();
+        let known = found.len();
+        let mut is_new = vec![true; known];
+        for (link, share) in
+            links.iter().zip(rates).flat_map(|(own, rate)| own.iter().map(move |link| (link, rate / all)))
+        {
+            let occupied = share * link.time.0 as f64;
+            match found.iter().position(|(other, ..)| other.is_of_same_link(link)) {
+                None => found.push((link, occupied, 1)),
+                Some(place) => {
+                    found[place].1 += occupied;
+                    if is_new.get_mut(place).is_some_and(std::mem::take) {
+                        found[place].2 += 1;
+                    }
+                }
+            }
+        }
+    }
+    let shared = |(link, occupied, stages): (&LinkUse, f64, usize)| SharedLink {
+        sender: link.sender.clone(),
+        receiver: link.receiver.clone(),
+        stages,
+        // As periods are rounded.
+        period: Nanoseconds((occupied + 0.5 + 1e-6).floor() as u64),
+    };
+    found.into_iter().map(shared).collect()
+}
+
+/// What frames occupy of a link of a board on their ways to all stages that take them over it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedLink {
+    /// The cluster or accelerator that it comes from.
+    pub sender: String,
+    /// The cluster or accelerator that it leads to.
+    pub receiver: String,
+    /// How many stages take frames over it.
+    pub stages: usize,
+    /// For how long a frame occupies it: no more than one frame passes in this time.
+    pub period: Nanoseconds,
 }
 
 fn rate(time: Nanoseconds) -> f64 {
@@ -75,11 +130,30 @@ mod tests {
     fn replicas_take_no_more_than_their_link_carries() {
         let times = [100, 100, 50].map(Nanoseconds);
         assert_eq!(replicated_period(&times), Nanoseconds(25));
-        assert_eq!(shared_period(&times, &[None, None, None]), Nanoseconds(25));
+        assert_eq!(shared_period(&times, &[vec![], vec![], vec![]]), Nanoseconds(25));
         // Two that together could take a frame every 50 ns get one every 100 ns; the third is not held up.
-        let link = |receiver: &str, time| Some(LinkUse { receiver: receiver.to_owned(), time: Nanoseconds(time) });
+        let link = |receiver: &str, time| {
+            vec![LinkUse { sender: "G".to_owned(), receiver: receiver.to_owned(), time: Nanoseconds(time) }]
+        };
         let links = [link("B", 100), link("B", 100), link("s", 10)];
         assert_eq!(replica_rates(&times, &links), [0.005, 0.005, 0.02]);
         assert_eq!(shared_period(&times, &links), Nanoseconds(33));
+    }
+
+    /// Links that several stages use carry the frames of all of them, in whatever parts replicas take them.
+    #[test]
+    fn links_carry_the_frames_of_all_stages() {
+        let link = |sender: &str, time| LinkUse {
+            sender: sender.to_owned(),
+            receiver: "B".to_owned(),
+            time: Nanoseconds(time),
+        };
+        // One of two equal replicas takes every other frame over G's link; the next stage takes all over it, and over another.
+        let first = [vec![link("G", 60)], vec![]];
+        let second = [vec![link("G", 40), link("s", 7)]];
+        let found = occupied_links([(&first[..], vec![0.1, 0.1]), (&second[..], vec![0.3])]);
+        let found: Vec<(&str, usize, u64)> =
+            found.iter().map(|own| (own.sender.as_str(), own.stages, own.period.0)).collect();
+        assert_eq!(found, [("G", 2, 70), ("s", 1, 7)]);
     }
 }

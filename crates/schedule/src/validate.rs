@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashSet};
 use millstream_board::{Board, CoreId};
 use millstream_graph::{Graph, OperatorId};
 
-use crate::footprint::held_bytes;
+use crate::footprint::check_memory_together;
 use crate::replica_tasks::ReplicaOrder;
 use crate::{Replica, Schedule, ScheduleError};
 
@@ -64,29 +64,7 @@ impl Schedule {
         if let Some(id) = graph.operator_ids().find(|id| !done.contains(id)) {
             return Err(ScheduleError::Missing { operator: graph.operator(id).name.clone() });
         }
-        self.check_memory(graph, board)
-    }
-
-    /// Whether everything fits into the memory that processors share, and into those of accelerators.
-    fn check_memory(&self, graph: &Graph, board: &Board) -> Result<(), ScheduleError> {
-        if let Some(most_bytes) = board.memory_bytes() {
-            let needed_bytes = self.memory_bytes(graph, board);
-            if needed_bytes > most_bytes {
-                return Err(ScheduleError::Memory { needed_bytes, most_bytes });
-            }
-        }
-        let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
-        for assignment in replicas.flat_map(|replica| &replica.assignments) {
-            let accelerator = &assignment.processor.cluster;
-            let Some(most_bytes) = board.accelerator(accelerator).and_then(|own| own.memory_bytes) else { continue };
-            let held = assignment.operators.iter().map(|&id| held_bytes(graph, id));
-            let needed_bytes = held.fold(0, u64::saturating_add);
-            if needed_bytes > most_bytes {
-                let accelerator = accelerator.clone();
-                return Err(ScheduleError::AcceleratorMemory { accelerator, needed_bytes, most_bytes });
-            }
-        }
-        Ok(())
+        check_memory_together(&[(self, graph)], board)
     }
 }
 

@@ -8,7 +8,7 @@ use millstream_cost::{CostTable, HandOver, Nanoseconds, TransferModel};
 use millstream_graph::Graph;
 use millstream_schedule::{
     Assignment, BoardReference, ModelReference, Prediction, Replica, SCHEDULE_FORMAT, SCHEDULE_VERSION, Schedule,
-    ScheduleDocument, ScheduleError, Stage, StatedConstraints, held_bytes, replicated_period,
+    ScheduleDocument, ScheduleError, Stage, StatedConstraints, check_memory_together, held_bytes, replicated_period,
 };
 use millstream_test_support::{connect, diamond};
 
@@ -144,6 +144,11 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     schedule.validate(&graph, &with(600)).unwrap();
     let refused = schedule.validate(&graph, &with(599)).unwrap_err();
     assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 600, most_bytes: 599 }), "{refused}");
+    // Two networks are both there, whoever's turn it is.
+    let both = [(&schedule, &graph), (&schedule, &graph)];
+    check_memory_together(&both, &with(1200)).unwrap();
+    let refused = check_memory_together(&both, &with(1199)).unwrap_err();
+    assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 1200, most_bytes: 1199 }), "{refused}");
 
     // On a GPU with memory of its own, they are there and not in the memory of the board.
     let with = |own: u64| {
@@ -161,6 +166,10 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     let schedule = Schedule { stages: vec![Stage { replicas: vec![alone] }] };
     schedule.validate(&graph, &with(held)).unwrap();
     let refused = schedule.validate(&graph, &with(held - 1)).unwrap_err();
+    assert!(matches!(refused, ScheduleError::AcceleratorMemory { .. }), "{refused}");
+    let both = [(&schedule, &graph), (&schedule, &graph)];
+    check_memory_together(&both, &with(2 * held)).unwrap();
+    let refused = check_memory_together(&both, &with(2 * held - 1)).unwrap_err();
     assert!(matches!(refused, ScheduleError::AcceleratorMemory { .. }), "{refused}");
 }
 

@@ -2,7 +2,7 @@
 
 use crate::links::Way;
 use crate::simulation::Simulator;
-use crate::state::{Event, Flow, Slot};
+use crate::state::{Event, Flow};
 
 /// Rounds that a stream may be ahead of the others that take turns with it, as in a run.
 const MOST_AHEAD: f64 = 1.0;
@@ -121,18 +121,18 @@ impl Simulator<'_> {
         own.begin(frame, self.now);
         let (first, processors, hand_over) = (own.first, own.plan.tracks.len(), own.plan.hand_over);
         (first..first + processors).for_each(|track| self.has_worked(track, hand_over));
-        let wait = self.wait_for_link(slot);
+        let wait = self.wait_for_links(slot);
         self.schedule(wait + hand_over, slot, Event::TakenOver);
     }
 
-    /// How long a replica waits until the link to its cluster is free, which it then occupies.
-    fn wait_for_link(&mut self, slot: usize) -> u64 {
-        let Slot { stream, stage, plan, .. } = &self.slots[slot];
-        let Some(link) = &plan.link else { return 0 };
-        let key = (*stream, *stage, link.receiver.clone());
-        let free = self.links.entry(key).or_default();
-        let begin = self.now.max(*free);
-        *free = begin + link.time.0;
+    /// How long a replica waits until the links to its clusters are free, which it then occupies.
+    fn wait_for_links(&mut self, slot: usize) -> u64 {
+        let links = self.slots[slot].plan.links.iter();
+        let keys = || links.clone().map(|link| (link.sender.clone(), link.receiver.clone()));
+        let free = keys().filter_map(|key| self.links.get(&key).copied()).max().unwrap_or_default();
+        let begin = self.now.max(free);
+        let occupied: Vec<_> = keys().zip(links.map(|link| begin.saturating_add(link.time.0))).collect();
+        self.links.extend(occupied);
         begin - self.now
     }
 }

@@ -15,8 +15,8 @@ pub(crate) struct ReplicaPlan {
     pub(crate) processors: Vec<Processor>,
     /// Taking it over, and what frames from and to other hosts cost on top.
     pub(crate) hand_over: u64,
-    /// What of it occupies the link to the replica's cluster or accelerator.
-    pub(crate) link: Option<LinkUse>,
+    /// What of it occupies links to the replica's clusters and accelerators.
+    pub(crate) links: Vec<LinkUse>,
     /// Per processor, the places of its operators in `operators`, in order.
     pub(crate) tracks: Vec<Vec<usize>>,
     pub(crate) operators: Vec<OperatorPlan>,
@@ -111,9 +111,9 @@ fn replica_plan(
     }
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
     let hand_over = replica.hand_over(entry, graph, table).0;
-    let link = replica.link_use(entry, graph, table);
+    let links = replica.link_uses(entry, graph, table);
     let tracks = tasks.tracks().iter().map(|track| track.iter().map(|task| task.index()).collect()).collect();
-    Ok(ReplicaPlan { processors, hand_over, link, tracks, operators, fetches })
+    Ok(ReplicaPlan { processors, hand_over, links, tracks, operators, fetches })
 }
 
 /// How a value gets to a processor by a transfer that occupies one of the two.

@@ -96,8 +96,8 @@ pub(crate) struct Simulator<'a> {
     pub(crate) is_changed: bool,
     /// Processors that run an operator, if speeds can change.
     pub(crate) running: Vec<usize>,
-    /// Until when the link to a stage's replicas on a cluster is occupied, by stream, stage and cluster.
-    pub(crate) links: HashMap<(usize, usize, String), u64>,
+    /// Until when links between clusters or accelerators are occupied, by their senders and receivers.
+    pub(crate) links: HashMap<(String, String), u64>,
     /// Until when each channel between hosts is occupied, and what part of their speed links have, where it is not all.
     pub(crate) channels: HashMap<usize, u64>,
     pub(crate) link_speeds: HashMap<String, f64>,

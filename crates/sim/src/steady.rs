@@ -1,4 +1,4 @@
-//! What a schedule achieves where its processors compete for memory.
+//! What a schedule achieves where its processors compete for memory, or its stages for links.
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
@@ -19,8 +19,9 @@ impl SteadyState {
     /// Frames after which periods hardly change any more.
     pub const FRAMES: usize = 1600;
 
-    /// Period, latency and energy of a schedule whose processors share a memory that moves so many bytes a second: as simulated, because who
-    /// competes with whom depends on when. Without such a limit, what [`Schedule::evaluate`] and [`Schedule::energy`] say.
+    /// Period, latency and energy of a schedule whose processors share a memory that moves so many bytes a second, or of which several stages
+    /// take frames over the same link: as simulated, because who competes with whom depends on when. Otherwise, what
+    /// [`Schedule::evaluate`] and [`Schedule::energy`] say.
     ///
     /// Times of replicas are means; the latency is the longest that stages worked on a frame. Where all processors together never want more
     /// than the memory moves, nothing has to be simulated.
@@ -49,7 +50,8 @@ impl SteadyState {
     ) -> Result<Self, SimulationError> {
         let alone = schedule.evaluate(graph, table)?;
         let competes = |rate: f64| most_wanted(schedule, graph, table).is_none_or(|wanted| wanted > rate);
-        if !memory_bytes_per_second.is_some_and(competes) {
+        let alone_waits = alone.shares_board_links();
+        if !memory_bytes_per_second.is_some_and(competes) && !alone_waits {
             return Ok(Self { evaluation: alone, energy: schedule.energy(graph, table)? });
         }
         let conditions = Conditions { memory_bytes_per_second, ..Conditions::default() };
@@ -67,7 +69,13 @@ impl SteadyState {
         let evaluation = Evaluation {
             stages,
             links: alone.links,
-            period: Nanoseconds::from_seconds(period_seconds),
+            board_links: alone.board_links,
+            // Of few frames, a simulation may show a little less than links carry.
+            period: Nanoseconds::from_seconds(period_seconds).max(if alone_waits {
+                alone.period
+            } else {
+                Nanoseconds::ZERO
+            }),
             latency: simulation.worst_time_in_stages(),
         };
         let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));

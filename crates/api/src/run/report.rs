@@ -91,6 +91,9 @@ pub struct NetworkRun {
     /// Constraints that the schedule was planned for and that the run missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_constraints: Vec<MissedConstraint>,
+    /// The longest that a frame took, with its waiting in queues, where that is beyond the limit on its latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond_with_queues: Option<MissedConstraint>,
     /// By the machine's power sensors, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_joules_per_frame: Option<f64>,

@@ -224,6 +224,7 @@ impl Search<'_> {
         let prediction = Prediction {
             period_seconds: trial.period.seconds(),
             latency_seconds: replica_seconds.iter().map(|times| times.iter().copied().fold(0.0, f64::max)).sum(),
+            is_measured: true,
             lower_bound_period_seconds: bound.period.seconds(),
             searched: None,
             replica_seconds,

@@ -42,16 +42,29 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
             other => other,
         }
     ));
+    let memory = machine.board().memory_bytes_per_second().map_or("", |_| ", even if nobody waits for memory");
+    let milliseconds_of = |nanoseconds: u64| milliseconds(Nanoseconds(nanoseconds).seconds());
     output::line(match &certificate.single_processors {
-        Some(proof) => {
-            let shortest = milliseconds(Nanoseconds(proof.period_nanoseconds).seconds());
-            let memory = machine.board().memory_bytes_per_second().map_or("", |_| ", even if nobody waits for memory");
-            let states = proof.reached.len();
-            format!(
-                "Contiguous stages on one processor each, or replicas of it, take {shortest} ms at least{memory}: checked over {states} states."
-            )
-        }
+        Some(proof) => format!(
+            "Contiguous stages on one processor each, or replicas of it, take {} ms at least{memory}: checked over {} states.",
+            milliseconds_of(proof.period_nanoseconds),
+            proof.reached.len()
+        ),
         None => "It says nothing of stages on single processors: there is no proof of them in it.".to_owned(),
+    });
+    output::line(match (&certificate.searched, &scheduled.document.predicted.searched) {
+        (Some(proof), Some(promised)) => format!(
+            "All that was searched, {}, takes {} ms at least{memory}: checked over {} teams.",
+            promised.space,
+            milliseconds_of(proof.period_nanoseconds),
+            proof.worths.len()
+        ),
+        (None, Some(promised)) => format!(
+            "Not proven: that all that was searched, {}, takes {} ms at least.",
+            promised.space,
+            milliseconds(promised.period_seconds)
+        ),
+        _ => "Nothing was searched that it could speak of.".to_owned(),
     });
     Ok(())
 }

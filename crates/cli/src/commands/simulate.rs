@@ -2,7 +2,7 @@ use anyhow::{Context, Result};
 use millstream::{CostSource, Hosts, Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Fact, Table, milliseconds, rate, rate_beside, simulation_trace, than_predicted};
-use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule};
+use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule, SharedLink};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
 
@@ -31,6 +31,9 @@ struct Report {
     /// Constraints that the schedule was planned for and that the simulation missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missed_constraints: Vec<MissedConstraint>,
+    /// The longest that a frame took, with its waiting in queues, where that is beyond the limit on its latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beyond_with_queues: Option<MissedConstraint>,
     /// If the power of all processors is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     joules_per_frame: Option<f64>,
@@ -50,6 +53,7 @@ impl Report {
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
             missed_constraints: Vec::new(),
+            beyond_with_queues: own.document.constraints.beyond_with_queues(simulation.worst_latency().seconds()),
             worst_latency_seconds: simulation.worst_latency().seconds(),
             joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
             events: simulation.events,
@@ -104,8 +108,15 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             if let Some(link) = evaluation.link_bottleneck() {
                 output::line(link_fact(link));
             }
+            if let Some(link) = evaluation.board_link_bottleneck() {
+                output::line(Fact::new("Link", link_text(link)));
+            }
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
+            let longest = simulation.worst_latency().seconds();
+            if let Some(beyond) = own.document.constraints.beyond_with_queues(longest) {
+                output::line(Fact::warning("Queues", beyond.to_string()));
+            }
         }
         let promised_period_seconds = (loaded.len() > 1).then_some(own.expected_period_seconds);
         let report = Report::of(own, simulation, evaluation, table);
@@ -119,6 +130,14 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     }
     print_together(&loaded, &simulated, options.frame_rate_hertz.is_some());
     Ok(())
+}
+
+/// A link within a board that holds up all stages that take frames over it.
+fn link_text(link: &SharedLink) -> String {
+    let SharedLink { sender, receiver, stages, period } = link;
+    format!(
+        "the link from {sender} to {receiver} is the bottleneck: {stages} stages share it, and a frame occupies it for {period}"
+    )
 }
 
 /// What holds for the whole board.

@@ -6,6 +6,8 @@ mod plan;
 mod search;
 mod variants;
 
+use std::sync::Arc;
+
 use millstream_board::System;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
@@ -14,6 +16,7 @@ use millstream_schedule::crossing_bytes;
 
 pub use division::HostDivision;
 
+use crate::shared_links::LinkGround;
 use crate::undominated::keep_undominated;
 use crate::{PipelineError, Plan};
 use links::Links;
@@ -31,6 +34,8 @@ pub struct SystemProblem {
     blocks: usize,
     hosts: Vec<HostProblem>,
     links: Links,
+    /// Where links within hosts are occupied: what shows what several stages take over the same one.
+    board_links: Option<Arc<LinkGround>>,
 }
 
 impl SystemProblem {
@@ -56,7 +61,9 @@ impl SystemProblem {
         let links = Links::new(system, table, &bytes);
         let host = |place: usize| HostProblem::new((graph, chain, table), system, place, &links, &bytes);
         let hosts = (0..hosts).map(host).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { blocks, hosts, links })
+        let occupies_links = hosts.iter().any(|host| host.own().has_links());
+        let board_links = occupies_links.then(|| LinkGround::new(graph, table));
+        Ok(Self { blocks, hosts, links, board_links })
     }
 
     /// The same with one replica per stage.
@@ -118,15 +125,30 @@ impl SystemProblem {
         }
         let exceeded = plans.iter().find_map(|plan| self.exceeded_by(plan));
         let Some(exceeded) = exceeded else {
-            return Ok(SystemFront { plans, is_exact: true });
+            let is_held_up = self.raise_to_links(&mut plans);
+            keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
+            return Ok(SystemFront { plans, is_exact: !is_held_up });
         };
         let single = self.clone().without_replicas();
         plans.extend(Search::front(&single, division));
         plans.extend(Search::front(&single, &division.clone().with_single_stages()));
         plans.extend(others());
         plans.retain(|plan| self.exceeded_by(plan).is_none());
+        self.raise_to_links(&mut plans);
         keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
         if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront { plans, is_exact: false }) }
+    }
+
+    /// Gives plans the period of their links within hosts where that is longer. Whether it is of some.
+    fn raise_to_links(&self, plans: &mut [Plan]) -> bool {
+        let Some(ground) = &self.board_links else { return false };
+        let mut is_held_up = false;
+        for plan in plans {
+            let links = ground.period(&self.schedule(plan));
+            is_held_up |= links > plan.period;
+            plan.period = plan.period.max(links);
+        }
+        is_held_up
     }
 }
 
@@ -135,7 +157,8 @@ impl SystemProblem {
 pub struct SystemFront {
     /// Plans of which none beats another in period without losing in latency, from the lowest latency to the shortest period.
     pub plans: Vec<Plan>,
-    /// Whether nothing in the problem's space is better. It is not known where the memory of a host has no room for what would be the best.
+    /// Whether nothing in the problem's space is better. It is not known where the memory of a host has no room for what would be the best, or
+    /// where several stages of a host wait for the same link.
     pub is_exact: bool,
 }
 

@@ -107,6 +107,7 @@ pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
         facts.push(Fact { tone, ..Fact::new("Deadline", text) });
     }
     facts.extend(run.missed_constraints.iter().map(|missed| Fact::bad("Missed", missed.to_string())));
+    facts.extend(run.beyond_with_queues.map(|beyond| Fact::warning("Queues", beyond.to_string())));
     facts
 }
 

@@ -6,8 +6,8 @@ mod system;
 
 use anyhow::{Context, Result, bail};
 use millstream::{Constraints, Machine, Network, Planned, Plans, files, plan, plan_with_clocks};
-use millstream_cost::Nanoseconds;
-use millstream_pipeline::{Nanojoules, Objective, Plan};
+use millstream_cost::{Clocks, Nanoseconds};
+use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
 use millstream_report::{FrontRow, ReportChapter, Searched, bound_text};
 use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
@@ -25,6 +25,9 @@ pub(crate) use system::link_fact;
 struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     front: Vec<Point>,
+    /// Over all clocks, if they were chosen as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    clocked_front: Vec<ClockedPoint>,
     schedule: &'a ScheduleDocument,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     algorithms: Vec<AlgorithmPoint>,
@@ -34,6 +37,7 @@ struct Report<'a> {
 struct OnePlan {
     document: ScheduleDocument,
     front: Vec<Point>,
+    clocked_front: Vec<ClockedPoint>,
     /// What other algorithms made, if they were asked.
     algorithms: Vec<AlgorithmPoint>,
     /// Its part of the page, if one is wanted.
@@ -48,6 +52,29 @@ struct Point {
     #[serde(skip_serializing_if = "Option::is_none")]
     joules_per_frame: Option<f64>,
     best_for: Vec<String>,
+}
+
+/// A point at some clocks.
+#[derive(Serialize)]
+struct ClockedPoint {
+    clocks: Clocks,
+    configuration: String,
+    period_seconds: f64,
+    latency_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_frame: Option<f64>,
+}
+
+impl ClockedPoint {
+    fn of(own: ClockedPlan) -> Self {
+        Self {
+            configuration: own.plan.configuration(),
+            clocks: own.clocks,
+            period_seconds: own.plan.period.seconds(),
+            latency_seconds: own.plan.latency.seconds(),
+            joules_per_frame: own.plan.energy.map(Nanojoules::joules),
+        }
+    }
 }
 
 impl Point {
@@ -145,8 +172,8 @@ fn write(command: &ScheduleCommand, mut planned: Vec<OnePlan>, has_sizes: bool) 
     files::write(&command.output, &text)?;
     if command.json {
         match (documents.as_slice(), planned.pop()) {
-            ([schedule], Some(OnePlan { front, algorithms, .. })) if !has_sizes => {
-                output::json(&Report { front, schedule, algorithms })?;
+            ([schedule], Some(OnePlan { front, clocked_front, algorithms, .. })) if !has_sizes => {
+                output::json(&Report { front, clocked_front, schedule, algorithms })?;
             }
             _ => output::json(&documents)?,
         }
@@ -196,7 +223,9 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         bound: &bound,
     };
     let chapter = command.html.is_some().then(|| told.chapter(Vec::new()));
-    Ok(OnePlan { document, front: front.into_iter().map(Point::of).collect(), algorithms: Vec::new(), chapter })
+    let clocked_front = clocked_front.unwrap_or_default().into_iter().map(ClockedPoint::of).collect();
+    let front = front.into_iter().map(Point::of).collect();
+    Ok(OnePlan { document, front, clocked_front, algorithms: Vec::new(), chapter })
 }
 
 /// Says which operators the models can't predict.

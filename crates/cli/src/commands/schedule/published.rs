@@ -106,7 +106,13 @@ pub(super) fn plan_one(
         reason: None,
         found: Some(FoundPoint::new(&plan.document, plan.work, None)),
     };
-    Ok(OnePlan { document: plan.document, front: Vec::new(), algorithms: vec![point], chapter })
+    Ok(OnePlan {
+        document: plan.document,
+        front: Vec::new(),
+        clocked_front: Vec::new(),
+        algorithms: vec![point],
+        chapter,
+    })
 }
 
 /// The exact plan, with all published algorithms beside it.
@@ -142,6 +148,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
     Ok(OnePlan {
         document: exact.document.clone(),
         front: front.into_iter().map(Point::of).collect(),
+        clocked_front: Vec::new(),
         algorithms: points(&compared),
         chapter,
     })
