@@ -71,7 +71,7 @@ fn listen(mut events: EventStream, sender: &Sender<Incoming>) {
     while let Some(event) = events.recv() {
         match event {
             Event::Input { id, data, .. } => {
-                let Some(from) = peer(id.as_ref()) else { continue };
+                let Some(from) = peer(&id) else { continue };
                 let Ok(bytes) = into_vec::<u8>(&data) else {
                     tracing::warn!("something that is no message came from {from}");
                     continue;
@@ -81,7 +81,7 @@ fn listen(mut events: EventStream, sender: &Sender<Incoming>) {
                 }
             }
             // Without the front there is nobody to work for.
-            Event::InputClosed { id } if peer(id.as_ref()) == Some(Peer::Front) => return,
+            Event::InputClosed { id } if peer(&id) == Some(Peer::Front) => return,
             Event::Stop(_) => return,
             Event::Error(error) => tracing::warn!("dora-rs: {error}"),
             other => tracing::debug!("dora-rs: {other:?}"),

@@ -13,7 +13,7 @@ pub struct Transport {
 }
 
 /// Sends messages.
-pub trait Outlet {
+pub trait Outlet: Send {
     /// Hands a message over; it may be lost on the way, but none overtakes another of the same receiver.
     ///
     /// # Errors

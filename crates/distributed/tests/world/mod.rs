@@ -104,7 +104,14 @@ fn values(number: i64) -> Vec<Value> {
 }
 
 impl World {
-    pub(crate) fn new(hosts: usize, visits: usize, options: FrontOptions, faults: Faults, frames: u64, seed: u64) -> Self {
+    pub(crate) fn new(
+        hosts: usize,
+        visits: usize,
+        options: FrontOptions,
+        faults: Faults,
+        frames: u64,
+        seed: u64,
+    ) -> Self {
         let identity = |host: usize| Identity { host: format!("host{host}"), ..Identity::default() };
         let identities: Vec<Identity> = (0..hosts).map(identity).collect();
         let divisions = divisions(hosts, visits);

@@ -123,6 +123,7 @@ impl Processes {
             let mut command = self.dora.command(&[]);
             command.arg("start").arg(file).args(["--detach", "--coordinator-port", &port]);
             command.args(["--coordinator-addr", &self.dora.address]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
             let output = command.output().with_context(|| self.dora.not_started())?;
             if output.status.success() {
                 return Ok(());

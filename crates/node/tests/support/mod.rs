@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::Path;
 
-use millstream_api::{Aim, Hosts, Machine, Network, ReadOptions, files, plan_system};
+use millstream_api::board::Processor;
+use millstream_api::schedule::{Prediction, Replica, Schedule, Stage};
+use millstream_api::{Hosts, Machine, Network, Objective, ReadOptions, document, files};
 use millstream_node::deployment::Deployment;
 
 /// Hosts with a core of this computer each, and links between all of them.
@@ -19,7 +21,7 @@ pub(crate) fn system(folder: &Path, hosts: &[&str]) {
                 "core_type": "core", "capacity": 1024, "cores": [{{"id": {core}}}], "operating_points": []}}],
                 "memory": {{"bytes_per_second": 8e9, "bytes": 4000000000}}}}"#
         );
-        format!(r#"{{"id": "{id}", "board": {board}, "cost": "raspberry-pi-5"}}"#)
+        format!(r#"{{"id": "{id}", "board": {board}, "cost": "none"}}"#)
     };
     let link = |one: &str, other: &str| {
         format!(r#"{{"hosts": ["{one}", "{other}"], "latency_seconds": 1e-4, "bytes_per_second": 1e9}}"#)
@@ -34,13 +36,33 @@ pub(crate) fn system(folder: &Path, hosts: &[&str]) {
     fs::write(folder.join("system.json"), text).unwrap();
 }
 
-/// Plans a network over the system of a folder, without some hosts, and writes the schedule.
+/// A schedule with as many operators of a network on each host that is not left out, which is written into the folder. No costs of these hosts
+/// are known, so what it predicts is made up.
 pub(crate) fn plan(folder: &Path, without: &[&str], name: &str) {
     let hosts = Hosts::read(&folder.join("system.json")).unwrap();
     let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
-    let without: Vec<String> = without.iter().map(|&own| own.to_owned()).collect();
-    let plan = plan_system(&hosts, &network, &Aim::default(), &without).unwrap();
-    fs::write(folder.join(name), files::to_json(&plan.document).unwrap()).unwrap();
+    let board = hosts.machine().board();
+    let left: Vec<_> = hosts.system().hosts().iter().filter(|host| !without.contains(&host.id.as_str())).collect();
+    let chain = network.chain();
+    let count = chain.blocks().len();
+    let stage = |(place, host): (usize, &&millstream_api::board::Host)| {
+        let cluster = board.cluster(&format!("{}/B", host.id)).unwrap();
+        let processor = Processor::new(&cluster.label, cluster.cores.iter().map(|core| core.id.0));
+        let part = |edge: usize| edge * count / left.len();
+        Stage { replicas: vec![Replica::single(processor, chain.operators(part(place)..part(place + 1)))] }
+    };
+    let schedule = Schedule { stages: left.iter().enumerate().map(stage).collect() };
+    let predicted = Prediction {
+        period_seconds: 0.05,
+        latency_seconds: 0.1,
+        lower_bound_period_seconds: 0.05,
+        searched: None,
+        replica_seconds: vec![vec![0.05]; left.len()],
+        joules_per_frame: None,
+        watts: None,
+    };
+    let document = document(&schedule, predicted, "by hand", Objective::Throughput, &network, board);
+    fs::write(folder.join(name), files::to_json(&document).unwrap()).unwrap();
 }
 
 /// So many frames through these schedules.
