@@ -51,6 +51,7 @@ mod programs;
 #[path = "no_programs.rs"]
 mod programs;
 mod series;
+mod tabu;
 
 /// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.
 pub mod explained {
