@@ -55,6 +55,7 @@ mod programs;
 mod programs;
 mod series;
 mod single;
+mod tabu;
 
 /// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.
 pub mod explained {

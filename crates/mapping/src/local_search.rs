@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::lists::Ranks;
 use crate::mapping::{Budget, placement_of};
 use crate::node_range::NodeRange;
-use crate::{Edge, MappingProblem, ProcessorId, TaskId};
+use crate::{Edge, MappingProblem, ProcessorId, TaskId, tabu};
 
 /// Part of the first makespan that a move may lose at the beginning, usually, and at the end.
 pub(crate) const HEAT: f64 = 0.01;
@@ -186,6 +186,9 @@ pub(crate) fn improve(
     let movable: Vec<TaskId> = nodes.nodes().filter(|&node| problem.supporting(node).count() > 1).collect();
     if nodes.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
         return best;
+    }
+    if movable.is_empty() && tabu::suits(problem) {
+        return tabu::improve_order(problem, start, lower_bound, course, budget);
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut state = State::new(problem, &start.order);

@@ -137,7 +137,7 @@ impl<'a> Allocations<'a> {
         let own = 1.0 / way.time.0 as f64;
         for &cores in &self.ways.by_cores.with_others[way.cores.index()] {
             let (mut fewer, mut is_settled) = (NOTHING, self.is_settled[cores.index()]);
-            for fewer_cores in &self.ways.by_cores.fewer[cores.index()] {
+            for fewer_cores in self.ways.by_cores.fewer.than(cores.index()) {
                 is_settled |= self.is_settled[fewer_cores.index()];
                 let one = self.best[fewer_cores.index()];
                 fewer = if one.rate > fewer.rate { one } else { fewer };

@@ -6,6 +6,7 @@ use crate::Problem;
 use crate::cores::Cores;
 use crate::senders::Senders;
 use crate::stage_options::StageOptions;
+use crate::ways_by_cores::FewerCores;
 
 /// A stage of a pipeline.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +27,7 @@ pub(crate) struct BoundedStages<'a> {
     problem: &'a Problem,
     options: &'a StageOptions,
     /// By numbers of cores: those with one core less somewhere, and what a stage is to the next one.
-    fewer: &'a [Vec<Cores>],
+    fewer: &'a FewerCores,
     next: Vec<Senders>,
     bound: u64,
     /// By starts, then senders, then ends.
@@ -52,7 +53,7 @@ const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
 
 impl<'a> BoundedStages<'a> {
     /// Without a bound.
-    pub(crate) fn new(problem: &'a Problem, options: &'a StageOptions, fewer: &'a [Vec<Cores>]) -> Self {
+    pub(crate) fn new(problem: &'a Problem, options: &'a StageOptions, fewer: &'a FewerCores) -> Self {
         let (mut rows, mut begins) = (Vec::new(), Vec::new());
         for start in (0..problem.blocks()).map(BlockId::new) {
             for senders in problem.all_senders() {
@@ -123,7 +124,7 @@ impl<'a> BoundedStages<'a> {
         self.reached.push(UNREACHED);
         let options = self.options.of_stage(*senders, *blocks);
         for cores in self.problem.counts.all().skip(1) {
-            let fewer = self.fewer[cores.index()].iter().map(|fewer| self.reached[fewer.index()]).min();
+            let fewer = self.fewer.than(cores.index()).iter().map(|fewer| self.reached[fewer.index()]).min();
             let fewer = fewer.unwrap_or(UNREACHED);
             let own = options.first_within(cores, self.bound).filter(|(_, own)| (own.latency.0, own.period.0) < fewer);
             let Some((option, own)) = own else {

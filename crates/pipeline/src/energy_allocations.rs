@@ -82,7 +82,7 @@ impl<'a> EnergyAllocations<'a> {
         let mut reach: Vec<Vec<StageOption>> = Vec::with_capacity(sets.len());
         for (cores, own) in self.problem.counts.all().zip(sets) {
             let mut reached: Vec<StageOption> = Vec::new();
-            for option in self.by_cores.fewer[cores.index()].iter().flat_map(|fewer| &reach[fewer.index()]) {
+            for option in self.by_cores.fewer.than(cores.index()).iter().flat_map(|fewer| &reach[fewer.index()]) {
                 keep(&mut reached, *option);
             }
             let first = found.len();

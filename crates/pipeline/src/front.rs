@@ -253,3 +253,140 @@ impl<'a> FrontSearch<'a> {
         self.problem.plan(stages)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use std::collections::BTreeSet;
+
+    use millstream_board::Board;
+    use millstream_cost::{CostTable, HandOver, Nanoseconds};
+    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
+    use millstream_partition::Chain;
+    use millstream_schedule::replicated_period;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::best_period;
+    use crate::range_table::ranges;
+    use crate::way::WayId;
+
+    const LAYERS: usize = 9;
+
+    /// 8 + 8 cores: more numbers of cores than a word has bits.
+    fn problem(seed: u64) -> Problem {
+        let mut builder = GraphBuilder::new("chain");
+        let mut value = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
+        builder.input(value);
+        for layer in 0..LAYERS {
+            let made = builder.value(format!("v{layer}"), Some(DataType::F32), Some(Shape::from([1000]))).unwrap();
+            let operator = NewOperator::new(format!("o{layer}"), "Conv", OperatorKind::Opaque);
+            builder.operator(operator.reads([value]).makes([made])).unwrap();
+            value = made;
+        }
+        builder.output(value);
+        let graph = builder.build().unwrap();
+        let cores = |from: usize| (from..from + 8).map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
+        let board = format!(
+            r#"{{"format": "millstream-board", "version": 1, "name": "two kinds", "clusters": [
+                {{"label": "B", "capacity": 1024, "cores": [{}]}}, {{"label": "s", "capacity": 400, "cores": [{}]}}]}}"#,
+            cores(0),
+            cores(8)
+        );
+        let board = Board::from_json(&board).unwrap();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut table = CostTable::new(LAYERS, board.processor_classes());
+        for processor in table.processors() {
+            let class = table.classes()[processor.index()].clone();
+            let speed = (class.count as f64).powf(0.8) * if class.cluster == "B" { 1.0 } else { 0.4 };
+            for layer in 0..LAYERS {
+                let time = random.random_range(3e5..1e6) / speed;
+                table.set_time(processor, layer, Nanoseconds(time as u64));
+            }
+            table.set_hand_over(processor, HandOver { seconds: 1e-5, seconds_per_byte: 1e-9 });
+        }
+        Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap()
+    }
+
+    /// Numbers of cores of processors of one cluster, none larger than the one before, that have so many together.
+    fn partitions(cores: usize, largest: usize) -> Vec<Vec<usize>> {
+        if cores == 0 {
+            return vec![Vec::new()];
+        }
+        let with =
+            |first: usize| partitions(cores - first, first).into_iter().map(move |rest| [vec![first], rest].concat());
+        (1..=largest.min(cores)).flat_map(with).collect()
+    }
+
+    /// All sets of processors of both clusters, and their cores.
+    fn sets(problem: &Problem) -> Vec<(usize, Vec<WayId>)> {
+        let mut sets = Vec::new();
+        for cores in problem.counts.all().skip(1) {
+            let used = problem.counts.decode(cores);
+            for big in partitions(used[0], used[0]) {
+                for small in partitions(used[1], used[1]) {
+                    let ways = big.iter().map(|&own| problem.class_with(0, own));
+                    let ways = ways.chain(small.iter().map(|&own| problem.class_with(1, own)));
+                    sets.push((cores.index(), ways.collect()));
+                }
+            }
+        }
+        sets
+    }
+
+    /// (latency, period) of every pipeline that no other with as many cores beats, by dynamic programming that only leaves out what is
+    /// beaten.
+    fn all_trade_offs(problem: &Problem) -> Vec<(u64, u64)> {
+        let sizes = problem.counts.len();
+        let keep = |points: &mut Vec<(u64, u64)>| {
+            let all: BTreeSet<(u64, u64)> = points.drain(..).collect();
+            for (latency, period) in all {
+                if points.last().is_none_or(|last: &(u64, u64)| period < last.1) {
+                    points.push((latency, period));
+                }
+            }
+        };
+        let sets = sets(problem);
+        let mut states = vec![vec![Vec::new(); sizes]; problem.blocks() + 1];
+        states[0][0].push((0, 0));
+        for blocks in ranges(problem.blocks()) {
+            let mut stages = vec![Vec::new(); sizes];
+            for (cores, ways) in &sets {
+                let times = problem.times(ways, Senders::NETWORK, blocks).unwrap();
+                stages[*cores].push((times.iter().max().unwrap().0, replicated_period(&times).0));
+            }
+            stages.iter_mut().for_each(keep);
+            for cores in problem.counts.all().skip(1) {
+                for before in problem.counts.with_room_for(cores) {
+                    let mut longer = Vec::new();
+                    for &(latency, period) in &states[blocks.start().index()][before.index()] {
+                        let together = |own: &(u64, u64)| (latency + own.0, period.max(own.1));
+                        longer.extend(stages[cores.index()].iter().map(together));
+                    }
+                    states[blocks.end().index()][(before + cores).index()].extend(longer);
+                }
+            }
+            // By ends: all states of this one are complete after the last start.
+            if blocks.end().index() == blocks.start().index() + 1 {
+                states[blocks.end().index()].iter_mut().for_each(keep);
+            }
+        }
+        let mut all = states[problem.blocks()].concat();
+        keep(&mut all);
+        all
+    }
+
+    #[test]
+    fn the_front_of_many_cores_is_that_of_all_pipelines() {
+        for seed in 0..2 {
+            let problem = problem(seed);
+            let expected = all_trade_offs(&problem);
+            let front = pareto_front(&problem).unwrap();
+            let found: Vec<(u64, u64)> = front.iter().map(|plan| (plan.latency.0, plan.period.0)).collect();
+            assert_eq!(found, expected);
+            assert!(found.len() > 10, "{found:?}");
+            assert_eq!(best_period(&problem).unwrap().period.0, expected.last().unwrap().1);
+        }
+    }
+}

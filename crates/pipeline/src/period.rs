@@ -14,6 +14,7 @@ use crate::senders::Senders;
 use crate::stage_periods::{StagePeriods, fewest_within};
 use crate::useful_ways::UsefulWays;
 use crate::way::WayId;
+use crate::ways_by_cores::FewerCores;
 use crate::{PipelineError, Plan, Problem, pareto_front};
 
 /// The pipeline with the highest throughput.
@@ -109,7 +110,7 @@ impl ShortestStages {
 struct PeriodSearch<'a> {
     problem: &'a Problem,
     periods: &'a StagePeriods,
-    fewer: &'a [Vec<Cores>],
+    fewer: &'a FewerCores,
     all_senders: Vec<Senders>,
     /// By numbers of cores.
     rooms: Vec<CoreSet>,

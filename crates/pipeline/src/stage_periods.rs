@@ -5,11 +5,11 @@ use millstream_partition::BlockRange;
 use millstream_schedule::period_of;
 
 use crate::Problem;
-use crate::cores::Cores;
 use crate::range_table::{place, ranges};
 use crate::senders::Senders;
 use crate::single_rates::SingleRates;
 use crate::useful_ways::UsefulWays;
+use crate::ways_by_cores::FewerCores;
 
 /// For all senders, every range of blocks and every number of cores, the shortest period of replicas on so many cores or fewer.
 pub(crate) struct StagePeriods {
@@ -57,9 +57,9 @@ impl StagePeriods {
 pub(crate) fn fewest_within<'a>(
     periods: &'a [Nanoseconds],
     period: Nanoseconds,
-    fewer: &'a [Vec<Cores>],
+    fewer: &'a FewerCores,
 ) -> impl Iterator<Item = usize> + 'a {
     let is_within = move |cores: usize| periods[cores] <= period;
-    let is_one = move |cores: &usize| is_within(*cores) && !fewer[*cores].iter().any(|own| is_within(own.index()));
+    let is_one = move |cores: &usize| is_within(*cores) && !fewer.than(*cores).iter().any(|own| is_within(own.index()));
     (1..periods.len()).filter(is_one)
 }

@@ -227,6 +227,12 @@ impl Team {
         }
     }
 
+    /// What was found of that stage; `None` also if nobody has looked at it.
+    #[inline]
+    pub(crate) fn found(&self, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
+        self.known(blocks)?.stage.get()?.as_ref()?.times[senders.index()]
+    }
+
     /// A time that no way to run that stage goes below, by a bound alone; `None` if there is no way.
     pub(crate) fn lower_bound(&self, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
         self.bound(senders, blocks, false)

@@ -65,15 +65,15 @@ impl WaysByCores {
 
     /// The ways that are quicker than all that need fewer cores, and the first of those that need as many.
     fn quicker_than_smaller(&self, mut ways: Vec<TimedWay>) -> Vec<TimedWay> {
-        let mut fastest: Vec<Option<(Nanoseconds, WayId)>> = vec![None; self.fewer.len()];
+        let mut fastest: Vec<Option<(Nanoseconds, WayId)>> = vec![None; self.with_others.len()];
         for way in &ways {
             let fastest = &mut fastest[way.cores.index()];
             *fastest = Some(fastest.map_or((way.time, way.id), |known| known.min((way.time, way.id))));
         }
         // With so many cores or fewer.
         let mut reached: Vec<Option<Nanoseconds>> = Vec::with_capacity(fastest.len());
-        for (own, fewer) in fastest.iter_mut().zip(&self.fewer) {
-            let before = fewer.iter().filter_map(|fewer| reached[fewer.index()]).min();
+        for (cores, own) in fastest.iter_mut().enumerate() {
+            let before = self.fewer.than(cores).iter().filter_map(|fewer| reached[fewer.index()]).min();
             *own = own.filter(|(time, _)| before.is_none_or(|before| *time < before));
             reached.push(own.map(|(time, _)| time).or(before));
         }

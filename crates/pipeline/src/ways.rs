@@ -41,13 +41,13 @@ impl TeamWay {
             true => Some(time),
             false => possible(Nanoseconds((time.0 as f64 * self.factor).round() as u64)),
         };
-        if reading == Reading::Least {
-            return self.team.lower_bound(senders, blocks);
-        }
-        match self.team.time(senders, blocks) {
-            TeamTime::Found(time) => scaled(time),
-            TeamTime::Hoped(time) if reading == Reading::Hoped => scaled(time),
-            TeamTime::Never | TeamTime::Hoped(_) => None,
+        match reading {
+            Reading::Least => self.team.lower_bound(senders, blocks),
+            Reading::Found => self.team.found(senders, blocks).and_then(scaled),
+            Reading::Hoped => match self.team.time(senders, blocks) {
+                TeamTime::Found(time) | TeamTime::Hoped(time) => scaled(time),
+                TeamTime::Never => None,
+            },
         }
     }
 }

@@ -1,5 +1,5 @@
 use crate::Problem;
-use crate::cores::Cores;
+use crate::cores::{CoreCounts, Cores};
 use crate::way::WayId;
 
 /// The ways to run stages by the cores that they take: what replicas are put together from.
@@ -9,7 +9,30 @@ pub(crate) struct WaysByCores {
     /// For each number of cores that a way may have, what it comes to with all that leave room for it, ascending.
     pub(crate) with_others: Vec<Vec<Cores>>,
     /// For each number of cores, those with one core less somewhere.
-    pub(crate) fewer: Vec<Vec<Cores>>,
+    pub(crate) fewer: FewerCores,
+}
+
+/// For each number of cores, those with one core less somewhere: one after the other, as they are asked for very often.
+pub(crate) struct FewerCores {
+    begins: Vec<usize>,
+    all: Vec<Cores>,
+}
+
+impl FewerCores {
+    fn of(counts: &CoreCounts) -> Self {
+        let (mut begins, mut all) = (vec![0], Vec::new());
+        for cores in counts.all() {
+            all.extend(counts.one_fewer(cores));
+            begins.push(all.len());
+        }
+        Self { begins, all }
+    }
+
+    /// Those with one core less than the number at this place.
+    #[inline]
+    pub(crate) fn than(&self, cores: usize) -> &[Cores] {
+        &self.all[self.begins[cores]..self.begins[cores + 1]]
+    }
 }
 
 impl WaysByCores {
@@ -25,7 +48,6 @@ impl WaysByCores {
                 own.extend(counts.with_room_for(cores).into_iter().map(|other| other + cores));
             }
         }
-        let fewer = counts.all().map(|cores| counts.one_fewer(cores)).collect();
-        Self { ways, with_others, fewer }
+        Self { ways, with_others, fewer: FewerCores::of(counts) }
     }
 }
