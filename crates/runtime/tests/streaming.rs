@@ -117,7 +117,7 @@ fn a_failing_or_misshapen_frame_fails_alone() {
     assert!(matches!(results[1].outcome, Err(FrameError::Stage { stage: 1, .. })));
     assert!(matches!(results[2].outcome, Err(FrameError::InputCount { expected: 1, found: 0 })));
     let message = results[3].outcome.as_ref().unwrap_err().to_string();
-    assert!(message.contains("'x' must be f32 [1]") && message.contains("f32 [2]"), "{message}");
+    assert!(message.contains("'input' must be f32 [1]") && message.contains("f32 [2]"), "{message}");
     assert_eq!(value(&results[4]), 4.0);
     assert_eq!(engine.metrics()[0].replicas[0].failures, 1);
 }
