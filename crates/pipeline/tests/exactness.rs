@@ -15,6 +15,7 @@ use millstream_pipeline::{
     ThroughputBound, best_period, choose, pareto_front,
 };
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use random_cases::{Case, Point, cases, linked_cases, plans, undominated};
 
 fn brute_force(problem: &Problem, graph: &Graph, board: &Board, table: &CostTable) -> Vec<Point> {
@@ -63,6 +64,28 @@ fn a_network_without_work_has_a_front() {
     let unit = Nanoseconds(1);
     assert!(front[0].period <= unit && front[0].latency <= unit);
     assert!(best_period(&problem).unwrap().period <= unit);
+}
+
+/// With one replica per stage, period and front are the best of the plans that have no more.
+fn one_replica_each_is_exact(
+    problem: &Problem<'_>,
+    graph: &Graph,
+    board: &Board,
+    table: &CostTable,
+) -> Result<(), TestCaseError> {
+    let single = problem.clone().without_replicas();
+    let points: Vec<_> = brute_force_single(&single, graph, board, table);
+    let Some(shortest) = points.iter().map(|point| point.0).min() else {
+        prop_assert_eq!(best_period(&single), Err(PipelineError::Infeasible));
+        return Ok(());
+    };
+
+    let plan = best_period(&single).unwrap();
+    prop_assert_eq!(plan.period, shortest);
+    prop_assert!(plan.stages.iter().all(|stage| stage.replicas.len() == 1));
+    let found: Vec<_> = pareto_front(&single).unwrap().iter().map(|plan| (plan.period, plan.latency)).collect();
+    prop_assert_eq!(found, undominated(&points));
+    Ok(())
 }
 
 proptest! {
@@ -119,19 +142,7 @@ proptest! {
             let evaluation = schedule.evaluate(&graph, &table).unwrap();
             prop_assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency));
         }
-        // With one replica per stage, both are the best of the plans that have no more.
-        let single = problem.clone().without_replicas();
-        let points: Vec<_> = brute_force_single(&single, &graph, &board, &table);
-        match points.iter().map(|point| point.0).min() {
-            None => prop_assert_eq!(best_period(&single), Err(PipelineError::Infeasible)),
-            Some(shortest) => {
-                let plan = best_period(&single).unwrap();
-                prop_assert_eq!(plan.period, shortest);
-                prop_assert!(plan.stages.iter().all(|stage| stage.replicas.len() == 1));
-                let found: Vec<_> = pareto_front(&single).unwrap().iter().map(|plan| (plan.period, plan.latency)).collect();
-                prop_assert_eq!(found, undominated(&points));
-            }
-        }
+        one_replica_each_is_exact(&problem, &graph, &board, &table)?;
 
         let chosen = |objective| choose(&front, objective).map(|index| &front[index]).unwrap();
         prop_assert_eq!(chosen(Objective::Latency), &front[0]);

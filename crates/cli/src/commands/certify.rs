@@ -1,5 +1,6 @@
 use anyhow::{Result, bail};
-use millstream::{CostSource, Hosts, certify, read_schedules};
+use millstream::{CostSource, Hosts, Scheduled, certify, read_schedules};
+use millstream_certify::Certificate;
 use millstream_cost::Nanoseconds;
 use millstream_report::{in_words, milliseconds};
 
@@ -25,6 +26,12 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
     if command.json {
         return output::json(&certificate);
     }
+    print(&certificate, scheduled, machine.board().memory_bytes_per_second().is_some());
+    Ok(())
+}
+
+/// Says what is proven, and of what nothing is.
+fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: bool) {
     let bound = Nanoseconds(certificate.throughput.period_nanoseconds);
     let clocks = if certificate.clocks.is_empty() { "" } else { " at these clocks" };
     output::line(format!(
@@ -42,7 +49,8 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
             other => other,
         }
     ));
-    let memory = machine.board().memory_bytes_per_second().map_or("", |_| ", even if nobody waits for memory");
+
+    let memory = if is_memory_shared { ", even if nobody waits for memory" } else { "" };
     let milliseconds_of = |nanoseconds: u64| milliseconds(Nanoseconds(nanoseconds).seconds());
     output::line(match &certificate.single_processors {
         Some(proof) => format!(
@@ -66,5 +74,4 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
         ),
         _ => "Nothing was searched that it could speak of.".to_owned(),
     });
-    Ok(())
 }

@@ -105,12 +105,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
                 output::line("");
             }
             print(&own.network, &own.schedule, evaluation, simulation, loaded.len() > 1);
-            if let Some(link) = evaluation.link_bottleneck() {
-                output::line(link_fact(link));
-            }
-            if let Some(link) = evaluation.board_link_bottleneck() {
-                output::line(Fact::new("Link", link_text(link)));
-            }
+            print_links(evaluation);
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
             let longest = simulation.worst_latency().seconds();
@@ -130,6 +125,16 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     }
     print_together(&loaded, &simulated, options.frame_rate_hertz.is_some());
     Ok(())
+}
+
+/// The links that hold frames up.
+fn print_links(evaluation: &Evaluation) {
+    if let Some(link) = evaluation.link_bottleneck() {
+        output::line(link_fact(link));
+    }
+    if let Some(link) = evaluation.board_link_bottleneck() {
+        output::line(Fact::new("Link", link_text(link)));
+    }
 }
 
 /// A link within a board that holds up all stages that take frames over it.
