@@ -33,7 +33,7 @@ fn main() {
     support::plan(folder.path(), &["b"], "without-b.json");
     // Enough for all kills; what is left of it afterwards has to go through undisturbed.
     let schedules = ["schedule.json", "without-a.json", "without-b.json"];
-    let deployment = support::deployment(folder.path(), &schedules, kills * 120 + 200);
+    let deployment = support::deployment(folder.path(), &schedules, kills * 300 + 800);
     let mut killer = Killer { random: ChaCha8Rng::seed_from_u64(seed), left: kills, ends_daemons, next: None };
     let program = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("millstream-node");
     let mut options = LaunchOptions::new(program);
@@ -62,7 +62,7 @@ struct Killer {
 impl Killer {
     fn look(&mut self, running: &Running<'_>) {
         // Hosts get ready first.
-        let wait = Duration::from_millis(self.random.random_range(1000..6000));
+        let wait = Duration::from_millis(self.random.random_range(1000..5000));
         let next = *self.next.get_or_insert_with(|| Instant::now() + Duration::from_secs(8) + wait);
         if self.left == 0 || Instant::now() < next {
             return;

@@ -126,7 +126,9 @@ impl LoadedPlan {
                 && system.link(name(from), name(to)).is_none()
             {
                 let (from, to) = (name(from), name(to));
-                bail!("frames go from host '{from}' to '{to}', but the system file has no link between them; measure it, or plan again");
+                bail!(
+                    "frames go from host '{from}' to '{to}', but the system file has no link between them; measure it, or plan again"
+                );
             }
         }
         Ok(Self { document, schedule, parts })
