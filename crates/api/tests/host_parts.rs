@@ -71,6 +71,7 @@ fn schedule(hosts: &Hosts, network: &Network, stages: &[(usize, &str)]) -> (Sche
     let predicted = Prediction {
         period_seconds: 1.0,
         latency_seconds: 1.0,
+        is_measured: false,
         lower_bound_period_seconds: 1.0,
         searched: None,
         replica_seconds: vec![vec![1.0]; stages.len()],
