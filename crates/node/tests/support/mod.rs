@@ -55,6 +55,7 @@ pub(crate) fn plan(folder: &Path, without: &[&str], name: &str) {
     let predicted = Prediction {
         period_seconds: 0.05,
         latency_seconds: 0.1,
+        is_measured: false,
         lower_bound_period_seconds: 0.05,
         searched: None,
         replica_seconds: vec![vec![0.05]; left.len()],
