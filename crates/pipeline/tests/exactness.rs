@@ -68,7 +68,7 @@ fn a_network_without_work_has_a_front() {
 
 /// With one replica per stage, period and front are the best of the plans that have no more.
 fn one_replica_each_is_exact(
-    problem: &Problem<'_>,
+    problem: &Problem,
     graph: &Graph,
     board: &Board,
     table: &CostTable,
