@@ -71,6 +71,7 @@ fn links_memory_and_accelerators_are_checked_as_well() {
         Board::from_json(&text.replace("}]}]}]", "}]}]")).unwrap_err().to_string()
     };
     let link = |more: &str| format!(r#""links": [{{"from": "B", "to": "G", {more}}}]"#);
+
     let message = with(&link(r#""bytes_per_second": 1e9, "latency_seconds": 0.0"#));
     assert!(message.contains("links[0].to: is 'G', which is neither a cluster nor an accelerator"), "{message}");
     let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
@@ -90,12 +91,14 @@ fn links_memory_and_accelerators_are_checked_as_well() {
     let twice = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1000.0},
         {"from": "B", "to": "B", "latency_seconds": 86400.0, "bytes_per_second": 1000.0}]"#;
     assert!(with(twice).contains("links[1].to: is a second link from 'B' to 'B'"), "{}", with(twice));
+
     let message = with(r#""memory": {"bytes_per_second": 100}"#);
     assert!(message.contains("memory.bytes_per_second: is 100, must be at least a megabyte a second"), "{message}");
     let message = with(r#""memory": {"bytes_per_second": 1e9, "bytes": 0}"#);
     assert!(message.contains("memory.bytes: is 0, must be positive"), "{message}");
     let message = with(r#""memory": {"bytes_per_second": 0}"#);
     assert!(message.contains("memory.bytes_per_second: must be a positive number"), "{message}");
+
     let message = with(r#""accelerators": [{"label": "G", "kind": "gpu", "volts": -1.0}]"#);
     assert!(message.contains("accelerators[0].volts: must be a positive number"), "{message}");
     let message = with(r#""accelerators": [{"label": "G", "kind": "gpu", "hertz": -5}]"#);

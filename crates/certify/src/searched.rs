@@ -80,6 +80,7 @@ impl TeamWays {
                 known.len()
             ));
         }
+
         let subgraphs = subgraphs(graph);
         let windows = windows(graph, &subgraphs);
         let way = |(team, worths): (&Vec<ProcessorClass>, &TeamWorths)| {
@@ -110,6 +111,7 @@ impl TeamWays {
             sizes.dedup();
             return sizes;
         }
+
         let mut least: Vec<Option<u64>> = vec![None; space.sizes()];
         let single = |unit: usize, count: usize| {
             let mut cores = vec![0; rates.units.len()];

@@ -41,6 +41,7 @@ pub(crate) fn improve_order(
     let mut orders = Orders::new(problem, &start.order);
     let Some(mut makespan) = orders.evaluate() else { return best };
     let (mut tabu, mut idle): (HashMap<(TaskId, TaskId), usize>, usize) = (HashMap::new(), 0);
+
     for step in 0..course.moves {
         if step % MOVES_PER_LOOK == 0 {
             if budget.reason(best.makespan, lower_bound).is_some() {
@@ -48,6 +49,7 @@ pub(crate) fn improve_order(
             }
             budget.spend(MOVES_PER_LOOK.min(course.moves - step) as u64 * problem.len() as u64);
         }
+
         let moves = orders.moves(makespan, course.nodes, &mut random);
         if moves.is_empty() && makespan <= best.makespan {
             // Nothing on the longest path waits for its processor, or nothing on it may move.
@@ -62,6 +64,7 @@ pub(crate) fn improve_order(
             idle = 0;
             continue;
         };
+
         let tenure = TABU_MOVES + random.random_range(0..=MORE_TABU_MOVES);
         tabu.insert((chosen.1, chosen.0), step + tenure);
         orders.exchange(chosen);
@@ -74,6 +77,7 @@ pub(crate) fn improve_order(
                 makespan = orders.evaluate().unwrap_or(makespan);
             }
         }
+
         idle += 1;
         if makespan < best.makespan {
             (best, idle) = (Found { order: orders.order.clone(), makespan }, 0);
@@ -181,6 +185,7 @@ impl<'a> Orders<'a> {
                 self.sequence.push(node);
             }
         }
+
         self.heads.copy_from_slice(&self.releases);
         let (mut done, mut makespan) = (0, 0);
         while let Some(&node) = self.sequence.get(done) {
@@ -196,6 +201,7 @@ impl<'a> Orders<'a> {
                 }
             }
         }
+
         if done < self.problem.len() {
             return None;
         }
@@ -211,6 +217,7 @@ impl<'a> Orders<'a> {
     fn moves(&self, makespan: u64, nodes: NodeRange, random: &mut ChaCha8Rng) -> Vec<(TaskId, TaskId)> {
         let end = |node: TaskId| self.heads[node.index()] + self.times[node.index()];
         let mut moves = Vec::new();
+
         let last: Vec<TaskId> = self.problem.nodes().filter(|&node| end(node) == makespan).collect();
         let mut node = last[random.random_range(0..last.len())];
         // The pairs of the block at hand, the last one first.
@@ -220,6 +227,7 @@ impl<'a> Orders<'a> {
             moves.extend(block.last().filter(|_| block.len() > 1));
             block.clear();
         };
+
         loop {
             let start = self.heads[node.index()];
             let previous = self.previous(node).filter(|&previous| end(previous) == start);
@@ -237,6 +245,7 @@ impl<'a> Orders<'a> {
             }
         }
         close(&mut block);
+
         let is_free = |&(one, other): &(TaskId, TaskId)| {
             let depends = self.before[other.index()].iter().any(|(maker, _)| *maker == one);
             nodes.contains(one) && nodes.contains(other) && !depends

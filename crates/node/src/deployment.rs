@@ -84,6 +84,7 @@ impl Deployment {
         for (path, text) in self.schedules.iter().zip(&texts) {
             documents.push(ScheduleDocument::from_json(text).with_context(|| path.display().to_string())?);
         }
+
         let first = documents.first().context("there is no schedule to run")?;
         let network = match &self.model {
             None => Network::of_schedule(&first.model)?,
@@ -93,10 +94,12 @@ impl Deployment {
                 Network::open(model, options)?
             }
         };
+
         let mut plans = Vec::new();
         for (path, document) in self.schedules.iter().zip(documents) {
             plans.push(LoadedPlan::new(document, &hosts, &network).with_context(|| path.display().to_string())?);
         }
+
         let digests: Vec<String> = texts.iter().map(|text| digest(text)).collect();
         let identity = |host: &millstream_api::board::Host| Identity {
             host: host.id.clone(),

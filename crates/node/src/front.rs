@@ -68,6 +68,7 @@ pub fn run(loaded: &Loaded, frames: &Frames, transport: Transport) -> Result<Rep
         report: Report::default(),
         figures: BTreeMap::new(),
     };
+
     let count = loaded.deployment.frames;
     while (own.answered.len() as u64) < count {
         let now = own.now();

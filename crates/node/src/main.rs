@@ -148,6 +148,7 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         true => Ok(model.clone()),
         false => absolute(&PathBuf::from(model)).map(|path| path.display().to_string()),
     });
+
     let deployment = Deployment {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         system,
@@ -157,6 +158,7 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         in_flight: command.in_flight.map(usize::from),
         report: folder.path().join("report.json"),
     };
+
     let options = command.engine.options()?;
     let launched = launch(&deployment, folder.path(), &options, &mut |_| {});
     if launched.is_err() && !options.is_over.load(Ordering::Relaxed) {

@@ -247,6 +247,7 @@ impl Meter {
             samples.push(Sample { bytes, alone_seconds, among_others_seconds });
             moved += bytes * (count + more);
         }
+
         let (own, other) = (processor_seconds() - own, self.ask(ECHO, HEADER, HEADER)? - other);
         let line = |of: fn(&Sample) -> f64| {
             Line::fit(&samples.iter().map(|own| (own.bytes as f64, of(own))).collect::<Vec<_>>())

@@ -119,6 +119,7 @@ impl Report {
                 milliseconds(own.predicted_seconds),
             ]);
         }
+
         let events = self.events.iter().map(|own| format!("{:9.3} s  {}\n", own.seconds, own.text));
         let measured = self.measured_period_seconds.map_or_else(|| "-".to_owned(), rate);
         let failures = self.failures.iter().take(5).map(|(sequence, why)| format!("Frame {sequence}: {why}\n"));

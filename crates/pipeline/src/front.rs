@@ -206,12 +206,14 @@ impl<'a> FrontSearch<'a> {
         let all = self.problem.counts.most().index();
         let kinds = self.problem.all_senders().count();
         let done = stages.row(place).blocks.end().index();
+
         let left = |stage: &BoundedStage, cores: usize| remainders.at(done, stage.next, all - cores);
         let may_be_within = |own: &&BoundedStage| own.latency as f64 + left(own, own.cores.index()) <= most - least;
         // What takes the place of a stage that breaks the bound takes no less on as many cores or more.
         if stages.has_broken(place, |own| may_be_within(&own)) {
             stages.show(place);
         }
+
         let row = stages.row(place);
         let (before, after) = reached.split_at_mut(node + 1);
         let (start, senders) = (row.blocks.start(), row.senders);
@@ -287,6 +289,7 @@ mod tests {
         }
         builder.output(value);
         let graph = builder.build().unwrap();
+
         let cores = |from: usize| (from..from + 8).map(|id| format!("{{\"id\": {id}}}")).collect::<Vec<_>>().join(",");
         let board = format!(
             r#"{{"format": "millstream-board", "version": 1, "name": "two kinds", "clusters": [
@@ -295,6 +298,7 @@ mod tests {
             cores(8)
         );
         let board = Board::from_json(&board).unwrap();
+
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut table = CostTable::new(LAYERS, board.processor_classes());
         for processor in table.processors() {
@@ -347,6 +351,7 @@ mod tests {
                 }
             }
         };
+
         let sets = sets(problem);
         let mut states = vec![vec![Vec::new(); sizes]; problem.blocks() + 1];
         states[0][0].push((0, 0));
@@ -372,6 +377,7 @@ mod tests {
                 states[blocks.end().index()].iter_mut().for_each(keep);
             }
         }
+
         let mut all = states[problem.blocks()].concat();
         keep(&mut all);
         all

@@ -153,10 +153,12 @@ mod tests {
             max_watts: Some(2.0),
             margin: 0.1,
         };
+
         let good = Achieved { latency_seconds: 0.04, period_seconds: Some(1.0 / 30.0), watts: Some(2.0) };
         assert_eq!(stated.missed(&good), []);
         let unknown = Achieved { period_seconds: None, watts: None, ..good };
         assert_eq!(stated.missed(&unknown), []);
+
         let bad = Achieved { latency_seconds: 0.05, period_seconds: Some(0.04), watts: Some(2.2) };
         let said: Vec<String> = stated.missed(&bad).iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -167,6 +169,7 @@ mod tests {
                 "power 2.200 W, 10.0 % over the 2.000 W that it was planned for",
             ]
         );
+
         assert_eq!(StatedConstraints::default().missed(&bad), []);
         assert_eq!(stated.beyond_with_queues(0.04), None);
         assert_eq!(
@@ -174,6 +177,7 @@ mod tests {
             "a frame took up to 60.000 ms with its waiting, 50.0 % over the 40.000 ms that were planned without"
         );
         assert_eq!(StatedConstraints::default().beyond_with_queues(1.0), None);
+
         assert!(stated.check().is_ok());
         let said = |stated: StatedConstraints| stated.check().map_err(|error| error.to_string());
         let wrong = StatedConstraints { max_watts: Some(0.0), ..stated };

@@ -116,6 +116,7 @@ impl World {
         let identities: Vec<Identity> = (0..hosts).map(identity).collect();
         let divisions = divisions(hosts, visits);
         let front = Front::new(routes(&divisions), identities.clone(), options).unwrap();
+
         let mut world = Self {
             now: Duration::ZERO,
             order: 0,
@@ -134,6 +135,7 @@ impl World {
             last_answer: Duration::ZERO,
             story: Story::default(),
         };
+
         (0..hosts).for_each(|host| world.at(Duration::ZERO, Happening::Starts { host }));
         for (time, host, away) in faults.kills {
             world.at(time, Happening::Dies { host: host % hosts, away });

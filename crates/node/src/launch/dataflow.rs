@@ -32,6 +32,7 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_f
             })
             .collect();
         let outputs: Vec<String> = others.map(|&other| output(other)).collect();
+
         let mut environment = inherited();
         environment.insert(DEPLOYMENT.to_owned(), deployment.display().to_string());
         let (verb, machine, policy) = match own {
@@ -41,6 +42,7 @@ pub(crate) fn dataflow(program: &Path, deployment: &Path, hosts: &[String], in_f
         if let Peer::Host(_) = own {
             environment.insert(HOST.to_owned(), machine.clone());
         }
+
         json!({
             "id": node_name(own),
             "path": program.display().to_string(),

@@ -90,6 +90,7 @@ pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
             format!("threads waited {waited_fraction:.2} s in each second; this container may use {quota_cores} cores");
         facts.push(Fact::warning("Throttled", text));
     }
+
     if run.dropped_frames > 0 {
         let text = format!("{} of {all} frames came when there was no room", run.dropped_frames);
         facts.push(Fact::warning("Dropped", text));
@@ -106,6 +107,7 @@ pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
         let tone = if missed > 0 { Tone::Bad } else { Tone::Good };
         facts.push(Fact { tone, ..Fact::new("Deadline", text) });
     }
+
     facts.extend(run.missed_constraints.iter().map(|missed| Fact::bad("Missed", missed.to_string())));
     facts.extend(run.beyond_with_queues.map(|beyond| Fact::warning("Queues", beyond.to_string())));
     facts
