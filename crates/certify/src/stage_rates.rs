@@ -42,6 +42,7 @@ pub(crate) struct StageRates<'a> {
     pub(crate) blocks: usize,
     /// No value that an operator makes is smaller, if that is a byte at the most.
     least_bytes: u64,
+    have_links: bool,
 }
 
 impl<'a> StageRates<'a> {
@@ -71,7 +72,11 @@ impl<'a> StageRates<'a> {
         let made = graph.operator_ids().flat_map(|id| &graph.operator(id).outputs);
         let least_bytes = made.map(|&value| graph.value(value).bytes().unwrap_or(0)).min().unwrap_or(0).min(1);
         let (sent, blocks) = (sent(graph, &blocks), blocks.len());
-        Some(Self { table, units, sums, held, received, sent, blocks, least_bytes })
+        let have_links = {
+            let ends = || units.iter().map(Unit::first_class);
+            ends().any(|from| ends().any(|to| table.link_time(from, to, u64::from(u32::MAX)) > Nanoseconds::ZERO))
+        };
+        Some(Self { table, units, sums, held, received, sent, blocks, least_bytes, have_links })
     }
 
     /// Whether it matters to a stage which cluster sends.
@@ -82,9 +87,7 @@ impl<'a> StageRates<'a> {
 
     /// Whether frames can occupy a link so that it carries nothing else.
     pub(crate) fn have_links(&self) -> bool {
-        let ends = || self.units.iter().map(Unit::first_class);
-        let many = u64::from(u32::MAX);
-        ends().any(|from| ends().any(|to| self.table.link_time(from, to, many) > Nanoseconds::ZERO))
+        self.have_links
     }
 
     /// Whether a stage occupies a link, whichever unit it is on.
