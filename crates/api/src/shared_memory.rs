@@ -79,7 +79,28 @@ impl<'a> SharedMemory<'a> {
             }
         }
         let looked_at = plans.into_iter().zip(known).filter(|(_, known)| *known != Known::Searched);
-        Ok(looked_at.map(|(plan, _)| plan).collect())
+        let mut looked_at: Vec<(Plan, Known)> = looked_at.collect();
+        self.simulate_chosen(problem, &mut looked_at, aim)?;
+        Ok(looked_at.into_iter().map(|(plan, _)| plan).collect())
+    }
+
+    /// Simulates for long what objectives choose once plans that others beat are gone: of plans alike, another one may be left then.
+    fn simulate_chosen(&self, problem: &Problem, looked_at: &mut [(Plan, Known)], aim: &Aim) -> Result<(), Error> {
+        let limits = aim.limits();
+        loop {
+            let plans: Vec<Plan> = looked_at.iter().map(|(plan, _)| plan.clone()).collect();
+            let front = if aim.wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
+            let allowed: Vec<&Plan> = front.iter().filter(|plan| limits.allow(plan)).collect();
+            let chosen = Objective::ALL.into_iter().filter_map(|objective| allowed.get(choose(&allowed, objective)?));
+            let chosen: Vec<&Plan> = chosen.copied().collect();
+
+            let is_open = |(plan, known): &(Plan, Known)| {
+                *known == Known::Glimpsed && chosen.iter().any(|own| own.is_same_pipeline(plan))
+            };
+            let Some(place) = looked_at.iter().position(is_open) else { return Ok(()) };
+            let plan = self.simulated(problem, &looked_at[place].0, SteadyState::FRAMES)?;
+            looked_at[place] = (plan, Known::Simulated);
+        }
     }
 }
 

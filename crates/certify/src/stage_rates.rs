@@ -66,7 +66,8 @@ impl<'a> StageRates<'a> {
         let mut held = vec![0_u64];
         for own in &blocks {
             let work = own.iter().map(|&id| graph.operator(id).work);
-            held.push(held[held.len() - 1] + work.map(|work| work.weight_bytes + work.output_bytes).sum::<u64>());
+            let bytes = work.flat_map(|work| [work.weight_bytes, work.output_bytes]);
+            held.push(bytes.fold(held[held.len() - 1], u64::saturating_add));
         }
         let received = (0..blocks.len()).map(|start| received_from(graph, &blocks, start)).collect();
         let made = graph.operator_ids().flat_map(|id| &graph.operator(id).outputs);
@@ -148,7 +149,10 @@ impl<'a> StageRates<'a> {
             return None;
         }
         let made = self.received[start][end].0;
-        if self.units[unit].memory_bytes.is_some_and(|most| self.held[end] - self.held[start] + made > most) {
+        if self.units[unit]
+            .memory_bytes
+            .is_some_and(|most| (self.held[end] - self.held[start]).saturating_add(made) > most)
+        {
             return None;
         }
         let access = self.table.access(processor);
@@ -165,7 +169,7 @@ impl<'a> StageRates<'a> {
     /// What is brought to a unit: what is given from outside is there already, but for memories of their own.
     fn bytes(&self, unit: usize, start: usize, end: usize) -> u64 {
         let (made, given) = self.received[start][end];
-        if self.table.access(self.units[unit].first_class()).is_some() { made + given } else { made }
+        if self.table.access(self.units[unit].first_class()).is_some() { made.saturating_add(given) } else { made }
     }
 
     /// The longest of what something takes from each of the senders; nothing at the start of the network.
@@ -215,7 +219,8 @@ fn received_from(graph: &Graph, blocks: &[&[OperatorId]], start: usize) -> Vec<(
                 if own.insert(value) {
                     let size = graph.value(value).bytes().unwrap_or(0);
                     let from_others = graph.producer(value).is_some();
-                    *(if from_others { &mut made } else { &mut given }) += size;
+                    let bytes = if from_others { &mut made } else { &mut given };
+                    *bytes = bytes.saturating_add(size);
                 }
             }
             own.extend(&graph.operator(id).outputs);
@@ -240,12 +245,12 @@ fn sent(graph: &Graph, blocks: &[&[OperatorId]]) -> Vec<Vec<u64>> {
             let last = if is_returned { count } else { readers.max().unwrap_or(0) };
             // A stage that ends before the last reader sends it, wherever it started at or before the maker.
             for own in sent.iter_mut().take(last + 1).skip(made + 1) {
-                own[made] += graph.value(value).bytes().unwrap_or(0);
+                own[made] = own[made].saturating_add(graph.value(value).bytes().unwrap_or(0));
             }
         }
     }
     for own in &mut sent {
-        (0..count).rev().for_each(|start| own[start] += own[start + 1]);
+        (0..count).rev().for_each(|start| own[start] = own[start].saturating_add(own[start + 1]));
     }
     sent
 }

@@ -50,6 +50,9 @@ fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: boo
         }
     ));
 
+    if scheduled.document.predicted.is_measured {
+        output::line("The schedule says that this was measured: nothing here proves it.");
+    }
     let memory = if is_memory_shared { ", even if nobody waits for memory" } else { "" };
     let milliseconds_of = |nanoseconds: u64| milliseconds(Nanoseconds(nanoseconds).seconds());
     output::line(match &certificate.single_processors {
