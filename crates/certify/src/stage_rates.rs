@@ -210,7 +210,7 @@ fn running_sums(blocks: &[&[OperatorId]], table: &CostTable, processor: Processo
 /// Bytes that blocks from `start` on read and did not make, by where they end: made by others, and given to the network.
 fn received_from(graph: &Graph, blocks: &[&[OperatorId]], start: usize) -> Vec<(u64, u64)> {
     let mut own: HashSet<ValueId> = HashSet::new();
-    let mut bytes = vec![(0, 0); blocks.len() + 1];
+    let mut bytes = vec![(0_u64, 0_u64); blocks.len() + 1];
     for end in start + 1..=blocks.len() {
         let (mut made, mut given) = bytes[end - 1];
         for &id in blocks[end - 1] {
@@ -237,7 +237,7 @@ fn sent(graph: &Graph, blocks: &[&[OperatorId]]) -> Vec<Vec<u64>> {
     for (block, own) in blocks.iter().enumerate() {
         own.iter().for_each(|id| block_of[id.index()] = block);
     }
-    let mut sent = vec![vec![0; count + 1]; count + 1];
+    let mut sent = vec![vec![0_u64; count + 1]; count + 1];
     for (made, own) in blocks.iter().enumerate() {
         for &value in own.iter().flat_map(|&id| &graph.operator(id).outputs) {
             let readers = graph.readers(value).iter().map(|reader| block_of[reader.index()]);
