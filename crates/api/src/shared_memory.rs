@@ -56,6 +56,7 @@ impl<'a> SharedMemory<'a> {
             others.retain(|other| !plans.iter().any(|plan| plan.is_same_pipeline(other)));
             plans.extend(others);
         }
+
         let step = plans.len().div_ceil(MOST_SIMULATED).max(1);
         let mut known: Vec<Known> = vec![Known::Searched; plans.len()];
         for place in (0..plans.len()).step_by(step) {
@@ -78,6 +79,7 @@ impl<'a> SharedMemory<'a> {
                 };
             }
         }
+
         let looked_at = plans.into_iter().zip(known).filter(|(_, known)| *known != Known::Searched);
         let mut looked_at: Vec<(Plan, Known)> = looked_at.collect();
         self.simulate_chosen(problem, &mut looked_at, aim)?;

@@ -69,6 +69,7 @@ impl<'a> StageRates<'a> {
             let bytes = work.flat_map(|work| [work.weight_bytes, work.output_bytes]);
             held.push(bytes.fold(held[held.len() - 1], u64::saturating_add));
         }
+
         let received = (0..blocks.len()).map(|start| received_from(graph, &blocks, start)).collect();
         let made = graph.operator_ids().flat_map(|id| &graph.operator(id).outputs);
         let least_bytes = made.map(|&value| graph.value(value).bytes().unwrap_or(0)).min().unwrap_or(0).min(1);

@@ -96,6 +96,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
         files::write(path, &simulation_trace(&networks.collect::<Vec<_>>()))?;
         output::remark(format!("wrote {}; open it at https://ui.perfetto.dev", path.display()));
     }
+
     let mut reports = Vec::new();
     for (own, Simulated { simulation, expected, table }) in loaded.iter().zip(&simulated) {
         let SteadyState { evaluation, energy } = expected;
