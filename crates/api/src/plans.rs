@@ -185,19 +185,23 @@ impl Plans {
         labels
     }
 
-    /// The teams that the search went through, for people; `None` if there are none.
-    pub fn searched_teams(&self) -> Option<String> {
-        let teams = self.searched.1;
+    /// The pipelines that the search went through, for people.
+    pub fn searched_space(&self) -> String {
+        let space = self.searched.1;
         let alone = if self.problem.has_links() { " (alone in a stage that occupies links)" } else { "" };
-        (teams.most_processors > 0).then(|| format!("{teams}{alone}"))
+        let on_teams = || {
+            format!(
+                ", or of whole subgraphs on {space}{alone} that run one subgraph after the other or share rows of several"
+            )
+        };
+        let teams = if space.most_processors > 0 { on_teams() } else { String::new() };
+        format!("contiguous stages of whole blocks on single processors{teams}, and replicas of these")
     }
 
     /// What the search has proven of everything that it went through.
     fn searched_bound(&self) -> SearchedBound {
         let (PeriodBound(period), _) = &self.searched;
-        let teams = self.searched_teams().map_or(String::new(), |teams| format!(" and {teams}"));
-        let space = format!("contiguous stages on single processors{teams}, and replicas of these");
-        SearchedBound { period_seconds: period.seconds(), space }
+        SearchedBound { period_seconds: period.seconds(), space: self.searched_space() }
     }
 
     /// The schedule of a plan, and its file.

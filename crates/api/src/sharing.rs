@@ -1,12 +1,14 @@
 //! Several networks that share a board.
 
+use std::cell::Cell;
 use std::time::Duration;
 
-use millstream_board::Board;
+use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_pipeline::{
-    Objective, Problem, Sharing, Tenant, ThroughputBound, divide_memory, divide_processors, share, take_turns,
+    Objective, PipelineError, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_memory, divide_processors,
+    share, take_turns,
 };
 use millstream_schedule::{
     Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
@@ -58,8 +60,8 @@ pub struct Shared {
 }
 
 /// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own. Which
-/// division is best is found exactly; what networks that take turns wait for each other is simulated, and their rounds are as
-/// simulated.
+/// division is best is found exactly where stages run on one processor each; only if that keeps no deadlines, teams are tried. What networks
+/// that take turns wait for each other is simulated, and their rounds are as simulated.
 ///
 /// # Errors
 /// [`Error::Pipeline`] if the deadlines can't all be met, [`Error::Unfit`] without a share for each network; whatever keeps costs from being known.
@@ -78,20 +80,17 @@ pub fn plan_shared(
         PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
-    let problem = |(network, table): (&Network, &CostTable)| {
-        let searched = table.within_memory_of(board, network.graph());
-        Problem::new(network.graph(), network.chain(), board, &searched)
-    };
-    let problems: Vec<Problem> = networks.iter().zip(&tables).map(problem).collect::<Result<_, _>>()?;
     let ground = Ground { networks, tables: &tables, shares, board };
-    match ground.share(&problems) {
-        // Each has to do with less: together they did not fit, though each by itself did.
-        Ok(shared) if !ground.fit(&shared.0) => {
-            let shared = ground.share(&divide_memory(&problems)?)?;
-            ground.shared(shared)
+    let found = ground.share_within_memory(&ground.problems(&[])?);
+    let found = match found {
+        // Several processors for each frame may keep deadlines that one for each does not.
+        Err(Error::Pipeline(PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. })) => {
+            let teams = TeamSpace::of(board).teams(board);
+            ground.share_within_memory(&ground.problems(&teams)?)
         }
-        shared => ground.shared(shared?),
-    }
+        found => found,
+    };
+    ground.shared(found?)
 }
 
 /// Networks that share a board, with what each costs.
@@ -111,8 +110,34 @@ struct Together {
 }
 
 impl Ground<'_> {
-    /// The best that is found of sharing the board, and rounds a second of the other way to share.
-    fn share(&self, problems: &[Problem]) -> Result<(Sharing, Option<f64>), Error> {
+    /// The search's problem of each network, with teams or without.
+    fn problems(&self, teams: &[Vec<ProcessorClass>]) -> Result<Vec<Problem>, Error> {
+        let problem = |(network, table): (&Network, &CostTable)| {
+            let searched = table.within_memory_of(self.board, network.graph());
+            Problem::with_teams(network.graph(), network.chain(), self.board, &searched, teams)
+        };
+        Ok(self.networks.iter().zip(self.tables).map(problem).collect::<Result<_, _>>()?)
+    }
+
+    /// The best that is found of sharing the board and its memory. Where what is best without a look at memory does not fit, all that fit are
+    /// tried, and also what each network does within a part of the memory.
+    fn share_within_memory(&self, problems: &[Problem]) -> Result<(Sharing, Option<f64>), Error> {
+        let is_roomy = Cell::new(true);
+        let among_all = self.share(problems, &is_roomy);
+        if is_roomy.get() {
+            return among_all;
+        }
+        let divided = divide_memory(problems)?;
+        match (among_all, self.share(&divided, &is_roomy)) {
+            (Ok(one), Ok(other)) if other.0.rounds_per_second > one.0.rounds_per_second => Ok(other),
+            (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
+            (Err(_), Err(error)) => Err(error),
+        }
+    }
+
+    /// The best that is found of sharing the board, of all that fits into its memories, and rounds a second of the other way to share. Says if
+    /// something did not fit.
+    fn share(&self, problems: &[Problem], is_roomy: &Cell<bool>) -> Result<(Sharing, Option<f64>), Error> {
         let all = self.networks.iter().zip(problems).zip(self.shares);
         let tenants: Vec<Tenant<'_>> = all
             .map(|((network, problem), share)| Tenant {
@@ -127,6 +152,10 @@ impl Ground<'_> {
             Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
         };
         let sharing = share(&tenants, |sharing| {
+            if !self.fit(sharing) {
+                is_roomy.set(false);
+                return None;
+            }
             let Some(together) = self.simulate(sharing).ok()? else { return Some(sharing.rounds_per_second) };
             let mut in_time =
                 together.latencies.iter().zip(self.shares).map(|(&latency, share)| share.is_met_by(latency));

@@ -32,6 +32,9 @@ pub struct Certificate {
     pub configuration: String,
     /// The period that the schedule promises: with what is known of memory, or as it was measured.
     pub predicted_period_seconds: f64,
+    /// Whether that was measured, or comes from what trials showed: then nothing here proves it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_measured: bool,
     /// Its period by the rules of execution and the costs, where nobody waits for memory.
     pub evaluated_period_nanoseconds: u64,
     /// By what part the promised period is above the bound: `predicted / bound - 1`. Where it was measured, it may be negative.

@@ -2,8 +2,9 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_schedule::{Evaluation, ScheduleDocument};
+use millstream_schedule::ScheduleDocument;
 
+use crate::promise::{check_constraints, check_not_below, check_prediction};
 use crate::single::is_beyond_proof;
 use crate::stage_rates::StageRates;
 use crate::{Certificate, CertifyError, check_searched, check_single_processors, check_throughput};
@@ -31,13 +32,22 @@ pub fn check(
     let predicted = schedule.predicted.period_seconds;
     let seconds = |own: &f64| format!("{own} s");
     same("period", &certificate.predicted_period_seconds, &predicted, seconds)?;
+    let measured = |own: &bool| if *own { "measured" } else { "by costs alone" }.to_owned();
+    same("promise", &certificate.is_measured, &schedule.predicted.is_measured, measured)?;
 
     let own = schedule.resolve(graph, &certificate.model.digest, board)?;
     // Nobody is faster than the memory.
     let searched = table.within_memory_of(board, graph);
     let evaluated = own.evaluate(graph, &searched)?;
     nanoseconds("the schedule's period [ns]", certificate.evaluated_period_nanoseconds, evaluated.period.0)?;
-    check_promise(schedule, &evaluated, board)?;
+    let promised = &schedule.predicted;
+    if !promised.is_measured {
+        match board.memory_bytes_per_second().is_some() || evaluated.shares_board_links() {
+            true => check_not_below(promised, &evaluated)?,
+            false => check_prediction(promised, &evaluated, own.energy(graph, &searched)?)?,
+        }
+    }
+    check_constraints(schedule)?;
 
     check_throughput(&certificate.throughput, graph, board, table)?;
     let bound = Nanoseconds(certificate.throughput.period_nanoseconds).seconds();
@@ -76,15 +86,6 @@ fn check_promised_bound(
     same("searched space", &proof.teams.in_words(has_links), &promised.space, |own| format!("'{own}'"))?;
     let bound = Nanoseconds(proof.period_nanoseconds).seconds();
     same("bound on all that was searched", &bound, &promised.period_seconds, |own| format!("{own} s"))
-}
-
-/// Whether a period that was not measured is what the schedule takes by the costs; where processors wait for memory, or stages for the same
-/// link, at least that.
-fn check_promise(schedule: &ScheduleDocument, evaluated: &Evaluation, board: &Board) -> Result<(), CertifyError> {
-    let (promised, least) = (schedule.predicted.period_seconds, evaluated.period.seconds());
-    let may_wait = board.memory_bytes_per_second().is_some() || evaluated.shares_board_links();
-    let is_so = schedule.predicted.is_measured || promised == least || may_wait && promised > least;
-    if is_so { Ok(()) } else { Err(CertifyError::Promise { promised, least }) }
 }
 
 fn same<T: PartialEq>(

@@ -1,5 +1,5 @@
 use millstream_board::DocumentError;
-use millstream_schedule::ScheduleError;
+use millstream_schedule::{MissedConstraint, ScheduleError};
 use thiserror::Error;
 
 /// Why a certificate is refused.
@@ -49,13 +49,21 @@ pub enum CertifyError {
     },
     /// A schedule promises what it does not take.
     #[error(
-        "the schedule promises {promised} s, which nobody measured; by this board and these costs it takes {least} s"
+        "the schedule promises that {what} is {promised}, which nobody measured; by this board and these costs it is {found}"
     )]
     Promise {
+        /// Which number, with its unit.
+        what: &'static str,
         /// What the schedule says.
         promised: f64,
-        /// What its evaluation says, if nobody waits for memory.
-        least: f64,
+        /// What comes out: where processors wait for memory or stages for the same link, and nothing was simulated, at least that.
+        found: f64,
+    },
+    /// A schedule promises to keep to a limit, and another number that does not.
+    #[error("the schedule was planned for a limit that it does not keep by what it promises itself: {missed}")]
+    Constraint {
+        /// What is missed, and by how much.
+        missed: MissedConstraint,
     },
     /// A proof of something that the schedule promises is not there.
     #[error(

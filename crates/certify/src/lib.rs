@@ -40,6 +40,7 @@
 mod certificate;
 mod check;
 mod error;
+mod promise;
 mod searched;
 mod single;
 mod stage_rates;
@@ -54,6 +55,7 @@ pub use certificate::{
 };
 pub use check::check;
 pub use error::CertifyError;
+pub use promise::check_prediction;
 pub use searched::check_searched;
 pub use single::check_single_processors;
 pub use throughput::check_throughput;

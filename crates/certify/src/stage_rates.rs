@@ -149,11 +149,9 @@ impl<'a> StageRates<'a> {
         if sums[end].1 > sums[start].1 {
             return None;
         }
-        let made = self.received[start][end].0;
-        if self.units[unit]
-            .memory_bytes
-            .is_some_and(|most| (self.held[end] - self.held[start]).saturating_add(made) > most)
-        {
+        let (made, given) = self.received[start][end];
+        let held = (self.held[end] - self.held[start]).saturating_add(made).saturating_add(given);
+        if self.units[unit].memory_bytes.is_some_and(|most| held > most) {
             return None;
         }
         let access = self.table.access(processor);

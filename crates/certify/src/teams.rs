@@ -64,13 +64,14 @@ impl SearchedTeams {
     /// The space in words, as schedule files have it. `alone`: where stages occupy links, a team has no other replica beside it.
     pub(crate) fn in_words(&self, alone: bool) -> String {
         if self.most_processors == 0 {
-            return "contiguous stages on single processors, and replicas of these".to_owned();
+            return "contiguous stages of whole blocks on single processors, and replicas of these".to_owned();
         }
         let across = if self.spans_clusters { " or of one of each cluster" } else { "" };
         let counts = if self.has_all_counts { "" } else { ", each of 1, 2, 4, ... or all cores of a cluster" };
         let alone = if alone { " (alone in a stage that occupies links)" } else { "" };
         format!(
-            "contiguous stages on single processors and teams of up to {} processors{across}{counts}{alone}, and replicas of these",
+            "contiguous stages of whole blocks on single processors, or of whole subgraphs on teams of up to {} processors{across}{counts}{alone} \
+             that run one subgraph after the other or share rows of several, and replicas of these",
             self.most_processors
         )
     }

@@ -35,16 +35,8 @@ pub fn check_throughput(
             graph.channel_followers(head).iter().for_each(|id| channels[id.index()].push(units.channels));
         }
     }
-    // In parts of a billionth of a nanosecond, divided by the product of all numbers of cores.
-    let product: u128 = shares.iter().map(|(_, cores, _)| *cores as u128).product();
-    let mut worth = 0_u128;
-    for (operator, channels) in channels.iter().enumerate() {
-        let prices = shares.iter().filter_map(|(label, cores, parts)| {
-            let core_nanoseconds = least_work(costs, label, *cores, operator, channels)?;
-            Some(u128::from(core_nanoseconds) * u128::from(*parts) * (product / *cores as u128))
-        });
-        worth += prices.min().unwrap_or(0);
-    }
+    // Nothing is proven by sums that are too large.
+    let by_work = worth(&shares, &channels, costs).unwrap_or(0);
     // Parts of an operator are rounded to nanoseconds, half of one at most for all of them, on cores that are worth 1 together.
     // Where memory limits them, each may lose a byte as well.
     let has_tiles = |id: OperatorId| table.processors().any(|processor| table.rows(processor, id.index()).is_some());
@@ -54,9 +46,36 @@ pub fn check_throughput(
     let byte_nanoseconds = rate.map_or(0.0, |rate| 1e9 / rate);
     let lost_bytes = (divided * table.classes().len()) as f64 * byte_nanoseconds;
     let rounding = divided.div_ceil(2) as u64 + lost_bytes.ceil() as u64;
-    let by_work = ((worth / (BILLION * product)) as u64).saturating_sub(rounding);
-    let bound = by_work.max(rate.map_or(0, |rate| memory_nanoseconds(graph, table, rate)));
+    let bound = by_work.saturating_sub(rounding).max(rate.map_or(0, |rate| memory_nanoseconds(graph, table, rate)));
     nanoseconds("the bound on all schedules [ns]", proof.period_nanoseconds, bound)
+}
+
+/// What a frame is worth at least by these shares, in nanoseconds of the whole board; `None` if that is too large to be added up.
+fn worth(shares: &[(&str, usize, u64)], channels: &[Vec<usize>], costs: &CostTable) -> Option<u64> {
+    // In parts of a billionth of a nanosecond, divided by what all numbers of cores divide.
+    let multiple = common_multiple(shares.iter().map(|(_, cores, _)| *cores))?;
+    let mut worth = 0_u128;
+    for (operator, channels) in channels.iter().enumerate() {
+        let price = |(label, cores, parts): &(&str, usize, u64)| {
+            let core_nanoseconds = least_work(costs, label, *cores, operator, channels)?;
+            let price = u128::from(core_nanoseconds) * u128::from(*parts);
+            Some(price.saturating_mul(multiple / *cores as u128))
+        };
+        let least = shares.iter().filter_map(price).min().unwrap_or(0);
+        worth = worth.checked_add(least)?;
+    }
+    Some(u64::try_from(worth / BILLION.checked_mul(multiple)?).unwrap_or(u64::MAX))
+}
+
+/// The least number that all of these divide; `None` if it is too large.
+fn common_multiple(mut all: impl Iterator<Item = usize>) -> Option<u128> {
+    all.try_fold(1_u128, |known, own| {
+        let (mut divisor, mut rest) = (known, own.max(1) as u128);
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        (known / divisor).checked_mul(own.max(1) as u128)
+    })
 }
 
 /// Label, number of cores and worth of each cluster and accelerator of the board.

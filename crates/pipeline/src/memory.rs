@@ -20,6 +20,10 @@ impl MemoryLimits {
         Self(limits.filter_map(|own| Some((own.label.clone(), own.memory_bytes?))).collect())
     }
 
+    pub(crate) fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn of_label(&self, label: &str) -> Option<u64> {
         self.0.get(label).copied()
     }
@@ -27,8 +31,8 @@ impl MemoryLimits {
     /// Whether everything that a replica's accelerators hold fits.
     pub(crate) fn allow(&self, replica: &Replica, graph: &Graph) -> bool {
         replica.assignments.iter().all(|assignment| {
-            let needed = || assignment.operators.iter().map(|&id| held_bytes(graph, id)).fold(0, u64::saturating_add);
-            self.of_label(&assignment.processor.cluster).is_none_or(|limit| needed() <= limit)
+            let limit = self.of_label(&assignment.processor.cluster);
+            limit.is_none_or(|limit| held_bytes(graph, &assignment.operators) <= limit)
         })
     }
 }

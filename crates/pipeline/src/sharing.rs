@@ -44,6 +44,9 @@ impl Sharing {
 /// take turns: the shorter its way, the less it waits for others.
 const PARTS_OF_LATENCY: [f64; 8] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1];
 
+/// Parts of deadlines that divisions are planned for, one after the other, as long as networks hold each other up too much.
+const PARTS_OF_DEADLINE: [f64; 4] = [1.0, 0.95, 0.9, 0.8];
+
 /// Who has processors of their own waits for nobody: turns must be better by more than this, which rates of simulations may be off by.
 const AS_GOOD: f64 = 1e-3;
 
@@ -51,16 +54,14 @@ const AS_GOOD: f64 = 1e-3;
 /// rounds of frames pass.
 ///
 /// What networks wait for each other is not known here: `rounds` says how often a second rounds pass, or `None` if a deadline is missed.
-/// It is asked of a few choices of pipelines that take turns, and of the division that is the best there is if nobody waits.
+/// It is asked of a few choices of pipelines that take turns, and of divisions: of the best there is if nobody waits, and if that misses
+/// deadlines, of the best for shorter ones.
 ///
 /// # Errors
 /// As [`divide_processors`], if taking turns is not possible either.
 pub fn share(tenants: &[Tenant<'_>], rounds: impl Fn(&Sharing) -> Option<f64>) -> Result<Sharing, PipelineError> {
     let turns = best_turns(tenants, &rounds);
-    let divided = divide_processors(tenants).and_then(|divided| match rounds(&divided) {
-        Some(rounds_per_second) => Ok(Sharing { rounds_per_second, ..divided }),
-        None => Err(obstacle(tenants)),
-    });
+    let divided = divide_in_time(tenants, &rounds);
     match (divided, turns) {
         (Ok(divided), Some(turns)) if turns.rounds_per_second > divided.rounds_per_second * (1.0 + AS_GOOD) => {
             Ok(turns)
@@ -68,6 +69,28 @@ pub fn share(tenants: &[Tenant<'_>], rounds: impl Fn(&Sharing) -> Option<f64>) -
         (Err(_), Some(turns)) => Ok(turns),
         (divided, _) => divided,
     }
+}
+
+/// The best division of which it is known that it keeps to the deadlines: planned for these or, where networks then hold each other up, for
+/// shorter ones.
+fn divide_in_time(tenants: &[Tenant<'_>], rounds: &impl Fn(&Sharing) -> Option<f64>) -> Result<Sharing, PipelineError> {
+    let has_deadlines = tenants.iter().any(|tenant| tenant.deadline.is_some());
+    let parts = if has_deadlines { &PARTS_OF_DEADLINE[..] } else { &PARTS_OF_DEADLINE[..1] };
+    for part in parts {
+        let shorter = |own: Nanoseconds| Nanoseconds((own.0 as f64 * part) as u64);
+        let hurried: Vec<Tenant<'_>> =
+            tenants.iter().map(|own| Tenant { deadline: own.deadline.map(shorter), ..*own }).collect();
+        let divided = match divide_processors(&hurried) {
+            // What is in the way of the deadlines themselves is to be told.
+            Err(error) if *part == 1.0 => return Err(error),
+            Err(_) => break,
+            Ok(divided) => divided,
+        };
+        if let Some(rounds_per_second) = rounds(&divided) {
+            return Ok(Sharing { rounds_per_second, ..divided });
+        }
+    }
+    Err(obstacle(tenants))
 }
 
 /// The same networks, each with a part of the memory that the board's processors share: in proportion to what each holds in one piece. What they
@@ -159,8 +182,9 @@ fn options<'a>(tenant: &Tenant<'_>, front: &'a [Plan]) -> Vec<&'a Plan> {
 /// Divides the board's processors among networks so that rounds of frames, as many of each as its weight says, pass as often as possible
 /// and every network keeps to its deadline.
 ///
-/// Exact among divisions that give every core and accelerator to one network: the best pipeline of each network for every set of
-/// processors is found by [`best_period`] and [`pareto_front`], which are exact without teams, and dynamic programming over (networks, processors given away) finds the division.
+/// Exact among divisions that give every core and accelerator to one network, for problems without teams: the best pipeline of each network for
+/// every set of processors is found by [`best_period`] and [`pareto_front`], and dynamic programming over (networks, processors given away)
+/// finds the division.
 ///
 /// # Errors
 /// [`PipelineError::Deadline`] if deadlines can't be met, with the network and the stage that stand in the way;

@@ -40,8 +40,8 @@ struct Ground<'a> {
     chain: &'a Chain,
     table: &'a CostTable,
     bytes: InputBytes,
-    /// Bytes that the first so many blocks hold.
-    held_until: Vec<u64>,
+    /// Bytes that each range holds in a memory of its processor's own; `None` if nobody has one.
+    held: Option<RangeTable<u64>>,
 }
 
 impl StageTimes {
@@ -51,12 +51,9 @@ impl StageTimes {
         kinds: &SenderKinds,
         memory: &MemoryLimits,
     ) -> Self {
-        let mut held_until = vec![0_u64];
-        for block in chain.blocks() {
-            let own: u64 = block.operators.iter().map(|&id| held_bytes(graph, id)).fold(0, u64::saturating_add);
-            held_until.push(held_until[held_until.len() - 1] + own);
-        }
-        let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held_until };
+        let held_by = || RangeTable::of(chain.blocks().len(), |blocks| held_bytes(graph, &chain.operators(blocks)));
+        let held = (!memory.are_none()).then(held_by);
+        let ground = Ground { graph, chain, table, bytes: chain.input_bytes(graph), held };
         let work = |own: &ProcessorIndex| (*own, ground.work(*own, memory));
         let works: Vec<Vec<(ProcessorIndex, Work)>> =
             classes.iter().map(|with_each| with_each.iter().map(work).collect()).collect();
@@ -139,10 +136,11 @@ impl Ground<'_> {
             sums.push(sums[sums.len() - 1] + time.unwrap_or(0));
             gaps.push(gaps[gaps.len() - 1] + usize::from(time.is_none()));
         }
-        let limit = memory.of_label(self.label(processor)).unwrap_or(u64::MAX);
+        let limit = memory.of_label(self.label(processor));
+        let limited = limit.and_then(|limit| Some((limit, self.held.as_ref()?)));
         self.of_ranges(|blocks| {
             let (start, end) = (blocks.start().index(), blocks.end().index());
-            let fits = self.held_until[end] - self.held_until[start] + self.bytes.of(blocks) <= limit;
+            let fits = limited.is_none_or(|(limit, held)| *held.at(blocks) <= limit);
             (gaps[end] == gaps[start] && fits)
                 .then(|| Nanoseconds(u64::try_from(sums[end] - sums[start]).unwrap_or(u64::MAX)))
         })

@@ -61,7 +61,8 @@ impl ThroughputBound {
         let divided = graph.operator_ids().filter(is_divided).count();
         let parts = divided * table.processors().len();
         let bytes = (parts as f64 * rate.map_or(0.0, |rate| 1e9 / rate)).ceil() as u64;
-        let by_work = exact_bound(&work, &units, &shares).saturating_sub(divided.div_ceil(2) as u64 + bytes);
+        let by_work =
+            exact_bound(&work, &units, &shares).unwrap_or(0).saturating_sub(divided.div_ceil(2) as u64 + bytes);
         let by_memory = (moving_seconds * (1.0 - 1e-9) * 1e9) as u64;
         let labels = units.into_iter().map(|(label, _)| label);
         Self { period: Nanoseconds(by_work.max(by_memory)), shares: labels.zip(shares).collect() }
@@ -82,17 +83,24 @@ fn shares(weights: &[f64], units: &[(String, usize)]) -> Vec<u64> {
     shares
 }
 
-/// What a frame is worth at least by these shares, in nanoseconds of the whole board, without any rounding on the way.
-fn exact_bound(work: &[Vec<Option<u64>>], units: &[(String, usize)], shares: &[u64]) -> u64 {
-    let product: u128 = units.iter().map(|(_, count)| *count as u128).product();
+/// What a frame is worth at least by these shares, in nanoseconds of the whole board, without any rounding on the way; `None` if that is too large
+/// to be added up.
+fn exact_bound(work: &[Vec<Option<u64>>], units: &[(String, usize)], shares: &[u64]) -> Option<u64> {
+    let counts = units.iter().map(|(_, count)| *count as u128);
+    let multiple = counts.clone().try_fold(1_u128, |known, own| (known / divisor(known, own)).checked_mul(own))?;
     let of_operator = |own: &Vec<Option<u64>>| {
-        let prices = own.iter().zip(units).zip(shares).filter_map(|((own, (_, count)), share)| {
-            Some(u128::from((*own)?) * u128::from(*share) * (product / *count as u128))
+        let prices = own.iter().zip(counts.clone()).zip(shares).filter_map(|((own, count), share)| {
+            Some((u128::from((*own)?) * u128::from(*share)).saturating_mul(multiple / count))
         });
         prices.min().unwrap_or(0)
     };
-    let worth: u128 = work.iter().map(of_operator).sum();
-    (worth / (product * u128::from(BILLION))) as u64
+    let worth = work.iter().map(of_operator).try_fold(0_u128, u128::checked_add)?;
+    Some(u64::try_from(worth / multiple.checked_mul(u128::from(BILLION))?).unwrap_or(u64::MAX))
+}
+
+/// The largest number that divides both.
+fn divisor(one: u128, other: u128) -> u128 {
+    if other == 0 { one } else { divisor(other, one % other) }
 }
 
 /// Bytes that a frame moves to and from memory at least. Parts of an operator that is divided are each rounded down to a byte.

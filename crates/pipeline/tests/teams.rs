@@ -15,7 +15,7 @@ use millstream_pipeline::{
     Constraints, Nanojoules, ParaPipe, PeriodBound, PipelineError, Plan, PlannedStage, Problem, Search, Strategy,
     ThroughputBound, best_period, energy_front, pareto_front, teams_of,
 };
-use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage, held_bytes};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -388,23 +388,29 @@ fn memory_limits_what_an_accelerator_runs() {
         let memory = bytes.map_or(String::new(), |bytes| format!(r#", "memory_bytes": {bytes}"#));
         Board::from_json(&BOARD.replace(r#""kind": "gpu""#, &format!(r#""kind": "gpu"{memory}"#))).unwrap()
     };
-    let held = |schedule: &millstream_schedule::Schedule| -> u64 {
+    let on_gpu = |schedule: &millstream_schedule::Schedule| -> u64 {
         let replicas = schedule.stages.iter().flat_map(|stage| &stage.replicas);
-        let on_gpu = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.is_accelerator());
-        let work = on_gpu.flat_map(|own| &own.operators).map(|&id| graph.operator(id).work);
-        work.map(|work| work.weight_bytes + work.output_bytes).sum()
+        let own = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.is_accelerator());
+        own.map(|own| held_bytes(graph, &own.operators)).sum()
     };
-    for limit in [None, Some(1 << 30), Some(8 << 20), Some(1 << 20)] {
+    let whole = held_bytes(graph, graph.order());
+    for limit in [None, Some(whole), Some(whole - 1), Some(8 << 20), Some(1 << 20)] {
         let board = with_memory(limit);
         let teams: Vec<Vec<ProcessorClass>> = teams_of(&board).into_iter().filter(|team| team.len() == 2).collect();
         let problem = Problem::with_teams(graph, &chain, &board, &free, &teams).unwrap();
-        for plan in pareto_front(&problem).unwrap() {
-            let used = held(&problem.schedule(&plan));
+        let front = pareto_front(&problem).unwrap();
+        for plan in &front {
+            let schedule = problem.schedule(plan);
+            schedule.validate(graph, &board).unwrap();
+            let used = on_gpu(&schedule);
             assert!(used <= limit.unwrap_or(u64::MAX), "{used} bytes of {limit:?}");
         }
+        let fits = limit.is_none_or(|limit| limit >= whole);
+        let is_whole = |plan: &Plan| on_gpu(&problem.schedule(plan)) == whole;
+        assert_eq!(front.iter().any(is_whole), fits, "{limit:?} bytes for {whole}");
         // With a little, getting there may take longer than it saves.
         if limit != Some(1 << 20) {
-            let fastest = held(&problem.schedule(&pareto_front(&problem).unwrap()[0]));
+            let fastest = on_gpu(&problem.schedule(&front[0]));
             assert!(fastest > 1 << 20, "the GPU is used where it can be: {fastest}");
         }
     }

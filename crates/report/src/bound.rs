@@ -10,8 +10,8 @@ const NOISE: f64 = 0.01;
 pub struct Searched {
     /// The least period.
     pub period_seconds: f64,
-    /// Which teams its stages may run on; empty for none.
-    pub teams: String,
+    /// Which pipelines these are.
+    pub space: String,
 }
 
 /// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them; those that were searched
@@ -36,10 +36,10 @@ pub fn bound_text(
     let is_shown = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
     let searched = searched.filter(is_shown).map_or(String::new(), |own| {
         let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
-        let teams = if own.teams.is_empty() { String::new() } else { format!(" and {}", own.teams) };
+        let least = milliseconds(own.period_seconds);
         format!(
-            "\nNo pipeline in the searched space (contiguous stages on processors{teams}, and replicas of these) has one below {} ms. Its own is at most {above:.1} % above the least of them.",
-            milliseconds(own.period_seconds)
+            "\nNo pipeline in the searched space ({}) has one below {least} ms. Its own is at most {above:.1} % above the least of them.",
+            own.space
         )
     });
 
@@ -86,9 +86,9 @@ mod tests {
         let said = bound_text(&document(0.0102), Some(0.0101), None, true);
         assert!(said.contains("or replicas of it, ignoring memory contention (exact)."), "{said}");
         assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
-        let searched = |period_seconds| Searched { period_seconds, teams: "teams of up to 4 processors".to_owned() };
+        let searched = |period_seconds| Searched { period_seconds, space: "stages and teams".to_owned() };
         let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);
-        assert!(said.contains("replicas of these) has one below 10.2 ms."), "{said}");
+        assert!(said.contains("searched space (stages and teams) has one below 10.2 ms."), "{said}");
         assert!(said.contains("Its own is at most 0.0 % above the least of them."), "{said}");
         // A bound that is no higher than the first, or that a trial went below, says nothing.
         for (own, least) in [(0.0102, 0.01), (0.0102, 0.0103)] {

@@ -7,7 +7,7 @@ use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
 use crate::crossing::{Crossing, crossing_costs};
 use crate::execution::Execution;
-use crate::paces::{LinkUse, SharedLink, occupied_links, replica_rates, shared_period};
+use crate::paces::{LinkUse, SharedLink, occupied_links, replica_rates, replicated_period, shared_period};
 use crate::replica_tasks::ReplicaTasks;
 use crate::{Assignment, Replica, Schedule, ScheduleError, Share, Task};
 
@@ -99,9 +99,10 @@ impl Evaluation {
         self.board_links.iter().map(|link| link.period).max().unwrap_or_default()
     }
 
-    /// Whether several stages take frames over the same link within a board, so that what they wait for each other depends on when they do.
+    /// Whether several stages take frames over the same link within a board, or a link holds replicas of a stage up, so that what they wait for
+    /// each other depends on when they do.
     pub fn shares_board_links(&self) -> bool {
-        self.board_links.iter().any(|link| link.stages > 1)
+        self.board_links.iter().any(|link| link.stages > 1) || self.stages.iter().any(StageEvaluation::waits_for_links)
     }
 
     /// The stage with the longest period.
@@ -114,6 +115,11 @@ impl StageEvaluation {
     /// The slowest replica's time.
     pub fn latency(&self) -> Nanoseconds {
         self.replica_times.iter().copied().max().unwrap_or_default()
+    }
+
+    /// Whether its replicas would take frames more often if it were not for the links that they share.
+    fn waits_for_links(&self) -> bool {
+        self.period > replicated_period(&self.replica_times)
     }
 
     /// Which part of the frames each replica takes.

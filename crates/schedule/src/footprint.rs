@@ -7,11 +7,22 @@ use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::{Replica, Schedule, ScheduleError};
 
-/// Bytes that an operator holds in a memory of its processor's own: its weights, and the values that it makes, which have buffers of their
-/// own.
-pub fn held_bytes(graph: &Graph, id: OperatorId) -> u64 {
-    let work = graph.operator(id).work;
-    work.weight_bytes.saturating_add(work.output_bytes)
+/// Bytes that operators hold in a memory of their processor's own, such as a GPU's: their weights, the values that they make, and those that
+/// they read and others made, or that the network is given. Each value has a buffer of its own.
+pub fn held_bytes(graph: &Graph, operators: &[OperatorId]) -> u64 {
+    let mut values: HashSet<ValueId> = HashSet::new();
+    let mut held = 0_u64;
+    for &id in operators {
+        let operator = graph.operator(id);
+        held = held.saturating_add(operator.work.weight_bytes).saturating_add(operator.work.output_bytes);
+        values.extend(&operator.outputs);
+    }
+    for &value in operators.iter().flat_map(|&id| &graph.operator(id).inputs) {
+        if values.insert(value) {
+            held = held.saturating_add(graph.value(value).bytes().unwrap_or(0));
+        }
+    }
+    held
 }
 
 /// What operators of a network hold at once.
@@ -114,7 +125,7 @@ impl Schedule {
     fn held_on(&self, accelerator: &str, graph: &Graph) -> u64 {
         let replicas = self.stages.iter().flat_map(|stage| &stage.replicas);
         let own = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.cluster == accelerator);
-        own.flat_map(|own| &own.operators).map(|&id| held_bytes(graph, id)).fold(0, u64::saturating_add)
+        own.map(|own| held_bytes(graph, &own.operators)).fold(0, u64::saturating_add)
     }
 }
 
@@ -148,5 +159,10 @@ mod tests {
         assert_eq!(bytes(&ids[2..]), 4 + 40 + 8);
         assert_eq!(bytes(&ids[3..]), 4 + 8 + 4);
         assert_eq!(bytes(&ids[1..2]), 4 + 40);
+
+        // In a memory of its own, everything has a buffer.
+        assert_eq!(held_bytes(&graph, &ids), 12 + 4 + 40 + 8 + 4);
+        assert_eq!(held_bytes(&graph, &ids[1..2]), 4 + 40, "what it receives as well");
+        assert_eq!(held_bytes(&graph, &ids[2..]), 40 + 4 + 8 + 4);
     }
 }

@@ -160,8 +160,8 @@ fn what_does_not_fit_into_the_memory_is_refused() {
         Board::from_json(&text).unwrap()
     };
     let operators = graph.order().to_vec();
-    let held: u64 = operators.iter().map(|&id| held_bytes(&graph, id)).sum();
-    assert!(held > 0);
+    let held = held_bytes(&graph, &operators);
+    assert_eq!(held, 500, "the input and four values");
     let alone = Replica::single(Processor::accelerator("G"), operators);
     let schedule = Schedule { stages: vec![Stage { replicas: vec![alone] }] };
     schedule.validate(&graph, &with(held)).unwrap();

@@ -6,9 +6,11 @@ use millstream_pipeline::{
     HostDivision, Objective, PipelineError, Plan, SystemFront, SystemProblem, ThroughputBound, choose,
 };
 use millstream_schedule::{Crossing, Evaluation, Prediction, Schedule, ScheduleDocument, SearchedBound};
+use millstream_sim::SteadyState;
 
 use crate::certifying::written;
 use crate::document::document;
+use crate::shared_memory::simulated;
 use crate::{Aim, Error, Hosts, Network};
 
 /// What the search for pipelines over several hosts went through.
@@ -16,7 +18,8 @@ const SPACE: &str = "contiguous stages of whole blocks on single processors of o
 
 /// A network on a system.
 pub struct SystemPlan {
-    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on.
+    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where several stages take frames
+    /// over the same link of a board, with the numbers of a simulation.
     pub front: Vec<Plan>,
     /// Whether nothing in the space that was searched is better than the front; not so where the memory of a host has no room for it.
     pub is_exact: bool,
@@ -37,6 +40,7 @@ pub struct SystemPlan {
     /// The costs that all this is by.
     pub table: CostTable,
     problem: SystemProblem,
+    shortest: Nanoseconds,
 }
 
 /// A network divided as it is usually done.
@@ -48,9 +52,9 @@ pub struct SystemRival {
 }
 
 impl SystemPlan {
-    /// The shortest period of everything that was searched.
+    /// The shortest period of everything that was searched, if no stage waits for a link of a board that another uses.
     pub fn shortest(&self) -> Nanoseconds {
-        shortest(&self.front)
+        self.shortest
     }
 
     /// What is proven of it: that no schedule on these hosts is faster, whatever links carry.
@@ -83,20 +87,42 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     if (0..hosts.system().hosts().len()).all(|place| lost.contains(&place)) {
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
-    let SystemFront { plans: front, is_exact } = problem.front_without(&lost)?;
+    let SystemFront { plans, is_exact } = problem.front_without(&lost)?;
+    let shortest = plans.iter().map(|plan| plan.period).min().unwrap_or_default();
+    let simulate = |plan: &Plan| simulated_if_it_waits(plan, &problem.schedule(plan), network, &table);
+    let front = Plan::undominated(plans.iter().map(simulate).collect::<Result<_, Error>>()?);
     let plan = best(aim.limits().among(&front)?, aim.objective)?;
 
     let schedule = problem.schedule(&plan);
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
-    let searched = || SearchedBound { period_seconds: shortest(&front).seconds(), space: SPACE.to_owned() };
-    let searched = is_exact.then(searched);
-    let predicted = Prediction { searched, ..Prediction::new(&evaluation, bound.period.seconds()) };
+    let searched = is_exact.then(|| SearchedBound { period_seconds: shortest.seconds(), space: SPACE.to_owned() });
+    let replica_seconds = plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect());
+    let predicted = Prediction {
+        searched,
+        period_seconds: plan.period.seconds(),
+        latency_seconds: plan.latency.seconds(),
+        replica_seconds: replica_seconds.collect(),
+        ..Prediction::new(&evaluation, bound.period.seconds())
+    };
     let document =
         document(&schedule, predicted, if is_exact { "exact" } else { "best-found" }, aim.objective, network, board);
     let document = ScheduleDocument { constraints: aim.stated(), ..document };
     let rivals = rivals(hosts, &problem, aim, &lost);
-    Ok(SystemPlan { front, is_exact, plan, schedule, evaluation, crossings, document, bound, rivals, table, problem })
+    Ok(SystemPlan {
+        front,
+        is_exact,
+        plan,
+        schedule,
+        evaluation,
+        crossings,
+        document,
+        bound,
+        rivals,
+        table,
+        problem,
+        shortest,
+    })
 }
 
 /// The place of a host among all.
@@ -106,9 +132,17 @@ fn place_of(hosts: &Hosts, name: &str) -> Result<usize, Error> {
     names.iter().position(|own| *own == name).ok_or_else(unknown)
 }
 
-/// The shortest period of a front.
-fn shortest(front: &[Plan]) -> Nanoseconds {
-    front.iter().map(|plan| plan.period).min().unwrap_or_default()
+/// A plan with the numbers that a simulation shows, if several of its stages take frames over the same link of a board.
+fn simulated_if_it_waits(
+    plan: &Plan,
+    schedule: &Schedule,
+    network: &Network,
+    table: &CostTable,
+) -> Result<Plan, Error> {
+    match schedule.evaluate(network.graph(), table)?.shares_board_links() {
+        true => simulated(plan, (schedule, network, table), None, SteadyState::FRAMES),
+        false => Ok(plan.clone()),
+    }
 }
 
 /// The plan that an objective asks for.

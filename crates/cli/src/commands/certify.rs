@@ -2,7 +2,8 @@ use anyhow::{Result, bail};
 use millstream::{CostSource, Hosts, Scheduled, certify, read_schedules};
 use millstream_certify::Certificate;
 use millstream_cost::Nanoseconds;
-use millstream_report::{in_words, milliseconds};
+use millstream_report::{Fact, in_words, milliseconds};
+use millstream_schedule::SearchedBound;
 
 use crate::arguments::{CertifyCommand, cost_source};
 use crate::output;
@@ -32,49 +33,66 @@ pub(crate) fn run(command: &CertifyCommand) -> Result<()> {
 
 /// Says what is proven, and of what nothing is.
 fn print(certificate: &Certificate, scheduled: &Scheduled, is_memory_shared: bool) {
-    let bound = Nanoseconds(certificate.throughput.period_nanoseconds);
-    let clocks = if certificate.clocks.is_empty() { "" } else { " at these clocks" };
-    output::line(format!(
-        "The certificate holds: no schedule of {} on {} by these costs{clocks} has a period below {} ms.",
-        certificate.model.name,
-        certificate.board.name,
-        milliseconds(bound.seconds())
-    ));
-    output::line(format!(
-        "{} promises {} ms: {} that.",
-        certificate.configuration,
-        milliseconds(certificate.predicted_period_seconds),
-        match in_words(certificate.gap, ["above", "below"]) {
-            same if same == "the same" => "just".to_owned(),
-            other => other,
-        }
-    ));
-
-    if scheduled.document.predicted.is_measured {
-        output::line("The schedule says that this was measured: nothing here proves it.");
-    }
+    let Certificate { model, board, configuration, .. } = certificate;
+    output::line(format!("The certificate holds for {configuration}: {} on {}.", model.name, board.name));
     let memory = if is_memory_shared { ", even if nobody waits for memory" } else { "" };
-    let milliseconds_of = |nanoseconds: u64| milliseconds(Nanoseconds(nanoseconds).seconds());
-    output::line(match &certificate.single_processors {
+    output::facts(&[
+        Fact::new("Bound", bound(certificate)),
+        Fact::new("Promise", promise(certificate)),
+        Fact::new("Single", single(certificate, memory)),
+        Fact::new("Searched", searched(certificate, scheduled.document.predicted.searched.as_ref(), memory)),
+    ]);
+}
+
+fn bound(certificate: &Certificate) -> String {
+    let clocks = if certificate.clocks.is_empty() { "" } else { " at these clocks" };
+    let least = milliseconds_of(certificate.throughput.period_nanoseconds);
+    format!("no schedule by these costs{clocks} has a period below {least} ms.")
+}
+
+fn promise(certificate: &Certificate) -> String {
+    let above = match in_words(certificate.gap, ["above", "below"]) {
+        same if same == "the same" => "just that".to_owned(),
+        other => format!("{other} that"),
+    };
+    let period = milliseconds(certificate.predicted_period_seconds);
+    match certificate.is_measured {
+        true => {
+            format!("a period of {period} ms, {above}. The schedule says that it was measured: nothing here proves it.")
+        }
+        false => format!("a period of {period} ms, {above}. It is what the schedule takes by these costs."),
+    }
+}
+
+fn single(certificate: &Certificate, memory: &str) -> String {
+    match &certificate.single_processors {
         Some(proof) => format!(
-            "Contiguous stages on one processor each, or replicas of it, take {} ms at least{memory}: checked over {} states.",
+            "contiguous stages on one processor each, or replicas of it, take {} ms at least{memory}: checked over {} states.",
             milliseconds_of(proof.period_nanoseconds),
             proof.reached.len()
         ),
-        None => "It says nothing of stages on single processors: there is no proof of them in it.".to_owned(),
-    });
-    output::line(match (&certificate.searched, &scheduled.document.predicted.searched) {
-        (Some(proof), Some(promised)) => format!(
-            "All that was searched, {}, takes {} ms at least{memory}: checked over {} teams.",
-            promised.space,
-            milliseconds_of(proof.period_nanoseconds),
-            proof.worths.len()
-        ),
-        (None, Some(promised)) => format!(
-            "Not proven: that all that was searched, {}, takes {} ms at least.",
-            promised.space,
-            milliseconds(promised.period_seconds)
-        ),
-        _ => "Nothing was searched that it could speak of.".to_owned(),
-    });
+        None => "it says nothing of stages on single processors: there is no proof of them in it.".to_owned(),
+    }
+}
+
+fn searched(certificate: &Certificate, promised: Option<&SearchedBound>, memory: &str) -> String {
+    let Some(SearchedBound { period_seconds, space }) = promised else {
+        return "nothing was searched that it could speak of.".to_owned();
+    };
+    let Some(proof) = &certificate.searched else {
+        let least = milliseconds(*period_seconds);
+        return format!("not proven: that all that was searched takes {least} ms at least ({space}).");
+    };
+    let (least, teams) = (milliseconds_of(proof.period_nanoseconds), proof.worths.len());
+    let outside = match certificate.evaluated_period_nanoseconds < proof.period_nanoseconds {
+        true => " This schedule is none of these.",
+        false => "",
+    };
+    format!(
+        "all that was searched takes {least} ms at least{memory}: checked over {teams} teams. Searched were {space}.{outside}"
+    )
+}
+
+fn milliseconds_of(nanoseconds: u64) -> String {
+    milliseconds(Nanoseconds(nanoseconds).seconds())
 }

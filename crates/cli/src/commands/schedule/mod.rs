@@ -256,7 +256,6 @@ fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRo
 /// What is proven of a schedule that a search found.
 fn bound(document: &ScheduleDocument, plans: &Plans) -> String {
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    let searched =
-        Searched { period_seconds: plans.searched.0.0.seconds(), teams: plans.searched_teams().unwrap_or_default() };
+    let searched = Searched { period_seconds: plans.searched.0.0.seconds(), space: plans.searched_space() };
     bound_text(document, single, Some(&searched), plans.competes_for_memory)
 }

@@ -4,7 +4,9 @@
 #![cfg(all(feature = "highs", feature = "ort", feature = "wgpu"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "../fixtures/mod.rs"]
 mod fixtures;
+mod promises;
 
 use std::path::Path;
 use std::sync::LazyLock;

@@ -1,0 +1,71 @@
+//! What a schedule promises, beside what comes out of its costs.
+
+use millstream_schedule::{Achieved, Energy, Evaluation, Prediction, ScheduleDocument};
+
+use crate::CertifyError;
+
+/// Energies are kept in whole nanojoules, and summed in another order.
+const JOULES: f64 = 2e-9;
+
+/// Whether everything that a schedule promises of its frames is what an evaluation says, or a simulation, where processors wait for memory or
+/// stages for the same link: period, latency, the times of all replicas and the energy.
+///
+/// # Errors
+/// [`CertifyError::Promise`] with the first number that is another one.
+pub fn check_prediction(promised: &Prediction, found: &Evaluation, energy: Option<Energy>) -> Result<(), CertifyError> {
+    equal("its period [s]", promised.period_seconds, found.period.seconds())?;
+    equal("its latency [s]", promised.latency_seconds, found.latency.seconds())?;
+
+    let known = found.stages.iter().map(|stage| stage.replica_times.as_slice());
+    let (stages, replicas) = (promised.replica_seconds.len(), |own: &Vec<f64>| own.len());
+    equal("the number of its stages", stages as f64, found.stages.len() as f64)?;
+    for (own, known) in promised.replica_seconds.iter().zip(known) {
+        equal("the number of a stage's replicas", replicas(own) as f64, known.len() as f64)?;
+        own.iter().zip(known).try_for_each(|(own, known)| equal("the time of a replica [s]", *own, known.seconds()))?;
+    }
+
+    // Not every search counts it.
+    let Some(joules) = promised.joules_per_frame else { return Ok(()) };
+    let energy = energy.ok_or(CertifyError::Missing { what: "an energy of frames" })?;
+    close("the energy of a frame [J]", joules, energy.joules_per_frame, JOULES)?;
+    let watts = joules / promised.period_seconds.max(1e-12);
+    let tolerance = JOULES / promised.period_seconds.max(1e-12);
+    promised.watts.map_or(Ok(()), |promised| close("its mean power [W]", promised, watts, tolerance))
+}
+
+/// Whether a period is not below what the schedule takes if nobody waits for memory or links.
+pub(crate) fn check_not_below(promised: &Prediction, evaluated: &Evaluation) -> Result<(), CertifyError> {
+    let (promised, found) = (promised.period_seconds, evaluated.period.seconds());
+    match promised >= found {
+        true => Ok(()),
+        false => Err(CertifyError::Promise { what: "its period [s]", promised, found }),
+    }
+}
+
+/// Whether what a schedule promises keeps to the limits that it was planned for.
+pub(crate) fn check_constraints(schedule: &ScheduleDocument) -> Result<(), CertifyError> {
+    let promised = Achieved {
+        latency_seconds: schedule.predicted.latency_seconds,
+        period_seconds: Some(schedule.predicted.period_seconds),
+        watts: schedule.predicted.watts,
+    };
+    match schedule.constraints.missed(&promised).into_iter().next() {
+        None => Ok(()),
+        Some(missed) => Err(CertifyError::Constraint { missed }),
+    }
+}
+
+/// Equal to the last digit: files keep all of them.
+fn equal(what: &'static str, promised: f64, found: f64) -> Result<(), CertifyError> {
+    match promised.total_cmp(&found).is_eq() {
+        true => Ok(()),
+        false => Err(CertifyError::Promise { what, promised, found }),
+    }
+}
+
+fn close(what: &'static str, promised: f64, found: f64, tolerance: f64) -> Result<(), CertifyError> {
+    match (promised - found).abs() <= tolerance {
+        true => Ok(()),
+        false => Err(CertifyError::Promise { what, promised, found }),
+    }
+}
