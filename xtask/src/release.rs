@@ -21,6 +21,10 @@ pub(crate) fn release(arguments: &[String]) -> Result<(), Failure> {
     let Some(section) = section(&changelog, VERSION) else {
         return Err(Failure(format!("CHANGELOG.md has no section `## [{VERSION}] - DATE`")));
     };
+    if let Some(unreleased) = unreleased(&changelog) {
+        let first = unreleased.lines().next().unwrap_or_default();
+        return Err(Failure(format!("CHANGELOG.md has changes that are in no release: {first} ...")));
+    }
     let citation = read("CITATION.cff")?;
     if !citation.lines().any(|line| line == format!("version: {VERSION}")) {
         return Err(Failure(format!("CITATION.cff has another version than {VERSION}")));
@@ -44,9 +48,16 @@ fn section<'a>(changelog: &'a str, version: &str) -> Option<&'a str> {
     rest.get(..end).filter(|_| is_date).map(str::trim)
 }
 
+/// What a changelog says of changes that no release has; `None` if that is nothing.
+fn unreleased(changelog: &str) -> Option<&str> {
+    let (_, rest) = changelog.split_once("\n## [Unreleased]\n")?;
+    let end = rest.find("\n## [").unwrap_or(rest.len());
+    rest.get(..end).map(str::trim).filter(|text| !text.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::section;
+    use super::{section, unreleased};
 
     #[test]
     fn a_release_has_a_section_with_a_date() {
@@ -55,6 +66,9 @@ mod tests {
         assert_eq!(section(changelog, "0.2.0"), Some("- b"));
         assert_eq!(section(changelog, "0.1.0"), Some("- a"));
         assert_eq!(section(changelog, "0.3.0"), None);
+        assert_eq!(unreleased(changelog), None);
+        assert_eq!(unreleased("# Changelog\n\n## [Unreleased]\n\n- c\n\n## [0.1.0] - 2026-12-01\n"), Some("- c"));
+        assert_eq!(unreleased("# Changelog\n\n## [0.1.0] - 2026-12-01\n\n- c\n"), None);
         assert_eq!(section("# Changelog\n\n## [0.1.0] - soon\n\n- a\n", "0.1.0"), None);
     }
 

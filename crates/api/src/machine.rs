@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_board::{Board, EngineSet, Engines};
+use millstream_board::{Board, EngineName, EngineSet, Engines};
 use millstream_machine::usable_cores;
 use millstream_schedule::ScheduleDocument;
 
@@ -18,6 +18,8 @@ pub struct Machine {
     board: Board,
     /// The engines that somebody asked for, on all cores.
     engines: Option<EngineSet>,
+    /// Whether it is this computer, as it was detected.
+    is_here: bool,
     /// Profiles of networks on it. Clones of a machine share it.
     pub(crate) cache: ProfileCache,
 }
@@ -37,12 +39,13 @@ impl Machine {
     /// As [`Machine::detect`].
     pub fn detect_with(has_software_gpus: bool) -> Result<Self, Error> {
         let board = millstream_machine::detect()?;
-        Ok(Self::of_board(board.with_accelerators(crate::backends::accelerators(has_software_gpus))?))
+        let board = board.with_accelerators(crate::backends::accelerators(has_software_gpus))?;
+        Ok(Self { is_here: true, ..Self::of_board(board) })
     }
 
     /// A board that is known.
     pub fn of_board(board: Board) -> Self {
-        Self { board, engines: None, cache: ProfileCache::default() }
+        Self { board, engines: None, is_here: false, cache: ProfileCache::default() }
     }
 
     /// The board of a file, or a [built-in](crate::BuiltInBoard) one by its name.
@@ -69,6 +72,19 @@ impl Machine {
         let engines = engines.into();
         let board = crate::backends::with_providers_for(self.board, std::iter::once(&engines)).with_engines(&engines);
         Self { board, engines: Some(engines), ..self }
+    }
+
+    /// The same, as a user asks for it: the devices of these engines are taken in where the machine is this computer, and engines that it does
+    /// not have are refused.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if OpenVINO is asked for and not there, [`Error::Board`] if another engine isn't.
+    pub fn asked_to_use(self, engines: &EngineSet) -> Result<Self, Error> {
+        let takes_devices = self.is_here && engines.contains(EngineName::OpenVino);
+        let machine = if takes_devices { self.with_openvino_devices()? } else { self };
+        let machine = machine.with_engines(engines.clone());
+        machine.board.check_engines(engines)?;
+        Ok(machine)
     }
 
     /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
@@ -124,7 +140,7 @@ impl Machine {
 
     /// Another board, with the same cache.
     pub(crate) fn with_board(&self, board: Board) -> Self {
-        Self { board, engines: self.engines.clone(), cache: self.cache.clone() }
+        Self { board, ..self.clone() }
     }
 
     /// What it consists of.

@@ -6,11 +6,12 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{
-    Conditions, Disturbance, DisturbanceKind, Simulation, SteadyState, Stream, Unit, simulate_streams,
+    Conditions, Disturbance, DisturbanceKind, Simulation, SimulationError, SteadyState, Stream, Unit,
+    simulate_streams_until,
 };
 
 use crate::error::InFile;
-use crate::{CostSource, Error, Machine, Scheduled, files};
+use crate::{Control, CostSource, Error, Machine, Scheduled, files};
 
 /// More frames would fill the memory with what is known of each.
 const MOST_FRAMES: f64 = 1e7;
@@ -115,8 +116,15 @@ pub fn rounds_hertz(networks: impl Iterator<Item = (f64, f64)>) -> f64 {
 /// their frames, and those that take turns keep to their weights.
 ///
 /// # Errors
-/// [`Error::Unfit`] if the board lacks what the options need; [`Error::NoProfile`] or [`Error::File`] without costs.
-pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<'_>) -> Result<Vec<Simulated>, Error> {
+/// [`Error::Unfit`] if the board lacks what the options need, or their numbers mean nothing; [`Error::NoProfile`] or [`Error::File`] without
+/// costs; [`Error::Simulation`] for conditions without a meaning; [`Error::Interrupted`] if the caller ended it.
+pub fn simulate(
+    machine: &Machine,
+    set: &[Scheduled],
+    options: &SimulateOptions<'_>,
+    control: &Control,
+) -> Result<Vec<Simulated>, Error> {
+    check_numbers(options)?;
     let machine = &set.first().map_or_else(|| machine.clone(), |own| machine.as_planned(&own.document));
     let board = machine.board();
     let mut tables = Vec::new();
@@ -148,7 +156,10 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
         .collect();
 
     let conditions = conditions(board, &tables, set, options)?;
-    let simulations = simulate_streams(&streams, &conditions)?;
+    let simulations = match simulate_streams_until(&streams, &conditions, &|| control.is_cancelled()) {
+        Err(SimulationError::Cancelled) => return Err(Error::Interrupted),
+        other => other?,
+    };
 
     let expected = |own: &Scheduled, table: &CostTable| {
         SteadyState::of(&own.schedule, own.network.graph(), table, conditions.memory_bytes_per_second)
@@ -156,6 +167,19 @@ pub fn simulate(machine: &Machine, set: &[Scheduled], options: &SimulateOptions<
     let expected = set.iter().zip(&tables).map(|(own, table)| expected(own, table)).collect::<Result<Vec<_>, _>>()?;
     let all = simulations.into_iter().zip(expected).zip(tables);
     Ok(all.map(|((simulation, expected), table)| Simulated { simulation, expected, table }).collect())
+}
+
+/// Whether there is something to simulate, at a rate at which frames can arrive.
+fn check_numbers(options: &SimulateOptions<'_>) -> Result<(), Error> {
+    if options.frames == 0 {
+        return Err(Error::Unfit("no frames are to be simulated; 1 is the fewest".to_owned()));
+    }
+    match options.frame_rate_hertz {
+        Some(hertz) if !(hertz.is_finite() && hertz > 0.0) => {
+            Err(Error::Unfit(format!("{hertz} frames per second are not a rate; it must be a number above 0")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read_fallback(path: &Path, set: &[Scheduled], board: &Board) -> Result<Schedule, Error> {

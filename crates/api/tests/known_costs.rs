@@ -11,7 +11,7 @@ use std::time::Duration;
 use fixtures::{fixture, network};
 use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Objective, PlanOn, ReadOptions,
-    Rounds, RunSource, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+    Rounds, RunSource, Scheduled, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
 use millstream_cost::Nanoseconds;
 
@@ -94,7 +94,7 @@ fn a_single_network_is_a_set_of_one() {
     assert_eq!(loaded.sets[0].iter().map(|own| own.weight).collect::<Vec<_>>(), [2.0, 1.0]);
 
     // The same options simulate both.
-    let simulated = simulate(&machine, &loaded.sets[0], &undisturbed(&costs, 20)).unwrap();
+    let simulated = simulate(&machine, &loaded.sets[0], &undisturbed(&costs, 20), &control).unwrap();
     let frames: Vec<usize> = simulated.iter().map(|own| own.simulation.frames.len()).collect();
     assert!(frames[0] >= 40 && frames[1] >= 20, "{frames:?}");
 }
@@ -123,7 +123,7 @@ fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
         files::write(&source.schedule, &files::to_json(&shared.document).unwrap()).unwrap();
         let set = &Loaded::read(&machine, &source, &control).unwrap().sets[0];
 
-        let simulated = simulate(&machine, set, &undisturbed(&costs, 300)).unwrap();
+        let simulated = simulate(&machine, set, &undisturbed(&costs, 300), &control).unwrap();
         let found = Rounds::of(set, &simulated);
         assert!((found.promised_hertz / shared.document.rounds_per_second - 1.0).abs() < 1e-9);
         assert!((found.simulated_hertz / found.promised_hertz - 1.0).abs() < 0.02, "{found:?}");
@@ -153,6 +153,29 @@ fn what_does_not_fit_is_said() {
     assert!(message.contains("is for the model 'squeezenet'"), "{message}");
     let message = read(&RunSource { model: Some("missing.onnx".to_owned()), ..source(&folder) });
     assert!(message.contains("missing.onnx"), "{message}");
+}
+
+#[test]
+fn what_can_not_be_simulated_is_said_and_a_simulation_can_be_ended() {
+    let (machine, costs) = (machine(), fixture("costs", "hikey-970"));
+    let document = planned(&Aim::default()).unwrap().document;
+    let set = [Scheduled::alone(network("squeezenet"), document, machine.board()).unwrap()];
+    let said = |options: &SimulateOptions<'_>, control: &Control| match simulate(&machine, &set, options, control) {
+        Ok(_) => panic!("it was simulated"),
+        Err(error) => error.to_string(),
+    };
+    let control = Control::new();
+    assert!(said(&undisturbed(&costs, 0), &control).contains("1 is the fewest"));
+    for hertz in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let mut options = undisturbed(&costs, 5);
+        options.frame_rate_hertz = Some(hertz);
+        assert!(said(&options, &control).contains("must be a number above 0"), "{hertz}");
+    }
+    let mut queue = undisturbed(&costs, 5);
+    queue.queue = 0;
+    assert!(said(&queue, &control).contains("1 frame or more"));
+    let ended = Control::new().cancelled_by(|| true);
+    assert!(matches!(simulate(&machine, &set, &undisturbed(&costs, 100_000), &ended), Err(Error::Interrupted)));
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Options {
             None => Machine::detect()?,
         };
         let machine = match &self.engine {
-            Some(names) => machine.with_engines(names.parse::<EngineSet>()?),
+            Some(names) => machine.asked_to_use(&names.parse::<EngineSet>()?)?,
             None => machine,
         };
         Ok(match &self.cache_folder {

@@ -228,6 +228,7 @@ fn what_happens_to_a_board_is_simulated() {
     assert!(period(&hot) > 1.01 * period(&plain), "{} {}", period(&hot), period(&plain));
     let fail = |more: &[&str]| workplace.fail(&with_board(&[&["simulate"], more].concat(), &vim));
     assert!(fail(&["--lose", "1s:77"]).contains("board 'Khadas VIM3' has no core 77"));
+    assert!(fail(&["--frame-rate", "0.000001", "--frames", "20000"]).contains("all arrive within a century"));
     assert!(fail(&["--speed", "1s:B"]).contains("is not TIME:LABEL:FACTOR"));
     let other = workplace.fail(&with_board(&["simulate", "--heat"], &board("rk3588")));
     assert!(other.contains("schedule again on this board") || other.contains("how its clusters heat up"), "{other}");

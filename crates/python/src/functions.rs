@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use millstream_api::{
-    CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SessionRequest, SimulateOptions,
+    Control, CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SessionRequest, SimulateOptions,
     Simulated,
 };
 use pyo3::prelude::*;
@@ -140,6 +140,8 @@ pub(crate) fn simulate<'py>(
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let control = control(None, &is_cancelled);
     let work = move || {
         let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
         let mut options = SimulateOptions::new(costs, frames);
@@ -149,9 +151,9 @@ pub(crate) fn simulate<'py>(
         options.seed = seed;
         options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
         options.has_heat = heat;
-        simulated(&machine, wanted, &document, &options)
+        simulated(&machine, wanted, &document, &options, &control)
     };
-    let report = do_long(py, &AtomicBool::new(false), work)?.map_err(|error| errors::of(&error))?;
+    let report = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
     to_python(py, &report)
 }
 
@@ -160,10 +162,11 @@ fn simulated(
     wanted: Wanted,
     document: &Document,
     options: &SimulateOptions<'_>,
+    control: &Control,
 ) -> Result<Option<Report>, Error> {
     let document = document.parse(millstream_api::schedule::ScheduleDocument::from_json)?;
     let network = wanted.open(Some(&document))?;
     let set = [Scheduled::alone(network, document, machine.board())?.with_engines_of(machine)];
-    let simulated = millstream_api::simulate(machine, &set, options)?;
+    let simulated = millstream_api::simulate(machine, &set, options, control)?;
     Ok(set.iter().zip(&simulated).map(|(scheduled, simulated)| Report::of(scheduled, simulated)).next())
 }

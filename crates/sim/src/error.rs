@@ -26,4 +26,7 @@ pub enum SimulationError {
         /// What it should be.
         expected: &'static str,
     },
+    /// The caller ended it.
+    #[error("the simulation was ended")]
+    Cancelled,
 }

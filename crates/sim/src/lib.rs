@@ -47,6 +47,6 @@ pub use conditions::{ClusterThermal, Conditions, Disturbance, DisturbanceKind, U
 pub use error::SimulationError;
 pub use result::{Simulation, Span};
 pub use settings::Settings;
-pub use simulation::{simulate, simulate_streams};
+pub use simulation::{simulate, simulate_streams, simulate_streams_until};
 pub use steady::SteadyState;
 pub use stream::Stream;

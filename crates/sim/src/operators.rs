@@ -65,7 +65,7 @@ impl Simulator<'_> {
 
         self.has_worked(track, time);
         if self.conditions.keeps_spans {
-            self.keep_span(slot, number, operator, self.now, self.now + time);
+            self.keep_span(slot, number, operator, self.now, self.now.saturating_add(time));
         }
         self.schedule(time, slot, Event::Done(operator as u32, 0));
     }

@@ -32,7 +32,7 @@ pub fn simulate(
     let conditions = Conditions { noise, seed, keeps_spans, ..Conditions::default() };
     let streams = [stream];
     let mut simulator = Simulator::new(&streams, &conditions)?;
-    simulator.run();
+    simulator.run(&|| false);
     Ok(simulator.results().pop().unwrap_or_default())
 }
 
@@ -46,11 +46,25 @@ pub fn simulate(
 /// [`SimulationError::Schedule`] for what can't be evaluated, [`SimulationError::UnknownPower`] if a temperature can't be simulated,
 /// [`SimulationError::Condition`] for conditions without a meaning.
 pub fn simulate_streams(streams: &[Stream<'_>], conditions: &Conditions) -> Result<Vec<Simulation>, SimulationError> {
+    simulate_streams_until(streams, conditions, &|| false)
+}
+
+/// The same, ended early once `is_cancelled` is true. It is asked often.
+///
+/// # Errors
+/// As [`simulate_streams`], and [`SimulationError::Cancelled`] if it was ended.
+pub fn simulate_streams_until(
+    streams: &[Stream<'_>],
+    conditions: &Conditions,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Vec<Simulation>, SimulationError> {
     check(streams, conditions)?;
     let mut simulator = Simulator::new(streams, conditions)?;
     simulator.heat = Heat::all(&simulator, conditions)?;
-    simulator.run();
-    Ok(simulator.results())
+    match simulator.run(is_cancelled) {
+        true => Ok(simulator.results()),
+        false => Err(SimulationError::Cancelled),
+    }
 }
 
 /// How long replicas worked on a frame, as far as they took any.
@@ -58,11 +72,33 @@ fn mean_times(slots: &[Slot]) -> Vec<Option<Nanoseconds>> {
     slots.iter().map(|slot| slot.served.0.checked_div(slot.served.1).map(Nanoseconds)).collect()
 }
 
+/// The longest that frames may go on arriving, 146 years: no time of a simulation is then too large for its type.
+const LONGEST: u64 = u64::MAX / 4;
+/// Events after which somebody asks whether a simulation is to end.
+const EVENTS_UNTIL_ASKED: u64 = 4096;
+
 fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), SimulationError> {
+    let wrong = |what: &str, value: f64, expected: &'static str| {
+        Err(SimulationError::Condition { what: what.to_owned(), value, expected })
+    };
     let positive = |what: &str, value: f64| match value.is_finite() && value > 0.0 {
         true => Ok(()),
-        false => Err(SimulationError::Condition { what: what.to_owned(), value, expected: "a number above 0" }),
+        false => wrong(what, value, "a number above 0"),
     };
+    if !(conditions.noise.is_finite() && conditions.noise >= 0.0) {
+        return wrong("the noise", conditions.noise, "a number from 0 on, 0.1 for a tenth");
+    }
+    if streams.iter().any(|stream| stream.queue == 0) {
+        return wrong("the queue before a stage", 0.0, "1 frame or more");
+    }
+    let last = |stream: &Stream<'_>| {
+        let interval = stream.interval?;
+        let last = interval.0.checked_mul(stream.frames as u64);
+        last.is_none_or(|last| last > LONGEST).then_some(interval.seconds())
+    };
+    if let Some(interval) = streams.iter().find_map(last) {
+        return wrong("the time between two frames [s]", interval, "so short that all arrive within a century");
+    }
     streams.iter().try_for_each(|stream| positive("the weight of a stream", stream.weight))?;
     conditions.memory_bytes_per_second.map_or(Ok(()), |rate| positive("the memory's bandwidth", rate))?;
     for disturbance in &conditions.disturbances {
@@ -211,7 +247,8 @@ impl<'a> Simulator<'a> {
         self.tracks.iter_mut().zip(all).for_each(|(track, rivals)| track.rivals = rivals);
     }
 
-    fn run(&mut self) {
+    /// Whether it came to its end, and nobody ended it before.
+    fn run(&mut self, is_cancelled: &dyn Fn() -> bool) -> bool {
         for (index, disturbance) in self.conditions.disturbances.iter().enumerate() {
             self.push(disturbance.at.0, NOWHERE, Event::Disturbance(index as u32));
         }
@@ -235,6 +272,9 @@ impl<'a> Simulator<'a> {
             }
             self.now = due.time;
             self.count += 1;
+            if self.count.is_multiple_of(EVENTS_UNTIL_ASKED) && is_cancelled() {
+                return false;
+            }
             match due.event {
                 Event::TakenOver => self.taken_over(slot),
                 Event::Arrived(operator) => self.arrive(slot, operator as usize),
@@ -260,6 +300,7 @@ impl<'a> Simulator<'a> {
             }
             self.settle_speeds();
         }
+        true
     }
 
     fn frame_arrived(&mut self, stream: u32) {
@@ -268,7 +309,7 @@ impl<'a> Simulator<'a> {
         if let Some(interval) = flow.stream.interval
             && (self.now / interval.0.max(1) + 1 < flow.stream.frames as u64 || self.goes_on(index))
         {
-            self.push(self.now + interval.0.max(1), NOWHERE, Event::Frame(stream));
+            self.push(self.now.saturating_add(interval.0.max(1)), NOWHERE, Event::Frame(stream));
         }
         self.feed(index);
     }
@@ -289,7 +330,7 @@ impl<'a> Simulator<'a> {
 
     /// Something that will happen to a replica.
     pub(crate) fn schedule(&mut self, delay: u64, slot: usize, event: Event) {
-        self.push(self.now + delay, slot as u32, event);
+        self.push(self.now.saturating_add(delay), slot as u32, event);
     }
 
     fn results(&mut self) -> Vec<Simulation> {

@@ -199,7 +199,7 @@ impl<'a> Flow<'a> {
         }
         let frame = self.next_frame;
         let arrival = match self.stream.interval {
-            Some(interval) => interval.0 * frame as u64,
+            Some(interval) => interval.0.saturating_mul(frame as u64),
             None => now,
         };
         if frame >= self.stream.frames && !goes_on || arrival > now {

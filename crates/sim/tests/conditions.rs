@@ -8,7 +8,7 @@ use millstream_graph::Graph;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_sim::{
     ClusterThermal, Conditions, Disturbance, DisturbanceKind, Simulation, SimulationError, Stream, Unit,
-    simulate_streams,
+    simulate_streams, simulate_streams_until,
 };
 use millstream_test_support::chain_of;
 
@@ -296,4 +296,43 @@ fn the_same_seed_gives_the_same_events() {
     let wrong = Conditions { memory_bytes_per_second: Some(0.0), ..Conditions::default() };
     let error = simulate_streams(&[Stream::new(&schedule, &graph, &table, 5)], &wrong).unwrap_err();
     assert!(error.to_string().contains("bandwidth"), "{error}");
+}
+
+/// What has no meaning is refused before anything happens, and so are frames that would arrive when nobody lives to see it.
+#[test]
+fn conditions_without_a_meaning_are_refused() {
+    let (graph, table) = (graph(), table(true));
+    let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
+    let stream = Stream::new(&schedule, &graph, &table, 20_000);
+    let refused = |stream: Stream<'_>, conditions: &Conditions| {
+        let Err(error @ SimulationError::Condition { .. }) = simulate_streams(&[stream], conditions) else { panic!() };
+        error.to_string()
+    };
+    for noise in [f64::NAN, f64::INFINITY, -0.1] {
+        let said = refused(stream, &Conditions { noise, ..Conditions::default() });
+        assert!(said.contains("the noise is"), "{said}");
+    }
+    let plain = Conditions::default();
+    assert!(refused(Stream { queue: 0, ..stream }, &plain).contains("1 frame or more"));
+    assert!(refused(Stream { weight: f64::NAN, ..stream }, &plain).contains("weight"));
+    let rare = Some(Nanoseconds(1_000_000_000_000_000));
+    assert!(refused(Stream { interval: rare, ..stream }, &plain).contains("within a century"));
+    // As rare as that, but few.
+    let few = simulate_streams(&[Stream { interval: rare, frames: 3, ..stream }], &plain).unwrap();
+    assert_eq!(few[0].frames.len(), 3);
+}
+
+#[test]
+fn a_simulation_ends_when_it_is_asked_to() {
+    let (graph, table) = (graph(), table(true));
+    let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
+    let stream = Stream::new(&schedule, &graph, &table, 100_000);
+    let asked = std::cell::Cell::new(0);
+    let ended = simulate_streams_until(&[stream], &Conditions::default(), &|| {
+        asked.set(asked.get() + 1);
+        asked.get() == 3
+    });
+    assert!(matches!(ended, Err(SimulationError::Cancelled)));
+    assert_eq!(asked.get(), 3);
+    assert!(simulate_streams_until(&[stream], &Conditions::default(), &|| false).is_ok());
 }

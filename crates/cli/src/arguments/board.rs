@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use millstream::{EngineName, EngineSet, Machine};
+use millstream::{EngineSet, Machine};
 
 use crate::distinct::NamedFiles;
 
@@ -37,17 +37,10 @@ impl BoardArguments {
 
     /// A machine with the engine that was asked for. Devices of that engine are taken in, unless a file says what there is.
     pub(crate) fn with_engine(&self, machine: Machine) -> Result<Machine> {
-        let machine = match (&self.engine, &self.board) {
-            (None, _) => machine,
-            (Some(engines), None) if engines.contains(EngineName::OpenVino) => {
-                machine.with_openvino_devices()?.with_engines(engines.clone())
-            }
-            (Some(engines), _) => machine.with_engines(engines.clone()),
-        };
-        if let Some(engines) = &self.engine {
-            machine.board().check_engines(engines)?;
-        }
-        Ok(machine)
+        Ok(match &self.engine {
+            Some(engines) => machine.asked_to_use(engines)?,
+            None => machine,
+        })
     }
 }
 

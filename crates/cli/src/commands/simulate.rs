@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::arguments::{SimulateCommand, only};
 use crate::commands::schedule::link_fact;
+use crate::control::control;
 use crate::distinct::NamedFiles;
 use crate::output;
 
@@ -88,7 +89,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
     if let Some(table) = &table {
         options.costs = CostSource::Table(table);
     }
-    let simulated = simulate(&machine, &loaded, &options).with_context(context)?;
+    let simulated = simulate(&machine, &loaded, &options, &control()).with_context(context)?;
     let simulations: Vec<&Simulation> = simulated.iter().map(|own| &own.simulation).collect();
     if let Some(path) = &command.trace {
         let networks = loaded.iter().zip(&simulations);
