@@ -161,6 +161,10 @@ fn check_links(links: &[Link], labels: &HashSet<&String>) -> Result<(), BoardErr
                 return invalid(field(name), detail);
             }
         }
+        if link.from == link.to {
+            let detail = format!("is '{}', where the link comes from; cores of a cluster need no link", link.to);
+            return invalid(field("to"), detail);
+        }
         let is_same = |other: &Link| (&other.from, &other.to) == (&link.from, &link.to);
         if links[..index].iter().any(is_same) {
             let detail = format!("is a second link from '{}' to '{}'; one is enough", link.from, link.to);

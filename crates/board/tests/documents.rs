@@ -74,23 +74,26 @@ fn links_memory_and_accelerators_are_checked_as_well() {
 
     let message = with(&link(r#""bytes_per_second": 1e9, "latency_seconds": 0.0"#));
     assert!(message.contains("links[0].to: is 'G', which is neither a cluster nor an accelerator"), "{message}");
-    let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
+    let own = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 0.0}]"#;
     assert!(with(own).contains("links[0].bytes_per_second: must be a positive number"), "{}", with(own));
-    let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 1e30, "bytes_per_second": 1e9}]"#;
+    let own = r#""links": [{"from": "B", "to": "s", "latency_seconds": 1e30, "bytes_per_second": 1e9}]"#;
     assert!(
         with(own).contains("links[0].latency_seconds: is 1000000000000000000000000000000, must be a day at the most"),
         "{}",
         with(own)
     );
-    let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1e-3}]"#;
+    let own = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 1e-3}]"#;
     assert!(
         with(own).contains("links[0].bytes_per_second: is 0.001, must be at least a kilobyte a second"),
         "{}",
         with(own)
     );
-    let twice = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1000.0},
-        {"from": "B", "to": "B", "latency_seconds": 86400.0, "bytes_per_second": 1000.0}]"#;
-    assert!(with(twice).contains("links[1].to: is a second link from 'B' to 'B'"), "{}", with(twice));
+    let twice = r#""links": [{"from": "B", "to": "s", "latency_seconds": 0.0, "bytes_per_second": 1000.0},
+        {"from": "B", "to": "s", "latency_seconds": 86400.0, "bytes_per_second": 1000.0}]"#;
+    assert!(with(twice).contains("links[1].to: is a second link from 'B' to 's'"), "{}", with(twice));
+
+    let own = r#""links": [{"from": "B", "to": "B", "latency_seconds": 0.0, "bytes_per_second": 1000.0}]"#;
+    assert!(with(own).contains("links[0].to: is 'B', where the link comes from"), "{}", with(own));
 
     let message = with(r#""memory": {"bytes_per_second": 100}"#);
     assert!(message.contains("memory.bytes_per_second: is 100, must be at least a megabyte a second"), "{message}");

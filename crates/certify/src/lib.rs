@@ -43,6 +43,7 @@ mod error;
 mod promise;
 mod searched;
 mod single;
+mod space;
 mod stage_rates;
 mod team_costs;
 mod teams;

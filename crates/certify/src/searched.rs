@@ -5,7 +5,8 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::{Chain, Subgraph, subgraphs};
 
-use crate::single::{Reached, Space, has_too_many_states, is_rounded_below, quick_sizes};
+use crate::single::{Reached, has_too_many_states, is_rounded_below, quick_sizes};
+use crate::space::Space;
 use crate::stage_rates::{StageRates, possible};
 use crate::team_costs::{BILLION, TeamCosts, rounded_down};
 use crate::teams::names;
@@ -32,16 +33,16 @@ pub fn check_searched(
         .ok_or_else(|| wrong("the costs are of another board, or it has more states than can be checked".to_owned()))?;
     let ways = TeamWays::new(proof, (graph, chain), board, &rates, table).map_err(wrong)?;
     let space = Space::of(&rates);
-    let reached = |period: u64| {
-        let below = Nanoseconds(period);
-        Reached::new(&rates, |senders, start, end| ways.quick_sizes(&space, &rates, (senders, start, end), below))
+    let quick = |period: u64| {
+        let (ways, space, rates, below) = (&ways, &space, &rates, Nanoseconds(period));
+        move |senders: &[usize], start, end| ways.quick_sizes(space, rates, (senders, start, end), below)
     };
-    if let Some(used) = reached(proof.period_nanoseconds).end() {
+    if let Some(used) = Reached::new(&rates, quick(proof.period_nanoseconds)).end() {
         return Err(wrong(format!("stages on {used:?} cores of the clusters may have a shorter period")));
     }
-    match reached(proof.period_nanoseconds.saturating_add(1)).end() {
-        Some(_) => Ok(()),
-        None => Err(wrong("nothing that is proven here keeps it from being longer".to_owned())),
+    match Reached::is_end(&rates, quick(proof.period_nanoseconds.saturating_add(1))) {
+        true => Ok(()),
+        false => Err(wrong("nothing that is proven here keeps it from being longer".to_owned())),
     }
 }
 

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(constraints(None, Some(6_000_000)).among(&front).unwrap(), front[1..]);
         assert_eq!(constraints(None, None).among(&front).unwrap(), front);
         let error = |latency, period| constraints(latency, period).among(&front).unwrap_err().to_string();
-        let said = "no pipeline has a latency of 10.000 ms or less: the shortest that was found is 20.000 ms";
+        let said = "no pipeline that was found has a latency of 10.000 ms or less: the shortest is 20.000 ms";
         assert_eq!(error(Some(10_000_000), None), said);
         assert!(error(None, Some(1_000_000)).contains("period"));
         // Each can be met, but not both: with a period of 6 ms, the latency is at least 40 ms.
@@ -133,8 +133,8 @@ mod tests {
             "{}",
             error(Some(30_000_000), Some(6_000_000))
         );
-        let said = "no pipeline passes 166.67 frames/s or more (a period of 6.000 ms or less) within the other limits: the most that was \
-                    found is 100.00 frames/s (a period of 10.000 ms)";
+        let said = "no pipeline that was found passes 166.67 frames/s or more (a period of 6.000 ms or less) within the other limits: \
+                    the most is 100.00 frames/s (a period of 10.000 ms)";
         assert!(error(Some(30_000_000), Some(6_000_000)).contains(said));
         // What cannot be met at all stands before what cannot be met beside it.
         let both = Constraints { max_watts: Some(0.9), ..constraints(Some(19_999_999), Some(5_000_000)) };

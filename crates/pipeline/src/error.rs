@@ -154,11 +154,11 @@ fn missed(what: &str, most: Nanoseconds, least: Nanoseconds, beside: &str) -> St
     if what == "period" {
         let (wanted, found) = (rate(most), rate(least));
         return format!(
-            "no pipeline passes {wanted:.2} frames/s or more (a period of {most} or less){beside}: the most that was found is {found:.2} frames/s \
+            "no pipeline that was found passes {wanted:.2} frames/s or more (a period of {most} or less){beside}: the most is {found:.2} frames/s \
              (a period of {least})"
         );
     }
-    format!("no pipeline has a {what} of {most} or less{beside}: the shortest that was found is {least}")
+    format!("no pipeline that was found has a {what} of {most} or less{beside}: the shortest is {least}")
 }
 
 fn beside(with_others: bool) -> &'static str {

@@ -37,6 +37,13 @@ pub struct Reach {
     pub ends: Vec<usize>,
 }
 
+/// Cores that may be used, with the clusters of them that a last stage may have been on, where that matters.
+fn states(problem: &Problem) -> usize {
+    let ways = |cores: usize| if problem.has_any_link { 1 + 2 * cores } else { 1 + cores };
+    let all = problem.counts.decode(problem.counts.most());
+    all.into_iter().fold(1, |states: usize, cores| states.saturating_mul(ways(cores)))
+}
+
 impl SingleProcessorReach {
     /// Finds the shortest period, and goes through everything below it. `None` if there is too much of it.
     ///
@@ -50,7 +57,7 @@ impl SingleProcessorReach {
         }
         let lasts = if problem.has_any_link { 1 << problem.clusters() } else { 1 };
         let blocks = problem.blocks();
-        if problem.counts.len().saturating_mul(lasts).saturating_mul(blocks * blocks) > MOST_STEPS {
+        if states(problem).saturating_mul(blocks * blocks) > MOST_STEPS {
             return Ok(None);
         }
         // Sums of rates may miss halves of nanoseconds, which are rounded up, by their last digits.

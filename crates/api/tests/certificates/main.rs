@@ -121,8 +121,8 @@ fn searched_proofs_hold(is_wanted: impl Fn(usize, usize) -> bool, least: usize) 
     for (place, name) in millstream_zoo::names().enumerate() {
         let network = network(name);
         let wanted = machines.iter().enumerate().filter(|(board, _)| is_wanted(place, *board));
-        // Six clusters that all hand over differently have more states than anybody writes down.
-        for (_, (board, machine)) in wanted.filter(|(_, own)| own.1.board().clusters().len() < 6) {
+        // Eight clusters that all hand over differently have more states for long networks than anybody writes down.
+        for (_, (board, machine)) in wanted.filter(|(_, own)| own.1.board().clusters().len() < 8) {
             let costs = fixture("costs", board);
             let table = CostSource::Models(&costs).table(&network, machine).unwrap();
             let searched = table.within_memory_of(machine.board(), network.graph());
