@@ -1,5 +1,10 @@
 //! What no pipeline of a searched space goes below.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
 use millstream_board::{Board, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::Graph;
@@ -31,8 +36,8 @@ pub fn check_searched(
     let rates = StageRates::new(graph, chain, board, table)
         .filter(|rates| !has_too_many_states(rates))
         .ok_or_else(|| wrong("the costs are of another board, or it has more states than can be checked".to_owned()))?;
-    let ways = TeamWays::new(proof, (graph, chain), board, &rates, table).map_err(wrong)?;
     let space = Space::of(&rates);
+    let ways = TeamWays::new(proof, (graph, chain), board, (&rates, &space), table).map_err(wrong)?;
     let quick = |period: u64| {
         let (ways, space, rates, below) = (&ways, &space, &rates, Nanoseconds(period));
         move |senders: &[usize], start, end| ways.quick_sizes(space, rates, (senders, start, end), below)
@@ -51,11 +56,13 @@ struct TeamWays {
     teams: Vec<TeamWay>,
     /// Of each number of blocks, how many subgraphs have the same operators, if that is a whole number.
     subgraphs_until: Vec<Option<usize>>,
+    /// By the senders, the least that each team pays to take anything over.
+    hand_overs: RefCell<HashMap<Vec<usize>, Rc<[u64]>>>,
 }
 
 struct TeamWay {
-    /// Cores of each unit.
-    cores: Vec<usize>,
+    /// The number of the cores of each unit.
+    size: usize,
     /// The least of the first so many subgraphs, and how many of these have an operator that no processor of the team runs.
     least_until: Vec<u64>,
     gaps_until: Vec<usize>,
@@ -67,7 +74,7 @@ impl TeamWays {
         proof: &SearchedProof,
         (graph, chain): (&Graph, &Chain),
         board: &Board,
-        rates: &StageRates<'_>,
+        (rates, space): (&StageRates<'_>, &Space),
         table: &CostTable,
     ) -> Result<Self, String> {
         let teams = proof.teams.on(board, table).ok_or("its space has more teams than can be checked")?;
@@ -85,10 +92,22 @@ impl TeamWays {
         let subgraphs = subgraphs(graph);
         let windows = windows(graph, &subgraphs);
         let way = |(team, worths): (&Vec<ProcessorClass>, &TeamWorths)| {
-            TeamWay::new((team, worths), (&subgraphs, &windows), rates, table)
+            TeamWay::new((team, worths), (&subgraphs, &windows), (rates, space), table)
         };
         let teams = known.iter().zip(&proof.worths).map(way).collect::<Result<_, _>>()?;
-        Ok(Self { teams, subgraphs_until: subgraphs_until(graph, chain, &subgraphs) })
+        let subgraphs_until = subgraphs_until(graph, chain, &subgraphs);
+        Ok(Self { teams, subgraphs_until, hand_overs: RefCell::default() })
+    }
+
+    /// The least that each team pays to take anything over from these senders.
+    fn hand_overs(&self, rates: &StageRates<'_>, senders: &[usize]) -> Rc<[u64]> {
+        if let Some(known) = self.hand_overs.borrow().get(senders) {
+            return Rc::clone(known);
+        }
+        let of_team = |team: &TeamWay| team.processors.iter().map(|&to| rates.least_hand_over(senders, to)).min();
+        let own: Rc<[u64]> = self.teams.iter().map(|team| of_team(team).unwrap_or(0)).collect();
+        self.hand_overs.borrow_mut().insert(senders.to_vec(), Rc::clone(&own));
+        own
     }
 
     /// The numbers of cores on which a range of blocks may pass frames with a period that is rounded to less than a given one.
@@ -99,11 +118,13 @@ impl TeamWays {
         (senders, start, end): (&[usize], usize, usize),
         below: Nanoseconds,
     ) -> Vec<usize> {
-        let time = |team: &TeamWay| {
+        let hand_overs = self.hand_overs(rates, senders);
+        let time = |(team, hand_over): (&TeamWay, &u64)| {
             let own = self.subgraphs_until[start]?..self.subgraphs_until[end]?;
-            team.time(own, rates, senders, start)
+            team.time(own, if start == 0 { 0 } else { *hand_over })
         };
-        let teams = self.teams.iter().filter_map(|team| Some((space.encode(&team.cores), time(team)?)));
+        let all = self.teams.iter().zip(&*hand_overs);
+        let teams = all.filter_map(|own| Some((own.0.size, time(own)?)));
         if rates.occupies_links(senders, start, end) {
             // Beside others, nobody knows what a team takes over a link.
             let mut sizes = quick_sizes(space, rates, (senders, start, end), below);
@@ -158,7 +179,7 @@ impl TeamWay {
     fn new(
         (team, worths): (&[ProcessorClass], &TeamWorths),
         (subgraphs, windows): (&[Subgraph], &[Window]),
-        rates: &StageRates<'_>,
+        (rates, space): (&StageRates<'_>, &Space),
         table: &CostTable,
     ) -> Result<Self, String> {
         let processors: Vec<ProcessorIndex> = team.iter().filter_map(|class| table.find(class)).collect();
@@ -191,22 +212,14 @@ impl TeamWay {
             let is_gap = !subgraph.operators().all(|id| runs(id.index()));
             gaps_until.push(gaps_until[gaps_until.len() - 1] + usize::from(is_gap));
         }
-        Ok(Self { cores: rates.cores_of(team), least_until, gaps_until, processors })
+        Ok(Self { size: space.encode(&rates.cores_of(team)), least_until, gaps_until, processors })
     }
 
     /// The least time of a stage of these subgraphs; `None` if the team can't run it.
-    fn time(
-        &self,
-        own: std::ops::Range<usize>,
-        rates: &StageRates<'_>,
-        senders: &[usize],
-        start: usize,
-    ) -> Option<u64> {
+    fn time(&self, own: Range<usize>, hand_over: u64) -> Option<u64> {
         if self.gaps_until[own.end] > self.gaps_until[own.start] {
             return None;
         }
-        let taken_over = || self.processors.iter().map(|&to| rates.least_hand_over(senders, to)).min().unwrap_or(0);
-        let hand_over = if start == 0 { 0 } else { taken_over() };
         possible((self.least_until[own.end] - self.least_until[own.start]).saturating_add(hand_over))
     }
 }

@@ -13,6 +13,8 @@ use crate::{CertifyError, ReachedState, SingleProcessorProof};
 
 /// More states times ranges of blocks than this are not worth writing down, nor looking through.
 const MOST_STEPS: usize = 10_000_000;
+/// More numbers of cores are not compared with each other.
+const MOST_SIZES: usize = 10_000;
 /// How far sums of rates may be from halves of nanoseconds that they stand for.
 const HALVES: f64 = 1e-6;
 
@@ -87,7 +89,8 @@ pub(crate) fn has_too_many_states(rates: &StageRates<'_>) -> bool {
     let ways = |cores: usize| if rates.senders_matter() { 1 + 2 * cores } else { 1 + cores };
     let states = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(ways(unit.cores)));
     let steps = states.saturating_mul(rates.blocks * rates.blocks);
-    rates.units.len() > MOST_UNITS || steps > MOST_STEPS
+    let sizes = rates.units.iter().fold(1_usize, |all, unit| all.saturating_mul(unit.cores + 1));
+    rates.units.len() > MOST_UNITS || steps > MOST_STEPS || sizes > MOST_SIZES
 }
 
 /// Where pipelines get by stages with a period below a given one.
@@ -118,8 +121,9 @@ impl Reached {
         let mut done = vec![vec![false; rates.blocks + 1]; sizes * sets];
         done[0][0] = true;
         // Stages only ever use more cores: when a state comes, all that leads there has been. Of one set of senders, each range is timed once.
-        let mut known: HashMap<(usize, usize, usize), Vec<usize>> = HashMap::new();
+        let mut known: HashMap<(usize, usize, usize), Vec<bool>> = HashMap::new();
         for used in 0..sizes {
+            let rooms: Vec<usize> = (1..sizes).filter(|&size| space.have_room_for(used, size)).collect();
             for last in 0..sets {
                 let state = used * sets + last;
                 let starts: Vec<usize> = (0..rates.blocks).filter(|&start| done[state][start]).collect();
@@ -128,9 +132,13 @@ impl Reached {
                 {
                     let quick = known.entry((last, start, end)).or_insert_with(|| {
                         // Where it does not matter who sends, anybody may stand for all.
-                        quick(&Space::units_of(if sets == 1 { 1 } else { last }), start, end)
+                        let quick = quick(&Space::units_of(if sets == 1 { 1 } else { last }), start, end);
+                        quick.into_iter().fold(vec![false; sizes], |mut all, size| {
+                            all[size] = true;
+                            all
+                        })
                     });
-                    for &size in quick.iter().filter(|size| space.have_room_for(used, **size)) {
+                    for &size in rooms.iter().filter(|size| quick[**size]) {
                         done[(used + size) * sets + lasts[size]][end] = true;
                         if stops_at_end && end == rates.blocks {
                             return Self { space, done };

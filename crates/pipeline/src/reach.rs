@@ -14,6 +14,9 @@ const MOST_CLUSTERS: usize = 16;
 /// More states times ranges of blocks than this are not worth writing down.
 const MOST_STEPS: usize = 10_000_000;
 
+/// More numbers of cores are not compared with each other.
+const MOST_SIZES: usize = 10_000;
+
 /// The shortest period of contiguous stages on single processors or replicas of them, and everything that such pipelines reach below it: some
 /// first blocks, but nowhere all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +60,7 @@ impl SingleProcessorReach {
         }
         let lasts = if problem.has_any_link { 1 << problem.clusters() } else { 1 };
         let blocks = problem.blocks();
-        if states(problem).saturating_mul(blocks * blocks) > MOST_STEPS {
+        if states(problem).saturating_mul(blocks * blocks) > MOST_STEPS || problem.counts.len() > MOST_SIZES {
             return Ok(None);
         }
         // Sums of rates may miss halves of nanoseconds, which are rounded up, by their last digits.
