@@ -21,6 +21,7 @@ def means(session, count):
 
 
 def check(results, expected):
+    assert len(results) == len(expected)
     for ours, theirs in zip(results, expected):
         np.testing.assert_allclose(ours["mean"], theirs, rtol=1e-4)
 
@@ -144,6 +145,9 @@ def test_threads_get_their_own_results(session):
     def streams(offset):
         numbers = [(offset + step) % 12 for step in range(80)]
         results = session.stream(frame(number) for number in numbers)
+        results = list(results)
+        if len(results) != len(numbers):
+            wrong.append(len(results))
         for number, result in zip(numbers, results):
             if not np.allclose(result["mean"], expected[number], rtol=1e-4):
                 wrong.append(number)
