@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use millstream_api::schedule::ScheduleDocument;
 use millstream_api::{EngineOptions, Owner, SessionRequest};
@@ -89,14 +88,14 @@ impl Session {
             .with_frame_timeout(frame_timeout);
         let document = schedule.map(Document::read).transpose()?;
         let machine = Board::machine_or_this(py, board)?;
-        let (machine, scheduled) = scheduled(py, &machine, wanted, document.as_ref(), &request, on_event)?;
-        let start = || {
+        let (machine, scheduled) = scheduled(py, machine, wanted, document.as_ref(), request, on_event)?;
+        let start = move || {
             let core = Core::start(&machine, scheduled, &options).map_err(|error| errors::of(&error))?;
             let owner = core.join()?;
             let ports = Ports { graph: Arc::clone(core.session.scheduled().network.graph()) };
             Ok(Self { core, ports, owner })
         };
-        do_long(py, &AtomicBool::new(false), start)?
+        do_long(py, &Arc::default(), start)?
     }
 
     /// Runs one frame and returns its outputs.
