@@ -64,6 +64,17 @@ impl Core {
     }
 }
 
+impl Drop for Core {
+    /// Workers are waited for, and other threads of Python's go on meanwhile.
+    fn drop(&mut self) {
+        let session = &self.session;
+        if Python::try_attach(|py| py.detach(|| session.close())).is_none() {
+            // The interpreter has ended, and with it those threads.
+            session.close();
+        }
+    }
+}
+
 /// Closes all sessions, also those that are being started: threads of the pipelines must not be at work when the libraries that they use
 /// are torn down.
 #[pyfunction]

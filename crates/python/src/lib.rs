@@ -18,6 +18,7 @@ mod functions;
 mod planning;
 mod results;
 mod session;
+mod submissions;
 mod tensor;
 mod waiting;
 
