@@ -1,6 +1,7 @@
 """Signals, the end of the interpreter, forks: each in a process of its own."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -272,3 +273,50 @@ def test_a_fork_is_told_that_the_session_is_not_its_own(folder):
     )
     _, errors = finish(process, 60)
     assert process.returncode == 0, errors
+
+
+def engine_in(folder, library, content):
+    """Starts a session with what stands in place of ONNX Runtime's library."""
+    file = folder / library
+    if content is not None:
+        file.write_bytes(content)
+    code = """
+    import sys, millstream
+    try:
+        millstream.Session("net.onnx")
+    except ImportError as error:
+        assert isinstance(error, millstream.EngineMissing) and isinstance(error, millstream.Error)
+        print(error)
+    """
+    environment = {**os.environ, "ORT_DYLIB_PATH": str(file)}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and str(file) in done.stdout, done.stderr
+    return done.stdout
+
+
+def test_an_engine_that_is_nowhere_is_told(folder):
+    """As with Pythons for which there is no package onnxruntime."""
+    code = """
+    import importlib.util
+    importlib.util.find_spec = lambda name: None
+    import millstream
+    try:
+        millstream.Session("net.onnx")
+    except millstream.EngineMissing as error:
+        print(error)
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DYLIB_PATH"}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "set ORT_DYLIB_PATH to" in done.stdout, done.stderr
+
+
+def test_a_missing_engine_is_told(folder):
+    library = pathlib.Path(os.environ["ORT_DYLIB_PATH"]).read_bytes()
+    assert "ORT_DYLIB_PATH" in engine_in(folder, "none.so", None)
+    assert "ORT_DYLIB_PATH" in engine_in(folder, "half.so", library[: len(library) // 2])
+    # The header's field e_machine: AArch64 where this is x86, and the other way round.
+    machine = {183: 62}.get(int.from_bytes(library[18:20], sys.byteorder), 183)
+    other = library[:18] + machine.to_bytes(2, sys.byteorder) + library[20:]
+    assert "ORT_DYLIB_PATH" in engine_in(folder, "other.so", other)
