@@ -4,6 +4,8 @@
 #     python boxes.py --model detector.onnx --input 0 --labels labels.txt      a camera
 #     python boxes.py --model detector.onnx --input street.mp4 --output boxes.mp4
 #
+# It needs OpenCV (pip install opencv-python-headless), and tqdm, which shows how far measuring is (pip install "millstream[progress]").
+#
 # The network has one input, pictures as [1, 3, height, width] from 0 to 1, and one output, [1, 4 + classes, boxes]: centre, width and height of each box
 # in pixels of the input, then its score for each class. Networks of the YOLO family are exported like that.
 
@@ -67,13 +69,14 @@ def draw(picture, boxes):
 
 
 # %% [markdown]
-# Results come in the order of the frames, so the pictures wait in a list until theirs is there.
+# Results come in the order of the frames, so the pictures wait in a list until theirs is there. A video is ended properly whatever happens, or no
+# player would show it.
 
 # %%
 capture = cv2.VideoCapture(int(options.input) if options.input.isdigit() else options.input)
 if not capture.isOpened():
     raise SystemExit(f"OpenCV can't open {options.input}")
-waiting, writer = [], None
+waiting, writer, progress = [], None, millstream.Progress()
 
 
 def pictures():
@@ -83,30 +86,32 @@ def pictures():
         is_there, picture = capture.read()
 
 
-with millstream.Session(options.model, on_event=lambda event: print(event["text"])) as session:
-    (value,) = session.inputs
-    _, _, height, width = value.shape
+try:
+    with millstream.Session(options.model, on_event=progress) as session:
+        (value,) = session.inputs
+        _, _, height, width = value.shape
 
-    def camera():
-        for picture in itertools.islice(pictures(), options.frames):
-            planes, scale = fit(picture, height, width)
-            waiting.append((picture, scale))
-            yield {value.name: planes}
+        def camera():
+            for picture in itertools.islice(pictures(), options.frames):
+                planes, scale = fit(picture, height, width)
+                waiting.append((picture, scale))
+                yield {value.name: planes}
 
-    for number, outputs in enumerate(session.stream(camera())):
-        picture, scale = waiting.pop(0)
-        boxes = found(outputs[session.outputs[0].name], scale)
-        draw(picture, boxes)
-        told = [f"class {kind} at {box.round().astype(int).tolist()}" for box, _, kind in boxes]
-        print(f"frame {number}: {', '.join(told) or 'nothing'}")
-        if options.output:
-            if writer is None:
-                rate = capture.get(cv2.CAP_PROP_FPS) or 25.0
-                writer = cv2.VideoWriter(options.output, cv2.VideoWriter_fourcc(*"mp4v"), rate, picture.shape[1::-1])
-            writer.write(picture)
-    report = session.report()
-    print(f"{session.configuration}: {report['frames']} frames, {report['frames_per_second'] or 0:.1f} frames/s")
-
-# %%
-if writer is not None:
-    writer.release()
+        for number, outputs in enumerate(session.stream(camera())):
+            picture, scale = waiting.pop(0)
+            boxes = found(outputs[session.outputs[0].name], scale)
+            draw(picture, boxes)
+            told = [f"class {kind} at {box.round().astype(int).tolist()}" for box, _, kind in boxes]
+            print(f"frame {number}: {', '.join(told) or 'nothing'}")
+            if options.output:
+                if writer is None:
+                    rate = capture.get(cv2.CAP_PROP_FPS) or 25.0
+                    writer = cv2.VideoWriter(options.output, cv2.VideoWriter_fourcc(*"mp4v"), rate, picture.shape[1::-1])
+                writer.write(picture)
+        report = session.report()
+        print(f"{session.configuration}: {report['frames']} frames, {report['frames_per_second'] or 0:.1f} frames/s")
+finally:
+    progress.close()
+    capture.release()
+    if writer is not None:
+        writer.release()

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use millstream_api::board::{Accelerator, Board as Described, Cluster, EngineSet};
 use millstream_api::{Error, Machine, files};
@@ -9,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::documents::{Document, file, to_python};
 use crate::errors;
+use crate::waiting::do_long;
 
 /// What networks run on: clusters of cores, and accelerators.
 ///
@@ -27,8 +29,7 @@ impl Board {
     #[staticmethod]
     #[pyo3(signature = (*, engine=None, cache_folder=None))]
     fn detect(py: Python<'_>, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
-        let machine = py.detach(Machine::detect).map_err(|error| errors::of(&error))?;
-        Self::with(machine, engine, cache_folder)
+        Self::with(this_machine(py)?, engine, cache_folder)
     }
 
     /// The board of a file, of JSON, or of a dictionary, or a built-in one by its name, such as khadas-vim3.
@@ -77,9 +78,7 @@ impl Board {
             Some(names) => {
                 let refused = |error| errors::of(&Error::Board(error));
                 let engines: EngineSet = names.parse().map_err(refused)?;
-                let machine = machine.with_engines(engines.clone());
-                machine.board().check_engines(&engines).map_err(refused)?;
-                machine
+                machine.asked_to_use(&engines).map_err(|error| errors::of(&error))?
             }
             None => machine,
         };
@@ -94,9 +93,14 @@ impl Board {
     pub(crate) fn machine_or_this(py: Python<'_>, board: Option<&Bound<'_, Self>>) -> PyResult<Machine> {
         match board {
             Some(board) => Ok(board.get().machine.clone()),
-            None => py.detach(Machine::detect).map_err(|error| errors::of(&error)),
+            None => this_machine(py),
         }
     }
+}
+
+/// This computer. Its graphics devices are asked, which takes as long as their drivers like.
+fn this_machine(py: Python<'_>) -> PyResult<Machine> {
+    do_long(py, &Arc::default(), Machine::detect)?.map_err(|error| errors::of(&error))
 }
 
 fn of_cluster(cluster: &Cluster) -> String {

@@ -8,7 +8,7 @@ use millstream_api::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::waiting::wait_for;
+use crate::waiting::{end_work, wait_for};
 
 /// A pipeline at work, until it is closed.
 pub(crate) struct Core {
@@ -64,9 +64,22 @@ impl Core {
     }
 }
 
-/// Closes all sessions: threads of the pipelines must not be at work when the libraries that they use are torn down.
+impl Drop for Core {
+    /// Workers are waited for, and other threads of Python's go on meanwhile.
+    fn drop(&mut self) {
+        let session = &self.session;
+        if Python::try_attach(|py| py.detach(|| session.close())).is_none() {
+            // The interpreter has ended, and with it those threads.
+            session.close();
+        }
+    }
+}
+
+/// Closes all sessions, also those that are being started: threads of the pipelines must not be at work when the libraries that they use
+/// are torn down.
 #[pyfunction]
 pub(crate) fn _close_all(py: Python<'_>) {
+    end_work(py);
     let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(PoisonError::into_inner));
     py.detach(|| all.iter().filter_map(Weak::upgrade).for_each(|core| core.session.close()));
 }

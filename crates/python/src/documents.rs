@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use millstream_api::files;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 use serde::Serialize;
 
-use crate::errors;
+use crate::errors::{self, InputError};
 
 /// The text of a document.
 pub(crate) struct Document {
@@ -67,10 +67,18 @@ pub(crate) enum Model {
 
 impl Model {
     pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match object.cast::<PyBytes>() {
-            Ok(bytes) => Ok(Self::Bytes(bytes.as_bytes().to_vec())),
-            Err(_) => Ok(Self::At(path(object)?.to_string_lossy().into_owned())),
+        // Whatever is over bytes: a bytearray, a memoryview, a file that is mapped.
+        if let Ok(view) = PyMemoryView::from(object) {
+            let bytes = view.call_method0("tobytes")?;
+            return Ok(Self::Bytes(bytes.cast::<PyBytes>()?.as_bytes().to_vec()));
         }
+        // Schedules name the network's file, and are texts.
+        let not_text = |path| {
+            InputError::new_err(format!(
+                "the path of the model, {path:?}, is not UTF-8; rename the file, or give its bytes"
+            ))
+        };
+        Ok(Self::At(path(object)?.into_os_string().into_string().map_err(not_text)?))
     }
 }
 

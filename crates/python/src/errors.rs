@@ -6,6 +6,7 @@ use pyo3::PyErr;
 
 // Classes of two bases can't be made here.
 pyo3::import_exception!(millstream._errors, Error);
+pyo3::import_exception!(millstream._errors, EngineMissing);
 pyo3::import_exception!(millstream._errors, InputError);
 pyo3::import_exception!(millstream._errors, FileError);
 pyo3::import_exception!(millstream._errors, FrameFailed);
@@ -22,6 +23,7 @@ pub(crate) fn of(error: &millstream_api::Error) -> PyErr {
     match error.kind() {
         ErrorKind::File => FileError::new_err(message),
         ErrorKind::Unfit => InputError::new_err(message),
+        ErrorKind::Unavailable => EngineMissing::new_err(message),
         _ => Error::new_err(message),
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn plan<'py>(
     let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
     let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
     let machine = Board::machine_or_this(py, board)?;
-    let (_, scheduled) = scheduled(py, &machine, wanted, None, &request, on_event)?;
+    let (_, scheduled) = scheduled(py, machine, wanted, None, request, on_event)?;
     to_python(py, &scheduled.document)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn profile<'py>(
     let machine = Board::machine_or_this(py, board)?;
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let control = control(on_event, &is_cancelled);
-    let work = || machine.profile(&wanted.open(None)?, budget, &control);
+    let work = move || machine.profile(&wanted.open(None)?, budget, &control);
     let profile = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
     to_python(py, &profile)
 }
@@ -134,9 +134,7 @@ pub(crate) fn simulate<'py>(
     memory: bool,
     heat: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if frame_rate.is_some_and(|hertz| hertz <= 0.0) || noise < 0.0 {
-        return Err(InputError::new_err("frame_rate must be positive, and noise not negative"));
-    }
+    check_numbers(frames, frame_rate, queue, noise)?;
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
@@ -155,6 +153,19 @@ pub(crate) fn simulate<'py>(
     };
     let report = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
     to_python(py, &report)
+}
+
+/// Refuses numbers that mean nothing, by the names that callers know.
+fn check_numbers(frames: u32, frame_rate: Option<f64>, queue: usize, noise: f64) -> PyResult<()> {
+    let is_rate = |hertz: f64| hertz.is_finite() && hertz > 0.0;
+    let message = match (frames, queue) {
+        (0, _) => "frames must be at least 1",
+        (_, 0) => "queue must be at least 1",
+        _ if !frame_rate.is_none_or(is_rate) => "frame_rate must be a positive number",
+        _ if !(noise.is_finite() && noise >= 0.0) => "noise must be a number that is not negative",
+        _ => return Ok(()),
+    };
+    Err(InputError::new_err(message))
 }
 
 fn simulated(

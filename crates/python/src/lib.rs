@@ -4,8 +4,9 @@
 //! received from different threads. `Board`, `plan`, `profile` and `simulate` are what the front door `millstream` has of that. The package
 //! around it, in `python/millstream`, has the exceptions, the type stubs, and finds ONNX Runtime's library.
 //!
-//! Invariants: nothing waits with the interpreter's lock, and Ctrl-C ends whatever waits on the main thread; no array is looked at after a
-//! call has returned, and no result can be written to; every error is an exception with the library's words; nothing here is unsafe.
+//! Invariants: nothing waits with the interpreter's lock, and Ctrl-C ends whatever waits on the main thread, leaving behind what does not look
+//! at it; no array is looked at after a call has returned, and no result can be written to; every error is an exception with the library's
+//! words; nothing here is unsafe.
 
 mod board;
 mod core;
@@ -17,6 +18,7 @@ mod functions;
 mod planning;
 mod results;
 mod session;
+mod submissions;
 mod tensor;
 mod waiting;
 

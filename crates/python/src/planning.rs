@@ -69,19 +69,19 @@ pub(crate) fn limit(timeout: Option<f64>) -> PyResult<Option<Duration>> {
 /// A network with its schedule: the given one, or a new one.
 pub(crate) fn scheduled(
     py: Python<'_>,
-    machine: &Machine,
+    machine: Machine,
     wanted: Wanted,
     schedule: Option<&Document>,
-    request: &SessionRequest,
+    request: SessionRequest,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<(Machine, Scheduled)> {
     let document = schedule.map(|text| text.parse(ScheduleDocument::from_json)).transpose();
     let document = document.map_err(|error| errors::of(&error))?;
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let control = control(observer, &is_cancelled);
-    let work = || {
+    let work = move || {
         let network = wanted.model.is_some().then(|| wanted.open(None)).transpose()?;
-        request.scheduled(machine, network, document, &control)
+        request.scheduled(&machine, network, document, &control)
     };
     do_long(py, &is_cancelled, work)?.map_err(|error: Error| errors::of(&error))
 }

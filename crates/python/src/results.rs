@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 use millstream_api::{Owner, Submitted, Tensor};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
@@ -35,8 +35,8 @@ struct Stream {
 enum Pending {
     /// The result of a frame that was submitted.
     Frame,
-    /// Why there is none.
-    Error(PyErr),
+    /// Why there is none: an exception. With its traceback, it knows the frames, and often these results.
+    Error(Py<PyBaseException>),
 }
 
 #[pymethods]
@@ -57,12 +57,17 @@ impl Results {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // Whoever has it is waiting for a result, and so it is no garbage.
-        self.0.try_lock().map_or(Ok(()), |stream| visit.call(&stream.frames))
+        let Ok(stream) = self.0.try_lock() else { return Ok(()) };
+        visit.call(&stream.frames)?;
+        stream.pending.iter().try_for_each(|pending| match pending {
+            Pending::Frame => Ok(()),
+            Pending::Error(error) => visit.call(error),
+        })
     }
 
     fn __clear__(&self) {
-        let frames = self.0.try_lock().ok().and_then(|mut stream| stream.frames.take());
-        drop(frames);
+        let cleared = self.0.try_lock().map(|mut stream| (stream.frames.take(), std::mem::take(&mut stream.pending)));
+        drop(cleared);
     }
 }
 
@@ -91,7 +96,7 @@ impl Stream {
                 continue;
             }
             match self.pending.pop_front() {
-                Some(Pending::Error(error)) => return Err(error),
+                Some(Pending::Error(error)) => return Err(PyErr::from_value(error.into_bound(py).into_any())),
                 Some(Pending::Frame) => self.pending.push_front(Pending::Frame),
                 None if self.held.is_none() => return Ok(None),
                 None => {}
@@ -147,7 +152,7 @@ impl Stream {
         if !error.is_instance_of::<PyException>(py) {
             return Err(error);
         }
-        self.pending.push_back(Pending::Error(error));
+        self.pending.push_back(Pending::Error(error.into_value(py)));
         Ok(None)
     }
 }

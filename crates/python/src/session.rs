@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use millstream_api::schedule::ScheduleDocument;
 use millstream_api::{EngineOptions, Owner, SessionRequest};
@@ -17,7 +16,8 @@ use crate::errors;
 use crate::frame::Ports;
 use crate::planning::{Wanted, aim, duration, limit, scheduled};
 use crate::results::Results;
-use crate::waiting::do_long;
+use crate::submissions::Submissions;
+use crate::waiting::{do_long, wait_for};
 
 /// A network that runs on this machine, as a schedule says.
 ///
@@ -46,6 +46,7 @@ pub(crate) struct Session {
     ports: Ports,
     /// Of frames that are submitted one by one.
     owner: Owner,
+    submissions: Submissions,
 }
 
 #[pymethods]
@@ -89,14 +90,14 @@ impl Session {
             .with_frame_timeout(frame_timeout);
         let document = schedule.map(Document::read).transpose()?;
         let machine = Board::machine_or_this(py, board)?;
-        let (machine, scheduled) = scheduled(py, &machine, wanted, document.as_ref(), &request, on_event)?;
-        let start = || {
+        let (machine, scheduled) = scheduled(py, machine, wanted, document.as_ref(), request, on_event)?;
+        let start = move || {
             let core = Core::start(&machine, scheduled, &options).map_err(|error| errors::of(&error))?;
             let owner = core.join()?;
             let ports = Ports { graph: Arc::clone(core.session.scheduled().network.graph()) };
-            Ok(Self { core, ports, owner })
+            Ok(Self { core, ports, owner, submissions: Submissions::default() })
         };
-        do_long(py, &AtomicBool::new(false), start)?
+        do_long(py, &Arc::default(), start)?
     }
 
     /// Runs one frame and returns its outputs.
@@ -120,14 +121,35 @@ impl Session {
     #[pyo3(signature = (frame, *, timeout=None))]
     fn submit(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
         let frame = self.ports.frame(frame)?;
-        self.core.submit(py, self.owner, frame, limit(timeout)?)
+        if self.submissions.state().is_over {
+            return Err(errors::Error::new_err("end() was called: no more frames can be submitted"));
+        }
+        let number = self.core.submit(py, self.owner, frame, limit(timeout)?)?;
+        self.submissions.note();
+        Ok(number)
+    }
+
+    /// Says that no more frames will be submitted: receive(wait=True) returns None once the outputs of those before were received.
+    /// run() and stream() go on.
+    fn end(&self) {
+        self.submissions.end();
     }
 
     /// The outputs of the next submitted frame, in order. Waits for them, for `timeout` seconds at most; None if there is no frame whose
-    /// outputs were not received. A frame that failed raises FrameFailed; the next call is about the next frame.
-    #[pyo3(signature = (*, timeout=None))]
-    fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let result = self.core.receive(py, self.owner, limit(timeout)?)?;
+    /// outputs were not received. With `wait`, another thread's next frame is waited for as well, and None is the end that end() tells.
+    /// A frame that failed raises FrameFailed; the next call is about the next frame.
+    #[pyo3(signature = (*, timeout=None, wait=false))]
+    fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>, wait: bool) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let result = wait_for(py, limit(timeout)?, "result", |time| {
+            // Before the session is asked, so that nothing comes in between unnoticed.
+            let known = self.submissions.state();
+            let received = self.core.session.receive_within(self.owner, time).map_err(|error| errors::of(&error))?;
+            if wait && !known.is_over && matches!(received, Some(None)) {
+                self.submissions.wait(known, time);
+                return Ok(None);
+            }
+            Ok(received)
+        })?;
         result.map(|result| self.ports.outputs(py, result)).transpose()
     }
 

@@ -40,13 +40,29 @@ def convolutions(channels: int = 8, layers: int = 6, size: int = SIZE) -> bytes:
     )
 
 
-def scoring() -> bytes:
+def scoring(channels: int = 8) -> bytes:
     """As classifiers are: an image in, scores out."""
     nodes = [
         helper.make_node("Relu", ["image"], ["active"]),
         helper.make_node("ReduceMean", ["active"], ["scores"], axes=[2, 3], keepdims=0),
     ]
-    return model(nodes, {"image": (TensorProto.FLOAT, [1, 8, SIZE, SIZE])}, {"scores": (TensorProto.FLOAT, [1, 8])}, [])
+    return model(
+        nodes,
+        {"image": (TensorProto.FLOAT, [1, channels, SIZE, SIZE])},
+        {"scores": (TensorProto.FLOAT, [1, channels])},
+        [],
+    )
+
+
+def growing() -> bytes:
+    """Multiplies two matrices as large as the frame says: one frame takes no time, another one very long."""
+    nodes = [
+        helper.make_node("Concat", ["size", "size"], ["shape"], axis=0),
+        helper.make_node("ConstantOfShape", ["shape"], ["square"], value=numpy_helper.from_array(np.ones(1, np.float32))),
+        helper.make_node("MatMul", ["square", "square"], ["product"]),
+        helper.make_node("ReduceMean", ["product"], ["mean"], axes=[0, 1], keepdims=0),
+    ]
+    return model(nodes, {"size": (TensorProto.INT64, [1])}, {"mean": (TensorProto.FLOAT, [])}, [])
 
 
 def mixed() -> bytes:
@@ -102,6 +118,16 @@ def network() -> bytes:
 def schedule(network) -> dict:
     """Planned once; the first session measures."""
     return millstream.plan(network, profile_seconds=0.5)
+
+
+@pytest.fixture(scope="session")
+def growing_schedule() -> dict:
+    return millstream.plan(growing(), profile_seconds=0.1)
+
+
+def large(size: int) -> dict:
+    """A frame that takes long."""
+    return {"size": np.array([size])}
 
 
 @pytest.fixture

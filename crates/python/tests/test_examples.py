@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import model
+from conftest import model, scoring
 from onnx import TensorProto, helper, numpy_helper
 
 EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
@@ -47,9 +47,24 @@ def test_frames_become_boxes(tmp_path):
     done = subprocess.run([sys.executable, EXAMPLES / "boxes.py", *words], cwd=tmp_path, capture_output=True, text=True, timeout=170)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("frame ")]
+    # How far measuring is shows a bar, and not a line for each step.
+    assert "measuring" in done.stderr and "measuring" not in done.stdout
     # Of 64 to 128 pixels: everything is twice as large there.
     assert lines == [f"frame {number}: class 1 at [44, 24, 40, 16]" for number in (0, 1)] + ["frame 2: nothing"]
     assert (tmp_path / "out.avi").stat().st_size > 1000
+
+
+def test_frames_become_labels(tmp_path):
+    cv2 = pytest.importorskip("cv2")
+    picture = str(tmp_path / "in.png")
+    # OpenCV has blue first, and the network's channels are red, green and blue.
+    cv2.imwrite(picture, np.full((50, 40, 3), (250, 10, 10), np.uint8))
+    (tmp_path / "colours.onnx").write_bytes(scoring(channels=3))
+    (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
+    words = ["--model", "colours.onnx", "--input", picture, "--labels", "labels.txt"]
+    done = subprocess.run([sys.executable, EXAMPLES / "classify.py", *words], cwd=tmp_path, capture_output=True, text=True, timeout=170)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith("frame ")] == ["frame 0: blue"]
 
 
 def test_what_opencv_can_not_open_is_said(tmp_path):

@@ -1,11 +1,15 @@
 """The package itself: stubs, names, boards, functions."""
 
 import ast
+import copy
+import importlib.metadata
 import inspect
 import json
 import os
 import pathlib
+import re
 import sys
+import typing
 
 import numpy as np
 import pytest
@@ -18,42 +22,62 @@ STUBS = ast.parse(pathlib.Path(_native.__file__).with_name("_native.pyi").read_t
 
 
 def parameters(function):
-    arguments = function.args
-    return [own.arg for own in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
+    """Names, kinds and defaults of parameters."""
+    return [(own.name, own.kind, own.default) for own in inspect.signature(function).parameters.values()]
+
+
+def stated(stub):
+    """The same of a stub."""
+    arguments = copy.deepcopy(stub.args)
+    for own in ast.walk(arguments):
+        if isinstance(own, ast.arg):
+            own.annotation = None
+    return parameters(eval(f"lambda {ast.unparse(arguments)}: None"))
+
+
+def is_marked(stub, name):
+    return any(isinstance(own, ast.Name) and own.id == name for own in stub.decorator_list)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python does not tell parameters of compiled classes")
 def test_stubs_say_what_there_is():
     functions = {node.name: node for node in STUBS.body if isinstance(node, ast.FunctionDef)}
-    classes = {node.name: node for node in STUBS.body if isinstance(node, ast.ClassDef)}
+    # Others are only for what stubs say.
+    classes = {node.name: node for node in STUBS.body if isinstance(node, ast.ClassDef) and is_marked(node, "final")}
     public = {name for name in dir(_native) if not name.startswith("__")}
     assert public == set(functions) | set(classes)
     for name, node in functions.items():
-        assert list(inspect.signature(getattr(_native, name)).parameters) == parameters(node), name
+        assert parameters(getattr(_native, name)) == stated(node), name
     for name, node in classes.items():
         own = getattr(_native, name)
         members = {member.name: member for member in node.body if isinstance(member, ast.FunctionDef)}
-        assert {member for member in vars(own) if not member.startswith("_")} == {
-            member for member in members if not member.startswith("_")
-        }, name
+        # What every object has needs no stub.
+        assert set(vars(own)) - set(vars(object)) - {"__module__", "__weakref__"} == set(members) - {"__new__"}, name
         for member, stub in members.items():
-            value = vars(own).get(member)
-            is_property = any(isinstance(own, ast.Name) and own.id == "property" for own in stub.decorator_list)
-            if member.startswith("_") or is_property:
-                continue
-            value = getattr(own, member)
-            assert list(inspect.signature(value).parameters) == parameters(stub), f"{name}.{member}"
-            assert value.__doc__, f"{name}.{member}"
-    constructor = next(node for node in classes["Session"].body if getattr(node, "name", "") == "__new__")
-    assert list(inspect.signature(millstream.Session).parameters) == parameters(constructor)[1:]
+            value = vars(own)[member]
+            if member == "__new__":
+                assert parameters(own) == stated(stub)[1:], name
+            elif is_marked(stub, "property"):
+                assert inspect.isdatadescriptor(value) and value.__doc__, f"{name}.{member}"
+            elif is_marked(stub, "staticmethod"):
+                assert isinstance(value, staticmethod) and parameters(getattr(own, member)) == stated(stub), f"{name}.{member}"
+            else:
+                # The object itself has another kind.
+                assert parameters(value)[1:] == stated(stub)[1:], f"{name}.{member}"
+            assert member.startswith("_") or getattr(own, member).__doc__, f"{name}.{member}"
 
 
-def test_defaults_of_stubs_are_those_of_the_code():
-    for node in STUBS.body:
-        if isinstance(node, ast.FunctionDef):
-            signature = inspect.signature(getattr(_native, node.name))
-            for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults):
-                assert ast.literal_eval(default) == signature.parameters[argument.arg].default, argument.arg
+def test_python_code_says_its_types():
+    functions = [millstream.Progress.__init__, millstream.Progress.__call__, millstream.Progress.close]
+    for function in functions:
+        hints = typing.get_type_hints(function)
+        assert set(hints) == {"return", *list(inspect.signature(function).parameters)[1:]}, function
+
+
+def test_the_page_of_the_package_leads_nowhere_that_is_not_on_it():
+    page = importlib.metadata.metadata("millstream").get_payload()
+    assert "Runs ONNX networks" in page
+    assert [link for link in re.findall(r"\]\(([^)]*)\)", page) if not link.startswith(("https://", "#"))] == []
 
 
 def test_everything_public_is_documented_and_called_by_its_name():
@@ -96,8 +120,11 @@ def test_a_profile_serves_plans_and_simulations(network, tmp_path):
     assert simulated["frames_per_second"] > 0
     slow = millstream.simulate(plan, model=network, board=board, frames=50, frame_rate=1.0)
     np.testing.assert_allclose(slow["frames_per_second"], 1.0, rtol=1e-3)
-    with pytest.raises(ValueError):
-        millstream.simulate(plan, model=network, board=board, frame_rate=0.0)
+    wrong = [("frame_rate", value) for value in (0.0, -1.0, float("nan"), float("inf"))]
+    wrong += [("noise", value) for value in (-0.1, float("nan"), float("inf"))] + [("frames", 0), ("queue", 0)]
+    for name, value in wrong:
+        with pytest.raises(millstream.InputError, match=name.replace("_", ".")):
+            millstream.simulate(plan, model=network, board=board, **{name: value})
     with millstream.Session(network, board=board, schedule=plan) as session:
         assert session.run(frame(0))["mean"].shape == (1, 8)
 

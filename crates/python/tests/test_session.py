@@ -1,6 +1,8 @@
 """Frames one by one: results, shapes, types, errors."""
 
 import gc
+import json
+import os
 import pathlib
 
 import numpy as np
@@ -107,8 +109,6 @@ def test_a_schedule_can_be_written_and_read(network, schedule, tmp_path):
         plan = session.plan()
         assert plan["format"] == "millstream-schedule" and plan["objective"] == "latency"
         expected = session.run(frame(1))["mean"]
-    import json
-
     file.write_text(json.dumps(plan))
     for given in (plan, json.dumps(plan), file, str(file)):
         with millstream.Session(schedule=given) as session:
@@ -142,6 +142,25 @@ def test_errors_have_the_words_of_the_library(network, schedule, tmp_path):
         millstream.Session(convolutions(layers=2), schedule=schedule)
     with pytest.raises(millstream.Error):
         millstream.Session(network, min_throughput=1e9)
+
+
+def test_a_network_may_be_in_any_memory(network, schedule):
+    for given in (bytearray(network), memoryview(network), np.frombuffer(network, np.uint8)):
+        with millstream.Session(given, schedule=schedule) as session:
+            session.run(frame(0))
+
+
+def test_a_path_that_is_no_text_is_told(network, schedule, tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    for ending in (".onnx", ".json"):
+        try:
+            pathlib.Path(path + ending).write_bytes(network if ending == ".onnx" else json.dumps(schedule).encode())
+        except OSError:
+            pytest.skip("this file system has no such names")
+    with pytest.raises(millstream.InputError, match=r"caf\\xE9\.onnx.*is not UTF-8"):
+        millstream.Session(path + ".onnx")
+    with millstream.Session(network, schedule=path + ".json") as session:
+        session.run(frame(0))
 
 
 def test_events_are_told(network):

@@ -1,5 +1,6 @@
 """Streams, threads, order, and what becomes of frames that nobody waits for any more."""
 
+import contextlib
 import gc
 import threading
 import time
@@ -7,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import frame, image
+from conftest import frame, growing, image, large
 
 import millstream
 
@@ -21,6 +22,7 @@ def means(session, count):
 
 
 def check(results, expected):
+    assert len(results) == len(expected)
     for ours, theirs in zip(results, expected):
         np.testing.assert_allclose(ours["mean"], theirs, rtol=1e-4)
 
@@ -144,6 +146,9 @@ def test_threads_get_their_own_results(session):
     def streams(offset):
         numbers = [(offset + step) % 12 for step in range(80)]
         results = session.stream(frame(number) for number in numbers)
+        results = list(results)
+        if len(results) != len(numbers):
+            wrong.append(len(results))
         for number, result in zip(numbers, results):
             if not np.allclose(result["mean"], expected[number], rtol=1e-4):
                 wrong.append(number)
@@ -151,17 +156,15 @@ def test_threads_get_their_own_results(session):
     def submits():
         for step in range(60):
             session.submit(frame(step % 12))
+        session.end()
 
     def receives():
-        step = 0
-        while step < 60:
-            result = session.receive(timeout=60)
-            if result is None:
-                time.sleep(0.001)
-                continue
+        results = list(iter(lambda: session.receive(wait=True), None))
+        if len(results) != 60:
+            wrong.append(len(results))
+        for step, result in enumerate(results):
             if not np.allclose(result["mean"], expected[step % 12], rtol=1e-4):
                 wrong.append(step)
-            step += 1
 
     work = [lambda: runs(0), lambda: runs(5), lambda: streams(3), lambda: streams(8), submits, receives]
     threads = [threading.Thread(target=task) for task in work]
@@ -173,7 +176,66 @@ def test_threads_get_their_own_results(session):
     assert wrong == []
 
 
-def test_other_threads_go_on_while_one_waits(network, schedule):
+def test_a_consumer_waits_for_a_producer_that_is_slow(session):
+    expected, received, is_waiting = means(session, 3), [], threading.Event()
+
+    def consume():
+        is_waiting.set()
+        for outputs in iter(lambda: session.receive(wait=True), None):
+            received.append(outputs)
+
+    thread = threading.Thread(target=consume)
+    thread.start()
+    is_waiting.wait()
+    for number in range(3):
+        time.sleep(0.2)
+        assert thread.is_alive()
+        session.submit(frame(number))
+    time.sleep(0.2)
+    assert thread.is_alive() and len(received) == 3
+    session.end()
+    thread.join(30)
+    assert not thread.is_alive()
+    check(received, expected)
+
+
+def test_after_the_end_no_frame_is_submitted(session):
+    expected = means(session, 1)
+    session.submit(frame(0))
+    session.end()
+    session.end()
+    with pytest.raises(millstream.Error, match="end\\(\\) was called"):
+        session.submit(frame(1))
+    check([session.receive(wait=True)], expected)
+    assert session.receive(wait=True) is None and session.receive() is None
+    # That is about frames that are submitted one by one.
+    check([session.run(frame(0)), *session.stream([frame(0)])], expected * 2)
+
+
+def test_waiting_for_frames_has_its_limit_and_ends_with_the_session(network, schedule):
+    session = millstream.Session(network, schedule=schedule)
+    assert session.receive(timeout=5) is None
+    with pytest.raises(TimeoutError, match="result"):
+        session.receive(timeout=0.2, wait=True)
+    told = []
+
+    def wait():
+        try:
+            session.receive(wait=True)
+        except millstream.Error as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.2)
+    session.close()
+    thread.join(30)
+    assert told == ["the session is closed"]
+
+
+@contextlib.contextmanager
+def ticking():
+    """When a thread got its turn."""
     ticks, is_over = [], threading.Event()
 
     def tick():
@@ -183,15 +245,41 @@ def test_other_threads_go_on_while_one_waits(network, schedule):
 
     thread = threading.Thread(target=tick)
     thread.start()
-    with pytest.raises(TimeoutError):
-        # There can't be room: only this thread could take the first result.
-        with millstream.Session(network, schedule=schedule, frames_outstanding=1) as session:
-            session.submit(frame(0))
-            session.submit(frame(1), timeout=2.0)
+    yield ticks
     is_over.set()
     thread.join()
-    gaps = [later - before for before, later in zip(ticks, ticks[1:])]
-    assert len(ticks) > 20 and max(gaps) < 1.5
+
+
+def longest_gap(ticks):
+    return max(later - before for before, later in zip(ticks, ticks[1:]))
+
+
+def test_other_threads_go_on_while_one_waits(network, schedule):
+    with ticking() as ticks:
+        with pytest.raises(TimeoutError):
+            # There can't be room: only this thread could take the first result.
+            with millstream.Session(network, schedule=schedule, frames_outstanding=1) as session:
+                session.submit(frame(0))
+                session.submit(frame(1), timeout=2.0)
+    assert len(ticks) > 20 and longest_gap(ticks) < 1.5
+
+
+def test_other_threads_go_on_while_a_session_is_dropped(growing_schedule):
+    session = millstream.Session(growing(), schedule=growing_schedule)
+    # On whatever computer: half a second, or a few of them.
+    size, took = 400, 0.0
+    while took < 0.5:
+        size, begin = size * 3 // 2, time.monotonic()
+        session.run(large(size))
+        took = time.monotonic() - begin
+    session.submit(large(size))
+    time.sleep(0.1)
+    with ticking() as ticks:
+        begin = time.monotonic()
+        del session
+        took = time.monotonic() - begin
+    assert took > 0.2, "otherwise there was nothing to wait for"
+    assert longest_gap(ticks) < took * 0.8
 
 
 def test_abandoned_results_are_given_up(session):
@@ -229,6 +317,33 @@ def test_garbage_is_collected_while_frames_flow(network, schedule):
     gc.collect()
     assert seen() is None and gone() is None
     assert time.monotonic() - begin < 5
+
+
+def test_an_error_that_nobody_asked_for_keeps_nothing(growing_schedule):
+    class Frames:
+        """A circle: the error's traceback knows these frames, these frames the iterator, and that the error."""
+
+        def __init__(self):
+            self.number, self.results = 0, None
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.number += 1
+            if self.number == 2:
+                raise Stop("no more")
+            return large(800)
+
+    session = millstream.Session(growing(), schedule=growing_schedule)
+    frames = Frames()
+    frames.results = session.stream(frames)
+    next(frames.results)
+    assert frames.number == 2, "another frame is asked for while the first one is under way"
+    seen, gone = weakref.ref(session), weakref.ref(frames)
+    del session, frames
+    gc.collect()
+    assert seen() is None and gone() is None
 
 
 def test_closing_ends_what_waits(network, schedule):

@@ -13,7 +13,7 @@ _find()
 
 import atexit as _atexit
 
-from millstream._errors import Error, FileError, FrameFailed, InputError, Timeout
+from millstream._errors import EngineMissing, Error, FileError, FrameFailed, InputError, Timeout
 from millstream._native import Board, Results, Session, __version__, _close_all, plan, profile, simulate
 from millstream._progress import Progress
 from millstream._values import Value
@@ -22,6 +22,7 @@ _atexit.register(_close_all)
 
 __all__ = [
     "Board",
+    "EngineMissing",
     "Error",
     "FileError",
     "FrameFailed",

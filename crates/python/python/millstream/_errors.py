@@ -5,6 +5,10 @@ class Error(Exception):
     """Something that was asked for can't be done; the message says what, where, and what to do."""
 
 
+class EngineMissing(Error, ImportError):
+    """The library of an engine, such as ONNX Runtime's, is not there, or is none that can be used here."""
+
+
 class InputError(Error, ValueError):
     """An array has another type or shape than the network's input, a name is wrong, or an argument does not fit."""
 
@@ -21,5 +25,5 @@ class Timeout(Error, TimeoutError):
     """What was waited for did not come in time."""
 
 
-for _class in (Error, InputError, FileError, FrameFailed, Timeout):
+for _class in (Error, EngineMissing, InputError, FileError, FrameFailed, Timeout):
     _class.__module__ = "millstream"

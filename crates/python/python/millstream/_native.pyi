@@ -1,9 +1,7 @@
 import os
-from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, Union, final
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Union, final
 
 import numpy as np
-import numpy.typing as npt
 
 from millstream._values import Value
 
@@ -12,11 +10,17 @@ __all__ = ["Board", "Results", "Session", "__version__", "_close_all", "plan", "
 __version__: str
 
 _Path = Union[str, "os.PathLike[str]"]
-_Model = Union[_Path, bytes]
+_Model = Union[_Path, bytes, bytearray, memoryview]
 _Document = Union[_Path, Dict[str, Any]]
-_Frame = Mapping[str, npt.ArrayLike]
 _Outputs = Dict[str, "np.ndarray[Any, Any]"]
 _Observer = Callable[[Dict[str, Any]], object]
+
+class _Array(Protocol):
+    """An array of numpy's, or what makes itself one: lists of numbers become arrays of float64, which few networks take."""
+
+    def __array__(self) -> "np.ndarray[Any, Any]": ...
+
+_Frame = Mapping[str, _Array]
 
 @final
 class Board:
@@ -61,7 +65,8 @@ class Session:
     def run(self, frame: _Frame) -> _Outputs: ...
     def stream(self, frames: Iterable[_Frame]) -> Results: ...
     def submit(self, frame: _Frame, *, timeout: Optional[float] = None) -> int: ...
-    def receive(self, *, timeout: Optional[float] = None) -> Optional[_Outputs]: ...
+    def end(self) -> None: ...
+    def receive(self, *, timeout: Optional[float] = None, wait: bool = False) -> Optional[_Outputs]: ...
     def plan(self) -> Dict[str, Any]: ...
     def report(self) -> Dict[str, Any]: ...
     @property
@@ -74,12 +79,7 @@ class Session:
     def closed(self) -> bool: ...
     def close(self) -> None: ...
     def __enter__(self) -> Session: ...
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]] = None,
-        error: Optional[BaseException] = None,
-        traceback: Optional[TracebackType] = None,
-    ) -> None: ...
+    def __exit__(self, *_exception: object) -> None: ...
 
 def plan(
     model: _Model,

@@ -1,6 +1,7 @@
 """Progress of long work, as bars of tqdm."""
 
 import threading
+from typing import Any, Callable, Dict, Optional
 
 
 class Progress:
@@ -10,14 +11,18 @@ class Progress:
     written between the bars.
     """
 
-    def __init__(self, bar=None):
+    def __init__(self, bar: Optional[Callable[..., Any]] = None) -> None:
         if bar is None:
-            from tqdm.auto import tqdm as bar
-        self._make, self._bar, self._activity = bar, None, None
+            from tqdm.auto import tqdm
+
+            bar = tqdm
+        self._make: Any = bar
+        self._bar: Any = None
+        self._activity: Optional[str] = None
         # Events come from several threads.
         self._lock = threading.Lock()
 
-    def __call__(self, event):
+    def __call__(self, event: Dict[str, Any]) -> None:
         """Takes an event of on_event."""
         with self._lock:
             if event["kind"] != "progress":
@@ -34,12 +39,12 @@ class Progress:
             self._bar.total = event["total"]
             self._bar.update(event["done"] - self._bar.n)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the bar that is shown."""
         with self._lock:
             self._end()
 
-    def _end(self):
+    def _end(self) -> None:
         bar, self._bar, self._activity = self._bar, None, None
         if bar is not None:
             bar.close()
