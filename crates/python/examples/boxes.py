@@ -4,6 +4,8 @@
 #     python boxes.py --model detector.onnx --input 0 --labels labels.txt      a camera
 #     python boxes.py --model detector.onnx --input street.mp4 --output boxes.mp4
 #
+# It needs OpenCV, and tqdm for bars of progress: pip install "millstream[progress]" opencv-python-headless
+#
 # The network has one input, pictures as [1, 3, height, width] from 0 to 1, and one output, [1, 4 + classes, boxes]: centre, width and height of each box
 # in pixels of the input, then its score for each class. Networks of the YOLO family are exported like that.
 
@@ -83,30 +85,32 @@ def pictures():
         is_there, picture = capture.read()
 
 
-with millstream.Session(options.model, on_event=lambda event: print(event["text"])) as session:
-    (value,) = session.inputs
-    _, _, height, width = value.shape
+try:
+    with millstream.Session(options.model, on_event=millstream.Progress()) as session:
+        (value,) = session.inputs
+        _, _, height, width = value.shape
 
-    def camera():
-        for picture in itertools.islice(pictures(), options.frames):
-            planes, scale = fit(picture, height, width)
-            waiting.append((picture, scale))
-            yield {value.name: planes}
+        def camera():
+            for picture in itertools.islice(pictures(), options.frames):
+                planes, scale = fit(picture, height, width)
+                waiting.append((picture, scale))
+                yield {value.name: planes}
 
-    for number, outputs in enumerate(session.stream(camera())):
-        picture, scale = waiting.pop(0)
-        boxes = found(outputs[session.outputs[0].name], scale)
-        draw(picture, boxes)
-        told = [f"class {kind} at {box.round().astype(int).tolist()}" for box, _, kind in boxes]
-        print(f"frame {number}: {', '.join(told) or 'nothing'}")
-        if options.output:
-            if writer is None:
-                rate = capture.get(cv2.CAP_PROP_FPS) or 25.0
-                writer = cv2.VideoWriter(options.output, cv2.VideoWriter_fourcc(*"mp4v"), rate, picture.shape[1::-1])
-            writer.write(picture)
-    report = session.report()
-    print(f"{session.configuration}: {report['frames']} frames, {report['frames_per_second'] or 0:.1f} frames/s")
-
-# %%
-if writer is not None:
-    writer.release()
+        for number, outputs in enumerate(session.stream(camera())):
+            picture, scale = waiting.pop(0)
+            boxes = found(outputs[session.outputs[0].name], scale)
+            draw(picture, boxes)
+            told = [f"class {kind} at {box.round().astype(int).tolist()}" for box, _, kind in boxes]
+            print(f"frame {number}: {', '.join(told) or 'nothing'}")
+            if options.output:
+                if writer is None:
+                    rate = capture.get(cv2.CAP_PROP_FPS) or 25.0
+                    writer = cv2.VideoWriter(options.output, cv2.VideoWriter_fourcc(*"mp4v"), rate, picture.shape[1::-1])
+                writer.write(picture)
+        report = session.report()
+        print(f"{session.configuration}: {report['frames']} frames, {report['frames_per_second'] or 0:.1f} frames/s")
+finally:
+    # Also of a cell that was stopped or has failed, a video is whole as far as it goes, and the camera is free again.
+    capture.release()
+    if writer is not None:
+        writer.release()
