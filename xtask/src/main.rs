@@ -32,6 +32,7 @@ mod plugin;
 mod readmes;
 mod release;
 mod sanitize;
+mod scratch;
 mod semver;
 mod signals;
 mod soak;

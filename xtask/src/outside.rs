@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::command::{Failure, cargo, root, run};
 use crate::native;
+use crate::scratch::Scratch;
 
 /// How a program has the library alone.
 const WITHOUT_COMMAND: &str = ", default-features = false, features = [\"highs\", \"openvino\", \"ort\", \"wgpu\"]";
@@ -13,9 +14,12 @@ const WITHOUT_COMMAND: &str = ", default-features = false, features = [\"highs\"
 /// Builds and runs both projects.
 pub(crate) fn outside() -> Result<(), Failure> {
     let library = native::prepare()?;
+    // Where the workspace's own configuration of cargo does not reach.
+    let outside = Scratch::new("outside")?;
     // The library's example needs the front door and nothing else, and not what only the command does.
     let program = example("crates/cli/examples/stream.rs")?;
-    let front = project("front-door", &dependency("millstream", "crates/cli", WITHOUT_COMMAND), &program)?;
+    let front =
+        project(outside.path(), "front-door", &dependency("millstream", "crates/cli", WITHOUT_COMMAND), &program)?;
     let mut run_front = build_in(&front, &native::target_folder());
     run_front.args(["run", "--release", "--quiet"]).envs(native::environment(library));
     run(run_front.env("LIBCLANG_PATH", tool("libclang/clang/native")).envs(solver()))?;
@@ -25,11 +29,10 @@ pub(crate) fn outside() -> Result<(), Failure> {
         crates.iter().map(|name| dependency(&format!("millstream-{name}"), &format!("crates/{name}"), "")).collect();
     let search = dependency("millstream-pipeline", "crates/pipeline", ", default-features = false");
     let program = example("crates/pipeline/examples/own_costs.rs")?;
-    let search = project("search", &format!("{others}{search}"), &program)?;
+    let search = project(outside.path(), "search", &format!("{others}{search}"), &program)?;
     // In a target folder of its own, where nothing native was ever built.
     let target = native::target_folder().join("millstream/outside");
-    run(build_in(&search, &target).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp()?))?;
-    fs::remove_dir_all(outside_folder()).map_err(|error| failed(&outside_folder(), &error))
+    run(build_in(&search, &target).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp(outside.path())?))
 }
 
 /// What a user outside the repository says to have HiGHS found, or compiled where there is no library.
@@ -55,8 +58,8 @@ fn dependency(package: &str, folder: &str, more: &str) -> String {
 }
 
 /// A project with one program, and with the workspace's profile and versions, so that what is compiled already is used again.
-fn project(name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Failure> {
-    let folder = outside_folder().join(name);
+fn project(outside: &Path, name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Failure> {
+    let folder = outside.join(name);
     let source = folder.join("src");
     fs::create_dir_all(&source).map_err(|error| failed(&source, &error))?;
     let workspace = root().join("Cargo.toml");
@@ -73,11 +76,6 @@ fn project(name: &str, dependencies: &str, program: &str) -> Result<PathBuf, Fai
     Ok(folder)
 }
 
-/// Where the workspace's own configuration of cargo does not reach.
-fn outside_folder() -> PathBuf {
-    std::env::temp_dir().join(format!("millstream-outside-{}", std::process::id()))
-}
-
 fn build_in(folder: &Path, target: &Path) -> Command {
     let mut command = cargo();
     command.current_dir(folder).env("CARGO_TARGET_DIR", target);
@@ -89,9 +87,8 @@ fn build_in(folder: &Path, target: &Path) -> Command {
 }
 
 /// A folder for `PATH` with what Rust needs, a linker, and no compiler for C++.
-fn path_without_cpp() -> Result<PathBuf, Failure> {
-    let folder = outside_folder().join("bin");
-    let _ = fs::remove_dir_all(&folder);
+fn path_without_cpp(outside: &Path) -> Result<PathBuf, Failure> {
+    let folder = outside.join("bin");
     fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
     let paths = std::env::var_os("PATH").unwrap_or_default();
     for program in ["cargo", "rustc", "rustup", "cc", "ld"] {

@@ -15,6 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header; ms_version tells that of the library. */
+#define MILLSTREAM_VERSION_MAJOR 0
+#define MILLSTREAM_VERSION_MINOR 1
+#define MILLSTREAM_VERSION_PATCH 0
+#define MILLSTREAM_VERSION "0.1.0"
+
 /**
  * What became of a call. `ms_last_error` tells more of all but the first two.
  */

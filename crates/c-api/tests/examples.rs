@@ -98,6 +98,40 @@ fn examples_tell_what_is_wrong() {
     assert!(fail(&["text.onnx", "input", "output"]).contains("text.onnx"));
 }
 
+/// The header's version is the library's, and numbers and text are the same; a program can tell at its start.
+#[test]
+fn the_header_says_which_library_it_is_of() {
+    let workplace = Workplace::new();
+    let source = workplace.write("version.c", VERSION.as_bytes());
+    let program = workplace.compile(Language::C, source.to_str().unwrap(), library());
+    assert_eq!(workplace.succeed(&program, &[]), concat!(env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+const VERSION: &str = r#"#include <millstream.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    char numbers[40];
+    snprintf(numbers, sizeof numbers, "%d.%d.%d", MILLSTREAM_VERSION_MAJOR, MILLSTREAM_VERSION_MINOR, MILLSTREAM_VERSION_PATCH);
+    puts(ms_version());
+    return strcmp(ms_version(), MILLSTREAM_VERSION) != 0 || strncmp(ms_version(), numbers, strlen(numbers)) != 0;
+}
+"#;
+
+/// A program that needs no other file of Millstream's.
+#[test]
+fn the_static_library_is_linked_as_the_readme_says() {
+    let workplace = Workplace::new();
+    let program = workplace.compile_static("examples/run.c");
+    let small = workplace.write("small.onnx", &small_network());
+    let small = small.to_str().unwrap();
+    let expected = Expected::new(small, 1);
+    workplace.write("input", &expected.inputs);
+    workplace.succeed(&program, &[small, "input", "output", QUICK]);
+    expected.check(&workplace.path("output"));
+}
+
 /// As a package has them: the engine's library beside this one, and no variable that names it.
 #[test]
 fn the_engine_is_found_beside_the_library_or_said_to_be_missing() {

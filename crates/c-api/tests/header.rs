@@ -4,10 +4,26 @@
 
 use std::path::Path;
 
+/// The version of the header, in numbers that C can compare.
+fn version() -> String {
+    let [major, minor, patch] =
+        [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH")];
+    format!(
+        "
+/* The version of this header; ms_version tells that of the library. */
+#define MILLSTREAM_VERSION_MAJOR {major}
+#define MILLSTREAM_VERSION_MINOR {minor}
+#define MILLSTREAM_VERSION_PATCH {patch}
+#define MILLSTREAM_VERSION \"{}\"",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
 #[test]
 fn the_header_is_what_cbindgen_makes_of_the_source() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let configuration = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    let mut configuration = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    configuration.after_includes = Some(version());
     let made = cbindgen::Builder::new().with_src(folder.join("src/border/text.rs"));
     let made = ["status", "tensor", "session", "result"]
         .iter()

@@ -8,7 +8,7 @@ mod ssh_server;
 mod support;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -165,6 +165,48 @@ fn reports_come_back_and_nothing_stays() {
     assert!(place.workplace.path("again/run.json").is_file());
 }
 
+#[test]
+fn folders_are_named_from_the_home_as_well() {
+    let Some(place) = Place::new() else { return };
+    for folder in ["sub", "it's a folder/below"] {
+        let there = place.server.path("home").join(folder);
+        fs::create_dir_all(&there).unwrap();
+        // What is of the same name from the root of the board is nobody's business.
+        let told = place.succeed(&["--remote-folder", folder]);
+        assert!(told.contains("frames checked"), "{told}");
+        assert_eq!(fs::read_dir(&there).unwrap().count(), 0, "something is left in {folder}");
+    }
+}
+
+/// A package whose program is that, in the folder of the desk.
+fn package_with(place: &Place, program: &[u8]) -> String {
+    let fake = place.workplace.path("fake");
+    fs::create_dir_all(fake.join("millstream/bin")).unwrap();
+    let path = fake.join("millstream/bin/millstream");
+    fs::write(&path, program).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let archive = place.workplace.path("other.tar.gz").display().to_string();
+    let mut tar = Command::new("tar");
+    assert!(tar.args(["-c", "-z", "-f", &archive, "-C"]).arg(&fake).arg("millstream").status().unwrap().success());
+    archive
+}
+
+#[test]
+fn packages_of_other_releases_and_architectures_are_refused() {
+    let Some(place) = Place::new() else { return };
+    let archive = package_with(&place, b"#!/bin/sh\necho millstream 9.9.9\n");
+    let message = place.fail("board", &["--package", &archive]);
+    let own = concat!("this program is ", env!("CARGO_PKG_VERSION"));
+    assert!(message.contains("is millstream 9.9.9") && message.contains(own), "{message}");
+    place.await_nothing(PATIENCE);
+
+    // Before anything is copied: by what an ELF file begins with, whatever the name of the package says.
+    let (machine, other) = if cfg!(target_arch = "x86_64") { (0xb7, "aarch64") } else { (0x3e, "x86_64") };
+    let archive = package_with(&place, &[&b"\x7fELF"[..], &[0; 14], &[machine, 0]].concat());
+    let message = place.fail("board", &["--package", &archive]);
+    assert!(message.contains(&format!("is for {other}")) && !message.contains("copying"), "{message}");
+}
+
 /// A frame for the small network in NumPy's format.
 fn frame() -> Vec<u8> {
     let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 8, 16, 16), }".to_owned();
@@ -227,14 +269,7 @@ fn boards_that_can_not_take_the_package_are_told_before_it_is_copied() {
 #[test]
 fn what_goes_wrong_on_the_board_is_told_and_removed() {
     let Some(place) = Place::new() else { return };
-    // As for a package of another architecture that somebody has renamed.
-    let (folder, _) = &*PACKAGE;
-    let fake = folder.path().join("fake");
-    fs::create_dir_all(fake.join("millstream/bin")).unwrap();
-    fs::write(fake.join("millstream/bin/millstream"), "no program").unwrap();
-    let archive = place.workplace.path("renamed.tar.gz").display().to_string();
-    let mut tar = Command::new("tar");
-    assert!(tar.args(["-c", "-z", "-f", &archive, "-C"]).arg(&fake).arg("millstream").status().unwrap().success());
+    let archive = package_with(&place, b"no program");
     let message = place.fail("board", &["--package", &archive]);
     assert!(message.contains("does not run on board") && message.contains("its architecture"), "{message}");
     place.await_nothing(PATIENCE);

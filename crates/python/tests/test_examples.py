@@ -52,6 +52,29 @@ def test_frames_become_boxes(tmp_path):
     # Of 64 to 128 pixels: everything is twice as large there.
     assert lines == [f"frame {number}: class 1 at [44, 24, 40, 16]" for number in (0, 1)] + ["frame 2: nothing"]
     assert (tmp_path / "out.avi").stat().st_size > 1000
+    # What goes on before is shown in bars, and not in a line for each step.
+    printed = done.stdout.splitlines()
+    assert len(set(printed)) == len(printed), done.stdout
+
+
+def test_frames_become_labels(tmp_path):
+    cv2 = pytest.importorskip("cv2")
+    # The score of a class is how much there is of its colour.
+    nodes = [helper.make_node("ReduceMean", ["image"], ["scores"], axes=[2, 3], keepdims=0)]
+    kinds = {"image": (TensorProto.FLOAT, [1, 3, SIZE, SIZE])}, {"scores": (TensorProto.FLOAT, [1, 3])}
+    (tmp_path / "colours.onnx").write_bytes(model(nodes, *kinds, []))
+    (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
+    writer = cv2.VideoWriter(str(tmp_path / "in.avi"), cv2.VideoWriter_fourcc(*"MJPG"), 5, (128, 96))
+    # OpenCV has blue first.
+    for colour in ([20, 20, 250], [250, 20, 20], [20, 250, 20], [20, 20, 250]):
+        writer.write(np.full((96, 128, 3), colour, np.uint8))
+    writer.release()
+    words = ["--model", "colours.onnx", "--input", "in.avi", "--labels", "labels.txt", "--frames", "3"]
+    done = subprocess.run([sys.executable, EXAMPLES / "classify.py", *words], cwd=tmp_path, capture_output=True, text=True, timeout=170)
+    assert done.returncode == 0, done.stderr
+    frames = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith("frame ")]
+    assert frames == ["frame 0: red", "frame 1: blue", "frame 2: green"]
+    assert " frames/s, " in done.stdout.splitlines()[-1]
 
 
 def test_frames_become_labels(tmp_path):

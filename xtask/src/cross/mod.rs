@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{Failure, root};
 
-pub(crate) use board::{EmulatedBoard, RECORDED};
+pub(crate) use board::{Cores, EmulatedBoard, RECORDED};
 pub(crate) use old_system::OldSystem;
 pub(crate) use target::{GLIBC, Target};
 

@@ -13,19 +13,29 @@ use super::target::Target;
 /// The release, and how its C library calls itself.
 const RELEASE: (&str, &str) = ("bullseye", "GLIBC 2.31");
 const NAMES: [&str; 5] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g", "dash"];
-/// Shows the folder `$1` of this computer in the folder `$2` of a system, becomes part of that, and runs the rest there.
-const ENTER: &str = r#"folder=$1 system=$2; shift 2
+/// Shows the folder `$1` of this computer in the folder `$2` of a system, becomes part of that, and runs the rest there: as the user and group
+/// `$3`, where that is not empty. Who gave the right to enter may have taken all variables away.
+const ENTER: &str = r#"folder=$1 system=$2 user=$3; shift 3
 for own in proc sys dev; do mount --rbind "/$own" "$system/$own" || exit 125; done
 mount --rbind "$folder" "$system$folder" || exit 125
-exec chroot "$system" /bin/dash -c 'cd "$0/home" && exec "$@"' "$folder" "$@""#;
+exec chroot ${user:+"--userspec=$user"} "$system" /bin/dash -c 'cd "$0/home" || exit 125
+export HOME="$0/home" XDG_CACHE_HOME="$0/home/cache" XDG_RUNTIME_DIR="$0/home"
+exec "$@"' "$folder" "$@""#;
 
 /// Where it is set, it is a failure that there is no older system.
 const NEEDED: &str = "MILLSTREAM_NEEDS_OLD_SYSTEM";
 
+/// How a system may be entered.
+struct WayIn {
+    /// What is asked for the right to.
+    unshare: Vec<&'static str>,
+    /// Who is to run things there, where it would be somebody else.
+    user: Option<(u32, u32)>,
+}
+
 /// A folder with an older system, and how it is entered.
 pub(crate) struct OldSystem {
-    /// What is asked for the right to enter.
-    unshare: Vec<&'static str>,
+    way_in: WayIn,
     system: PathBuf,
     folder: PathBuf,
 }
@@ -34,14 +44,14 @@ impl OldSystem {
     /// Lays it out with a place for `folder`, which is the same there; says why not where this computer can't fetch it or doesn't let anybody
     /// enter it, unless one is needed.
     pub(crate) fn with(folder: &Path) -> Result<Result<Self, String>, Failure> {
-        match way_in().and_then(|unshare| debian::can_fetch_releases().map(|()| unshare)) {
-            Ok(unshare) => Self::entered(unshare, folder).map(Ok),
+        match way_in().and_then(|way_in| debian::can_fetch_releases().map(|()| way_in)) {
+            Ok(way_in) => Self::entered(way_in, folder).map(Ok),
             Err(reason) if std::env::var_os(NEEDED).is_none() => Ok(Err(reason)),
             Err(reason) => Err(Failure(format!("{NEEDED} is set, and there is no older system: {reason}"))),
         }
     }
 
-    fn entered(unshare: Vec<&'static str>, folder: &Path) -> Result<Self, Failure> {
+    fn entered(way_in: WayIn, folder: &Path) -> Result<Self, Failure> {
         let (release, library) = RELEASE;
         let system = super::folder().join(release);
         let architecture = Target::own()?.debian();
@@ -51,7 +61,7 @@ impl OldSystem {
         {
             fs::create_dir_all(&place).map_err(|error| failed(&place, &error))?;
         }
-        let entered = Self { unshare, system, folder: folder.to_owned() };
+        let entered = Self { way_in, system, folder: folder.to_owned() };
         let told = entered.library()?;
         match told.contains(library) {
             true => Ok(entered),
@@ -61,8 +71,10 @@ impl OldSystem {
 
     /// Words that a program's path and arguments follow, to be run there, in the folder's own `home`.
     pub(crate) fn words(&self) -> Vec<PathBuf> {
-        let words = self.unshare.iter().copied().chain(["sh", "-c", ENTER, "sh"]).map(PathBuf::from);
-        words.chain([self.folder.clone(), self.system.clone()]).collect()
+        let WayIn { unshare, user } = &self.way_in;
+        let user = user.map(|(user, group)| format!("{user}:{group}")).unwrap_or_default();
+        let words = unshare.iter().copied().chain(["sh", "-c", ENTER, "sh"]).map(PathBuf::from);
+        words.chain([self.folder.clone(), self.system.clone(), user.into()]).collect()
     }
 
     /// What the C library says of itself.
@@ -74,11 +86,24 @@ impl OldSystem {
 }
 
 /// What gives the right to enter a system, as far as this computer gives it.
-fn way_in() -> Result<Vec<&'static str>, String> {
-    let is_allowed = |words: &Vec<&'static str>| capture(Command::new(words[0]).args(&words[1..]).arg("true")).is_ok();
-    let ways = [vec!["unshare", "--map-root-user", "--mount"], vec!["sudo", "-n", "unshare", "--mount"]];
+fn way_in() -> Result<WayIn, String> {
+    let is_allowed = |way: &WayIn| {
+        let mut command = Command::new(way.unshare[0]);
+        capture(command.args(&way.unshare[1..]).arg("true")).is_ok()
+    };
     let none = "neither `unshare --map-root-user` nor `sudo -n unshare` is allowed here";
-    ways.into_iter().find(is_allowed).ok_or_else(|| none.to_owned())
+    ways().into_iter().find(is_allowed).ok_or_else(|| none.to_owned())
+}
+
+/// As root of a namespace of one's own; or as the system's root, who then becomes oneself again.
+fn ways() -> [WayIn; 2] {
+    use std::os::unix::fs::MetadataExt;
+
+    let oneself = fs::metadata("/proc/self").ok().map(|own| (own.uid(), own.gid()));
+    [
+        WayIn { unshare: vec!["unshare", "--map-root-user", "--mount"], user: None },
+        WayIn { unshare: vec!["sudo", "-n", "unshare", "--mount"], user: oneself },
+    ]
 }
 
 /// Where an absolute path of this computer is in a system of its own.
@@ -93,5 +118,16 @@ mod tests {
     #[test]
     fn paths_stay_within_the_system() {
         assert_eq!(inside(Path::new("/a/old"), Path::new("/tmp/own")), Path::new("/a/old/tmp/own"));
+    }
+
+    #[test]
+    fn what_runs_by_leave_of_root_runs_as_the_caller() {
+        let [own, of_root] = ways();
+        assert!(own.user.is_none());
+        let (user, group) = of_root.user.unwrap_or((u32::MAX, u32::MAX));
+        let system = OldSystem { way_in: of_root, system: "/old".into(), folder: "/tmp/a".into() };
+        let words = system.words();
+        assert_eq!(words[..4], ["sudo", "-n", "unshare", "--mount"].map(PathBuf::from));
+        assert_eq!(words[8..], ["/tmp/a".into(), "/old".into(), PathBuf::from(format!("{user}:{group}"))]);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::command::{Failure, root};
 use crate::native::python_tool;
 
-use super::target::Target;
+use super::target::{GLIBC, Target};
 use super::{folder, rust};
 
 /// A compiler and linker for C: package, version, and a file that is there if all is.
@@ -26,19 +27,36 @@ pub(crate) fn cargo_zigbuild() -> Result<PathBuf, Failure> {
     Ok(root().join("target/millstream").join(ZIGBUILD.0).join(ZIGBUILD.2))
 }
 
+/// The folder of Zig, fetched if it is not there yet.
+pub(crate) fn zig() -> Result<PathBuf, Failure> {
+    python_tool(ZIG)?;
+    Ok(root().join("target/millstream").join(ZIG.0).join("ziglang"))
+}
+
+/// The compiler of C for a target.
+pub(crate) fn compiler(target: Target) -> Result<Command, Failure> {
+    let mut command = Command::new(zig()?.join("zig"));
+    let triple = format!("{}-linux-gnu.{}.{}", target.name(), GLIBC.0, GLIBC.1);
+    command.args(["cc", "-target", &triple]).envs(caches());
+    Ok(command)
+}
+
+/// Where Zig keeps what it compiles of its own.
+fn caches() -> [(String, OsString); 2] {
+    let of = |name: &str| folder().join("zig").join(name).into();
+    [("ZIG_GLOBAL_CACHE_DIR".to_owned(), of("global")), ("ZIG_LOCAL_CACHE_DIR".to_owned(), of("local"))]
+}
+
 /// Variables for whatever runs cargo with Zig for a target. Fetches Zig, and a compiler with the target's standard library, if they are not
 /// there yet.
 pub(crate) fn variables(target: Target) -> Result<Vec<(String, OsString)>, Failure> {
-    python_tool(ZIG)?;
-    let zig = root().join("target/millstream").join(ZIG.0).join("ziglang");
-    let caches = folder().join("zig");
+    let zig = zig()?;
     let mut variables = vec![
         ("CARGO_ZIGBUILD_ZIG_PATH".to_owned(), zig.join("zig").into()),
-        ("CARGO_ZIGBUILD_CACHE_DIR".to_owned(), caches.join("wrappers").into()),
-        ("ZIG_GLOBAL_CACHE_DIR".to_owned(), caches.join("global").into()),
-        ("ZIG_LOCAL_CACHE_DIR".to_owned(), caches.join("local").into()),
+        ("CARGO_ZIGBUILD_CACHE_DIR".to_owned(), folder().join("zig/wrappers").into()),
         (format!("BINDGEN_EXTRA_CLANG_ARGS_{}", target.triple()), headers(target, &zig.join("lib")).into()),
     ];
+    variables.extend(caches());
     variables.extend(rust::variables(target)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
     Ok(variables)
 }

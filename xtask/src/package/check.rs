@@ -1,144 +1,240 @@
 //! Uses a package as somebody would who has nothing else: unpacked into an empty folder, without any variable that names a library. For
 //! another architecture it runs in QEMU, with the system files that were recorded of a board of that architecture; for this one also
-//! with nothing but the C library of Debian 11.
+//! with nothing but the C library of Debian 11. A Debian package is used as it lies unpacked, from where the system looks for commands.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture};
-use crate::cross::{EmulatedBoard, OldSystem, RECORDED, Target};
-use crate::solver;
+use crate::cross::{Cores, EmulatedBoard, OldSystem, RECORDED, Target};
+use crate::scratch::Scratch;
 
 use super::elsewhere::{self, FRAME};
-use super::failed;
+use super::installed::{Installed, NETWORK, home};
+use super::{contents, deb, failed};
 
-/// A network that is small enough for an emulated processor.
-const NETWORK: &str = "zoo:tiny-darknet";
+/// The clusters of the recorded board: how they are called, what their cores are, and which.
+const CLUSTERS: [[&str; 3]; 3] =
+    [["B", "Cortex-A76", "4 5"], ["m", "Cortex-A76", "6 7"], ["s", "Cortex-A55", "0 1 2 3"]];
 
-/// A package in a folder of its own.
-struct Installed {
-    folder: PathBuf,
-    /// What the program is started with: nothing, or QEMU.
-    emulator: Vec<PathBuf>,
+/// How programs of a target are started here.
+#[derive(Default)]
+struct Emulators {
+    /// With all cores of the board, whatever this computer has.
+    all: Vec<PathBuf>,
+    /// With a core of each cluster.
+    few: Vec<PathBuf>,
+    /// On this computer's cores.
+    plain: Vec<PathBuf>,
 }
 
-/// Unpacks and uses a package; fails with what went wrong.
-pub(super) fn check(target: Target, tarball: &Path) -> Result<(), Failure> {
-    let installed = Installed::unpack(target, tarball)?;
-    let told = installed.succeed(&["board"])?;
-    // It has those of its cores that this computer has as well; that all three clusters are seen is tested with the crate `machine`.
-    if !target.is_own() && !told.contains(RECORDED.1) {
-        return Err(Failure(format!("the emulated board is no {}:\n{told}", RECORDED.1)));
-    }
-    installed.succeed(&["profile", "--no-sweep", "--model", NETWORK, "--budget", "1s"])?;
-    installed.succeed(&["schedule", "--model", NETWORK, "--profile", "profile.json"])?;
-    installed.succeed(&["run", "--frames", "4"])?;
+/// Unpacks and uses a package, and the Debian package of the same if there is one; fails with what went wrong.
+pub(super) fn check(target: Target, tarball: &Path, debian: Option<&Path>) -> Result<(), Failure> {
+    let scratch = Scratch::new("package")?;
+    let folder = scratch.path();
+    let emulators = Emulators::new(target, folder)?;
+    let installed = Installed::unpack(tarball, folder, emulators.few.clone())?;
+    contents::check(folder)?;
+    check_board(target, &installed, &emulators)?;
+    installed.measure_and_run()?;
     if !target.is_own() {
-        let here = installed.folder.join("home/here");
+        let here = folder.join("home/here");
         elsewhere::results_of_here(NETWORK, &here)?;
         installed.succeed(&["run", "--input", &format!("here/{FRAME}"), "--expect", "here/results"])?;
-        elsewhere::test(target, &installed.emulator)?;
+        elsewhere::test(target, &emulators.plain)?;
     }
 
-    // What is built in needs no files.
-    let (board, _) = RECORDED;
-    let absent = ["--board", board, "--cost", board];
-    installed.succeed(&[&["schedule", "--model", NETWORK, "-o", "elsewhere.json"], &absent[..]].concat())?;
-    installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &absent[..]].concat())?;
-
-    installed.for_c(target)?;
-    installed.on_older_system(target)?;
-    installed.without_library()?;
+    check_built_in(&installed)?;
+    installed.for_c(target, &[("PKG_CONFIG_PATH", folder.join("lib/pkgconfig"))])?;
+    on_older_system(target, &installed, folder)?;
+    without_library(&installed)?;
     eprintln!("{} is sound", tarball.display());
-    fs::remove_dir_all(&installed.folder).map_err(|error| failed(&installed.folder, &error))
+    debian.map_or(Ok(()), |deb| check_deb(target, deb, &folder.join("debian"), &emulators))
 }
 
-impl Installed {
-    fn unpack(target: Target, tarball: &Path) -> Result<Self, Failure> {
-        let folder = std::env::temp_dir().join(format!("millstream-package-{}", std::process::id()));
-        fs::create_dir_all(folder.join("home")).map_err(|error| failed(&folder, &error))?;
-        let mut tar = Command::new("tar");
-        tar.arg("--extract").arg("--file").arg(tarball).arg("--directory").arg(&folder);
-        capture(tar.arg("--strip-components=1"))?;
-        // A link, as in /usr/bin: libraries stand beside the program itself.
-        let link = folder.join("home/millstream");
-        std::os::unix::fs::symlink("../bin/millstream", &link).map_err(|error| failed(&link, &error))?;
-        let emulator = match target.is_own() {
-            true => Vec::new(),
-            false => EmulatedBoard::new(target, &folder.join("guest"), &[], &[])?.words(),
-        };
-        Ok(Self { folder, emulator })
+impl Emulators {
+    fn new(target: Target, folder: &Path) -> Result<Self, Failure> {
+        if target.is_own() {
+            return Ok(Self::default());
+        }
+        let board = EmulatedBoard::new(target, &folder.join("guest"), &[], &[])?;
+        let with = |cores| board.words_with(cores, target);
+        Ok(Self { all: with(Cores::All)?, few: with(Cores::OneOfEachCluster)?, plain: board.words() })
     }
+}
 
-    /// The command, started by its link in an environment that knows nothing of libraries.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let home = self.folder.join("home");
-        let words = self.emulator.iter().cloned().chain([home.join("millstream")]);
-        let words: Vec<PathBuf> = words.chain(arguments.iter().map(PathBuf::from)).collect();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).current_dir(&home).env_clear();
-        command.env("HOME", &home).env("XDG_CACHE_HOME", home.join("cache")).env("XDG_RUNTIME_DIR", &home);
-        command
+/// The emulated board is what was recorded, with all its clusters.
+fn check_board(target: Target, installed: &Installed, emulators: &Emulators) -> Result<(), Failure> {
+    let told = installed.started_by(&emulators.all).succeed(&["board"])?;
+    let is_board = || told.contains(RECORDED.1) && CLUSTERS.into_iter().eq(rows(&told).take(CLUSTERS.len()));
+    match target.is_own() || is_board() {
+        true => Ok(()),
+        false => Err(Failure(format!("the emulated board is no {} with clusters {CLUSTERS:?}:\n{told}", RECORDED.1))),
     }
+}
 
-    fn succeed(&self, arguments: &[&str]) -> Result<String, Failure> {
-        eprintln!("millstream {}", arguments.join(" "));
-        capture(&mut self.command(arguments))
+/// The first three cells of a table's rows that have a first one, without the head.
+fn rows(table: &str) -> impl Iterator<Item = [&str; 3]> {
+    let is_row = |row: &[&str; 3]| !row[0].is_empty() && !row[0].starts_with('-');
+    table.lines().filter_map(cells).filter(is_row).skip(1)
+}
+
+fn cells(line: &str) -> Option<[&str; 3]> {
+    let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
+    Some([cells.next()?, cells.next()?, cells.next()?])
+}
+
+/// What is built in needs no files: a board by its name, and what networks cost there.
+fn check_built_in(installed: &Installed) -> Result<(), Failure> {
+    let (board, name) = RECORDED;
+    let absent = ["--board", board, "--cost", board];
+    let boards = installed.succeed(&["boards"])?;
+    if !rows(&boards).any(|row| row == [board, name, "2 x B, 2 x m, 4 x s"]) {
+        return Err(Failure(format!("`boards` has no {name} with all its clusters:\n{boards}")));
     }
+    let schedule =
+        installed.succeed(&[&["schedule", "--model", NETWORK, "-o", "elsewhere.json"], &absent[..]].concat())?;
+    if !schedule.contains(name) || !clusters_of(&schedule).is_superset(&["B", "m", "s"].into()) {
+        return Err(Failure(format!("the schedule is for no {name} with all its clusters:\n{schedule}")));
+    }
+    let simulated = installed.succeed(&[&["simulate", "--schedule", "elsewhere.json"], &absent[..]].concat())?;
+    match simulated.contains("frames/s simulated") {
+        true => Ok(()),
+        false => Err(Failure(format!("`simulate` tells nothing of what it simulated:\n{simulated}"))),
+    }
+}
 
-    /// Where programs of the package run, so do those that are compiled with it: as pkg-config tells, by a compiler that knows nothing else.
-    fn for_c(&self, target: Target) -> Result<(), Failure> {
-        if !target.is_own() {
+/// The clusters among the parts that stages run on: a letter and how many cores, such as `B2`.
+fn clusters_of(schedule: &str) -> BTreeSet<&str> {
+    let words = schedule.split(|character: char| !character.is_alphanumeric());
+    let is_count = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    words
+        .filter_map(|word| word.split_at_checked(1))
+        .filter(|(_, count)| is_count(count))
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with(char::is_alphabetic))
+        .collect()
+}
+
+/// Measures, plans and streams where there is nothing but an older C library.
+fn on_older_system(target: Target, installed: &Installed, folder: &Path) -> Result<(), Failure> {
+    if !target.is_own() {
+        return Ok(());
+    }
+    let emulator = match OldSystem::with(folder)? {
+        Ok(system) => system.words(),
+        Err(reason) => {
+            eprintln!("left out: the C library of Debian 11, as {reason}");
             return Ok(());
         }
-        let mut pkg_config = Command::new(solver::pkg_config());
-        pkg_config.args(["--cflags", "--libs", "millstream"]);
-        let flags = capture(pkg_config.env("PKG_CONFIG_PATH", self.folder.join("lib/pkgconfig")))?;
-        let (home, library) = (self.folder.join("home"), self.folder.join("lib"));
-        let (program, input) = (home.join("run"), home.join("input"));
-        let mut compile = Command::new("cc");
-        compile.arg(self.folder.join("share/doc/millstream/examples/run.c")).args(flags.split_whitespace());
-        capture(compile.arg(format!("-Wl,-rpath,{}", library.display())).arg("-o").arg(&program))?;
-        // A frame of the network, all of it zeros.
-        fs::write(&input, vec![0; 3 * 224 * 224 * 4]).map_err(|error| failed(&input, &error))?;
-        eprintln!("a program in C, {}", flags.trim());
-        let mut run = Command::new(&program);
-        run.args([NETWORK, "input", "output", "{ \"profile_seconds\": 1 }"]).current_dir(&home).env_clear();
-        capture(run.env("HOME", &home).env("XDG_CACHE_HOME", home.join("cache")).env("XDG_RUNTIME_DIR", &home))?;
-        Ok(())
+    };
+    eprintln!("with the C library of Debian 11:");
+    let there = installed.started_by(&emulator);
+    there.succeed(&["board"])?;
+    there.measure_and_run()
+}
+
+/// Without the library of its engine, the program says where it belongs.
+fn without_library(installed: &Installed) -> Result<(), Failure> {
+    let library = installed.package.join("lib/libonnxruntime.so");
+    fs::remove_file(&library).map_err(|error| failed(&library, &error))?;
+    let package = fs::canonicalize(&installed.package).map_err(|error| failed(&installed.package, &error))?;
+    let place = package.join("lib/libonnxruntime.so").display().to_string();
+    let message = installed.fail(&["run", "--frames", "4"])?;
+    match message.contains(&place) && message.contains("ORT_DYLIB_PATH") {
+        true => Ok(()),
+        false => Err(Failure(format!("without a library, nothing names {place}:\n{message}"))),
+    }
+}
+
+/// Unpacks a Debian package, and uses what a system has of it: the command, all links, and what compilers look for.
+fn check_deb(target: Target, file: &Path, root: &Path, emulators: &Emulators) -> Result<(), Failure> {
+    fs::create_dir_all(root).map_err(|error| failed(root, &error))?;
+    capture(Command::new("dpkg-deb").arg("-x").arg(file).arg(root))?;
+    let fields = capture(Command::new("dpkg-deb").arg("--field").arg(file))?;
+    for field in [format!("Version: {}", contents::VERSION), format!("Architecture: {}", target.debian())] {
+        if !fields.lines().any(|line| line == field) {
+            return Err(Failure(format!("{} does not say '{field}':\n{fields}", file.display())));
+        }
+    }
+    let links = links(root, root)?;
+    for name in ["usr/bin/millstream", "usr/include/millstream.h", "usr/share/man/man1/millstream.1"] {
+        if !links.contains(&root.join(name)) {
+            return Err(Failure(format!("{} has no link {name}", file.display())));
+        }
     }
 
-    /// Measures, plans and streams where there is nothing but an older C library.
-    fn on_older_system(&self, target: Target) -> Result<(), Failure> {
-        if !target.is_own() {
-            return Ok(());
-        }
-        let emulator = match OldSystem::with(&self.folder)? {
-            Ok(system) => system.words(),
-            Err(reason) => {
-                eprintln!("left out: the C library of Debian 11, as {reason}");
-                return Ok(());
+    let package = root.join(deb::PLACE);
+    contents::check(&package)?;
+    let installed = Installed {
+        package,
+        program: root.join("usr/bin/millstream"),
+        home: home(root)?,
+        emulator: emulators.few.clone(),
+    };
+    check_board(target, &installed, emulators)?;
+    installed.measure_and_run()?;
+    // As in a system that one compiles for, whose files are not where they will be.
+    let description = root.join(deb::libraries(target)).join("pkgconfig");
+    installed.for_c(target, &[("PKG_CONFIG_LIBDIR", description), ("PKG_CONFIG_SYSROOT_DIR", root.to_owned())])?;
+    eprintln!("{} is sound", file.display());
+    Ok(())
+}
+
+/// All links below a folder; fails on one that leads nowhere, or out of `root`.
+fn links(folder: &Path, root: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut links = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
+        let path = entry.map_err(|error| failed(folder, &error))?.path();
+        let kind = fs::symlink_metadata(&path).map_err(|error| failed(&path, &error))?.file_type();
+        if kind.is_dir() {
+            links.extend(self::links(&path, root)?);
+        } else if kind.is_symlink() {
+            let real = |path: &Path| fs::canonicalize(path).map_err(|error| failed(path, &error));
+            if !real(&path)?.starts_with(real(root)?) {
+                return Err(Failure(format!("the link {} leads out of the package", path.display())));
             }
-        };
-        eprintln!("with the C library of Debian 11:");
-        let there = Self { folder: self.folder.clone(), emulator };
-        there.succeed(&["board"])?;
-        there.succeed(&["profile", "--no-sweep", "--model", NETWORK, "--budget", "1s"])?;
-        there.succeed(&["schedule", "--model", NETWORK, "--profile", "profile.json"])?;
-        there.succeed(&["run", "--frames", "4"]).map(drop)
+            links.push(path);
+        }
+    }
+    Ok(links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_are_read_from_tables() {
+        let table = "Radxa\n| cluster | core type  | cores |\n|---|---|---|\n| B | Cortex-A76 | 4 5 | 1024 |\n|  | | more |\n\
+                     | m       | Cortex-A76 | 6 7     |\n| s       | Cortex-A55 | 0 1 2 3 |\n";
+        assert!(rows(table).eq(CLUSTERS));
+        assert!(!rows(&table.replace("4 5", "4")).eq(CLUSTERS));
+        let schedule = "a front\n| (m1|m1|s4)-B2 |  246.2 |\n| 1 | s1 (core 0) | Conv_4 .. X3 |";
+        assert_eq!(clusters_of(&schedule.replace("X3", "")), ["B", "m", "s"].into());
+        assert_eq!(clusters_of("| s2-s2 | 1.5 |"), ["s"].into());
     }
 
-    /// Without the library of its engine, the program says where it belongs.
-    fn without_library(&self) -> Result<(), Failure> {
-        let library = self.folder.join("lib/libonnxruntime.so");
-        fs::remove_file(&library).map_err(|error| failed(&library, &error))?;
-        let folder = fs::canonicalize(&self.folder).map_err(|error| failed(&self.folder, &error))?;
-        let place = folder.join("lib/libonnxruntime.so").display().to_string();
-        match capture(&mut self.command(&["run", "--frames", "4"])) {
-            Err(Failure(message)) if message.contains(&place) && message.contains("ORT_DYLIB_PATH") => Ok(()),
-            Err(Failure(message)) => Err(Failure(format!("without a library, nothing names {place}:\n{message}"))),
-            Ok(told) => Err(Failure(format!("without {place}, frames ran all the same:\n{told}"))),
-        }
+    #[test]
+    fn links_lead_to_something_within() {
+        let told = || -> Result<Vec<String>, Failure> {
+            let scratch = Scratch::new("links-test")?;
+            let root = scratch.path();
+            let link = |to: &str| {
+                let place = root.join("sub/link");
+                let _ = fs::remove_file(&place);
+                let made = fs::create_dir_all(root.join("sub")).and_then(|()| std::os::unix::fs::symlink(to, &place));
+                made.map_err(|error| failed(&place, &error))?;
+                Ok::<_, Failure>(
+                    links(root, root).map_or_else(|Failure(message)| message, |found| found.len().to_string()),
+                )
+            };
+            fs::write(root.join("file"), "text").map_err(|error| failed(root, &error))?;
+            Ok(vec![link("../file")?, link("../none")?, link("/usr")?])
+        };
+        let told = told().unwrap_or_else(|Failure(message)| vec![message]);
+        assert!(told[0] == "1" && told[1].contains("No such file") && told[2].contains("leads out"), "{told:?}");
     }
 }

@@ -9,6 +9,7 @@ use crate::cross::{GLIBC, Target, zig};
 use crate::native::target_folder;
 use crate::solver;
 
+use super::contents::soname;
 use super::wheels::Wheels;
 
 /// What is compiled.
@@ -31,8 +32,8 @@ pub(super) fn compile(target: Target, wheels: &Wheels) -> Result<Compiled, Failu
     Ok(Compiled { program: folder.join("millstream"), library: folder.join("libmillstream.so") })
 }
 
-/// How the solver is found: here, and beside the program and the library, as the engines are.
-fn variables(target: Target, wheels: &Wheels) -> [(String, OsString); 4] {
+/// How the solver is found: here, and beside the program and the library, as the engines are; and how the library calls itself.
+fn variables(target: Target, wheels: &Wheels) -> [(String, OsString); 5] {
     let underscored = target.triple().replace('-', "_");
     let linked = "-C link-arg=-Wl,-rpath,$ORIGIN/../lib";
     [
@@ -40,5 +41,6 @@ fn variables(target: Target, wheels: &Wheels) -> [(String, OsString); 4] {
         ("PKG_CONFIG_ALLOW_CROSS".to_owned(), "1".into()),
         (format!("PKG_CONFIG_{underscored}"), solver::pkg_config().into()),
         (format!("PKG_CONFIG_PATH_{underscored}"), wheels.highs_description.clone().into()),
+        ("MILLSTREAM_SONAME".to_owned(), soname().into()),
     ]
 }

@@ -14,14 +14,21 @@ use super::{failed, folder, licences};
 
 /// The release, as the workspace has it.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The library for C, as linkers look for it.
+pub(super) const LIBRARY: &str = "libmillstream.so";
+
+/// By which programs in C look for the library: with what of its version rises with a change that they have to follow.
+pub(super) fn soname() -> String {
+    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+    if major == "0" { format!("{LIBRARY}.0.{minor}") } else { format!("{LIBRARY}.{major}") }
+}
 
 /// Lays everything out anew, and returns the folder, whose name says what it is.
 pub(super) fn gather(target: Target, compiled: &Compiled, wheels: &Wheels) -> Result<PathBuf, Failure> {
     let unpacked = folder().join(format!("millstream-{VERSION}-{}-linux", target.name()));
     let _ = fs::remove_dir_all(&unpacked);
     copy(&compiled.program, &unpacked.join("bin/millstream"))?;
-    copy(&compiled.library, &unpacked.join("lib/libmillstream.so"))?;
-    for_c(&unpacked)?;
+    for_c(&compiled.library, &unpacked)?;
     copy(&wheels.onnx_runtime, &unpacked.join("lib/libonnxruntime.so"))?;
     copy(&wheels.highs, &unpacked.join("lib/libhighs.so.1"))?;
     let share = unpacked.join("share");
@@ -34,27 +41,36 @@ pub(super) fn gather(target: Target, compiled: &Compiled, wheels: &Wheels) -> Re
     for (name, file) in &wheels.licences {
         copy(file, &documents.join("licences").join(name))?;
     }
-    copy(&licences::page(target)?, &documents.join("licences/crates.html"))?;
+    for (name, file) in licences::all(target)? {
+        copy(&file, &documents.join("licences").join(name))?;
+    }
     Ok(unpacked)
 }
 
-/// What compilers of C need beside the library: its header, and where all is, for pkg-config. Examples show how it is used.
-fn for_c(unpacked: &Path) -> Result<(), Failure> {
+/// What programs in C need: the library by the name that they look for it by, and as linkers do; its header, and where all is, for pkg-config.
+/// Examples show how it is used.
+fn for_c(library: &Path, unpacked: &Path) -> Result<(), Failure> {
+    let libraries = unpacked.join("lib");
+    copy(library, &libraries.join(soname()))?;
+    let link = libraries.join(LIBRARY);
+    std::os::unix::fs::symlink(soname(), &link).map_err(|error| failed(&link, &error))?;
     let source = root().join("crates/c-api");
     copy(&source.join("include"), &unpacked.join("include"))?;
     copy(&source.join("examples"), &unpacked.join("share/doc/millstream/examples"))?;
     let description = unpacked.join("lib/pkgconfig/millstream.pc");
     let folder = description.parent().unwrap_or(unpacked);
-    let write = fs::create_dir_all(folder).and_then(|()| fs::write(&description, pkg_config()));
+    // Where the package is does not matter: all is named from the folder of this file.
+    let text = pkg_config("${pcfiledir}/../..", "");
+    let write = fs::create_dir_all(folder).and_then(|()| fs::write(&description, text));
     write.map_err(|error| failed(&description, &error))
 }
 
-/// Where the package is does not matter: all is named from the folder of this file.
-fn pkg_config() -> String {
+/// What pkg-config reads of a package in the folder `prefix`; programs are linked with `more` as well.
+pub(super) fn pkg_config(prefix: &str, more: &str) -> String {
     format!(
-        "prefix=${{pcfiledir}}/../..\nName: millstream\n\
+        "prefix={prefix}\nName: millstream\n\
          Description: runs neural networks on all of a board's processors at once\nVersion: {VERSION}\n\
-         Libs: -L${{prefix}}/lib -lmillstream\nCflags: -I${{prefix}}/include\n"
+         Libs: -L${{prefix}}/lib -lmillstream{more}\nCflags: -I${{prefix}}/include\n"
     )
 }
 
@@ -82,4 +98,80 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let parent = to.parent().unwrap_or(to);
     fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
     fs::copy(from, to).map(drop).map_err(|error| failed(from, &error))
+}
+
+/// Fails with what is missing of an unpacked package, or empty.
+pub(super) fn check(unpacked: &Path) -> Result<(), Failure> {
+    let is_there = |path: &str| {
+        let path = unpacked.join(path);
+        match path.is_dir() {
+            true => fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some()),
+            false => fs::metadata(&path).is_ok_and(|file| file.len() > 0),
+        }
+    };
+    let library = format!("lib/{}", soname());
+    match EXPECTED.into_iter().chain([library.as_str()]).find(|path| !is_there(path)) {
+        None => Ok(()),
+        Some(path) => Err(Failure(format!("there is no {path} in {}, or it is empty", unpacked.display()))),
+    }
+}
+
+/// Files that a package has, and folders in which something is.
+const EXPECTED: [&str; 25] = [
+    "bin/millstream",
+    "include/millstream.h",
+    "lib/libhighs.so.1",
+    "lib/libmillstream.so",
+    "lib/libonnxruntime.so",
+    "lib/pkgconfig/millstream.pc",
+    "share/bash-completion/completions/millstream.bash",
+    "share/doc/millstream/CHANGELOG.md",
+    "share/doc/millstream/LICENSE-APACHE",
+    "share/doc/millstream/LICENSE-MIT",
+    "share/doc/millstream/README.md",
+    "share/doc/millstream/examples/run.c",
+    "share/doc/millstream/licences/crates.html",
+    "share/doc/millstream/licences/highs",
+    "share/doc/millstream/licences/onnxruntime/LICENSE",
+    "share/doc/millstream/licences/onnxruntime/ThirdPartyNotices.txt",
+    "share/doc/millstream/licences/rust",
+    "share/doc/millstream/licences/zig/LICENSE",
+    "share/doc/millstream/licences/zig/libunwind.txt",
+    "share/doc/millstream/reference/commands.md",
+    "share/fish/vendor_completions.d/millstream.fish",
+    "share/man/man1/millstream.1",
+    "share/man/man1/millstream-run.1",
+    "share/millstream/schemas/board.schema.json",
+    "share/zsh/site-functions/_millstream",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn what_is_missing_or_empty_is_named() {
+        let fault = || -> Result<String, Failure> {
+            let scratch = Scratch::new("contents-test")?;
+            let write = |path: &str, text: &str| {
+                let path = scratch.path().join(path);
+                let parent = path.parent().unwrap_or(&path);
+                fs::create_dir_all(parent).and_then(|()| fs::write(&path, text)).map_err(|error| failed(&path, &error))
+            };
+            let faults = || check(scratch.path()).err().map_or(String::new(), |Failure(message)| message);
+            for path in EXPECTED {
+                write(path, "text")?;
+            }
+            let without_library = faults();
+            write(&format!("lib/{}", soname()), "text")?;
+            let none = faults();
+            write("share/man/man1/millstream.1", "")?;
+            Ok([without_library, none, faults()].join("|"))
+        };
+        let told = fault().unwrap_or_else(|Failure(message)| message);
+        let told: Vec<&str> = told.split('|').collect();
+        assert!(told[0].contains("no lib/libmillstream.so.") && told[1].is_empty(), "{told:?}");
+        assert!(told[2].contains("no share/man/man1/millstream.1"), "{told:?}");
+    }
 }

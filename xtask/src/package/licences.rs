@@ -1,10 +1,12 @@
-//! The licences of what is compiled into the program.
+//! The licences of what is compiled into the program and the libraries.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::command::{Failure, capture, root};
-use crate::cross::Target;
+use crate::cross::{Target, zig};
 use crate::tools;
 
 use super::{failed, folder};
@@ -12,26 +14,86 @@ use super::{failed, folder};
 /// What decides about the page.
 const SOURCES: [&str; 3] = ["Cargo.lock", "xtask/about/about.toml", "xtask/about/page.hbs"];
 
-/// A page with the text of every licence and what it is for; minutes of work, so it is kept while nothing is compiled that is new. Fails on a
-/// licence that is not among those of `xtask/about/about.toml`.
-pub(super) fn page(target: Target) -> Result<PathBuf, Failure> {
+/// Files and folders with the licences of crates, of Rust's own library and of what Zig links in, with the names that they get in the package.
+/// What the library for C consists of, the program does as well.
+pub(super) fn all(target: Target) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
+    let zig = zig::zig()?;
+    Ok(vec![
+        ("crates.html", page(target, "cli")?),
+        ("rust", of_rust(target)?),
+        ("zig/LICENSE", zig.join("LICENSE")),
+        ("zig/libunwind.txt", zig.join("lib/libunwind/LICENSE.TXT")),
+        ("zig/glibc", zig.join("lib/libc/glibc/LICENSES")),
+    ])
+}
+
+/// A page with the text of every licence of what a crate, by its folder, consists of, and what it is for; minutes of work, so it is kept while
+/// nothing is compiled that is new. Fails on a licence that is not among those of `xtask/about/about.toml`.
+pub(crate) fn page(target: Target, name: &str) -> Result<PathBuf, Failure> {
     let own = folder().join(target.name());
-    let (page, stamp) = (own.join("crates.html"), own.join("crates.stamp"));
+    fs::create_dir_all(&own).map_err(|error| failed(&own, &error))?;
+    let (page, stamp) = (own.join(format!("{name}.html")), own.join(format!("{name}.stamp")));
     let sources = SOURCES.iter().map(|name| read(&root().join(name))).collect::<Result<Vec<_>, _>>()?.concat();
     if page.is_file() && fs::read_to_string(&stamp).is_ok_and(|known| known == sources) {
         return Ok(page);
     }
-    eprintln!("gathering licences, which takes minutes ...");
+    eprintln!("gathering licences of {name}, which takes minutes ...");
     let [_, config, template] = SOURCES;
     let mut about = tools::about()?;
     about.args(["generate", "--offline", "--fail", "--locked", "--target", &target.triple()]);
-    about.args(["--config", config, "--manifest-path", "crates/cli/Cargo.toml", template]);
+    about.args(["--config", config, "--manifest-path", &format!("crates/{name}/Cargo.toml"), template]);
     let text = capture(&mut about)?;
     fs::write(&page, text).map_err(|error| failed(&page, &error))?;
     fs::write(&stamp, sources).map_err(|error| failed(&stamp, &error))?;
     Ok(page)
 }
 
+/// A folder with what the compiler's makers say of its library, which is part of all that is compiled: of the compiler that is used for a target.
+pub(crate) fn of_rust(target: Target) -> Result<PathBuf, Failure> {
+    let variables = zig::variables(target)?;
+    let chosen = variables.iter().find(|(name, _)| name == "RUSTC").map(|(_, path)| path.as_os_str());
+    let mut rustc = Command::new(chosen.unwrap_or(OsStr::new("rustc")));
+    rustc.args(["--print", "sysroot"]).current_dir(root()).envs(variables.iter().map(|(name, value)| (name, value)));
+    let sysroot = PathBuf::from(capture(&mut rustc)?.trim());
+    let own = folder().join(target.name()).join("rust");
+    let _ = fs::remove_dir_all(&own);
+    fs::create_dir_all(&own).map_err(|error| failed(&own, &error))?;
+    // As rustup lays it out, and as Debian does.
+    let places = [
+        "share/doc/rust/COPYRIGHT-library.html",
+        "share/doc/rust/COPYRIGHT",
+        "share/doc/libstd-rust-web-dev/copyright",
+    ];
+    let found = places.iter().map(|place| sysroot.join(place)).find(|file| file.is_file());
+    let file = found.ok_or_else(|| Failure(format!("{} has no licence of Rust's library", sysroot.display())))?;
+    let to = own.join(file.file_name().unwrap_or_default());
+    fs::copy(&file, &to).map(|_| own).map_err(|error| failed(&file, &error))
+}
+
 fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| failed(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::command::cargo;
+
+    /// The packages of others that one consists of.
+    fn parts(package: &str) -> BTreeSet<String> {
+        let mut tree = cargo();
+        tree.args(["tree", "--offline", "--locked", "--edges", "normal", "--prefix", "none", "--package", package]);
+        let told = capture(&mut tree).unwrap_or_else(|Failure(message)| message);
+        let lines = told.lines().filter(|line| !line.contains("(/"));
+        lines.map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    }
+
+    #[test]
+    fn the_page_of_the_program_has_what_the_library_for_c_consists_of() {
+        let (library, program) = (parts("millstream-c-api"), parts("millstream"));
+        assert!(library.len() > 100, "{library:?}");
+        assert_eq!(library.difference(&program).collect::<Vec<_>>(), Vec::<&String>::new());
+    }
 }

@@ -7,8 +7,10 @@ mod archive;
 mod check;
 mod compile;
 mod contents;
+mod deb;
 mod elsewhere;
-mod licences;
+mod installed;
+pub(crate) mod licences;
 mod versions;
 mod wheels;
 
@@ -36,10 +38,9 @@ pub(crate) fn package(arguments: &[String]) -> Result<(), Failure> {
     versions::check(target, &unpacked)?;
     let tarball = archive::tarball(&unpacked)?;
     eprintln!("wrote {}", tarball.display());
-    if is_deb {
-        eprintln!("wrote {}", archive::deb(target, &unpacked)?.display());
-    }
-    if is_check { check::check(target, &tarball) } else { Ok(()) }
+    let deb = is_deb.then(|| deb::deb(target, &unpacked)).transpose()?;
+    deb.iter().for_each(|deb| eprintln!("wrote {}", deb.display()));
+    if is_check { check::check(target, &tarball, deb.as_deref()) } else { Ok(()) }
 }
 
 fn parse(arguments: &[String]) -> Result<Arguments, Failure> {

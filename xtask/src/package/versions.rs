@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::command::{Failure, capture};
 use crate::cross::{GLIBC, Target};
 
-use super::failed;
+use super::{contents, failed};
 
 /// What every system has that the package is for.
 const OF_THE_SYSTEM: [&str; 9] = [
@@ -23,7 +23,16 @@ const OF_THE_SYSTEM: [&str; 9] = [
     "libz.so.1",
 ];
 
-/// Fails if the program or a library is for another architecture, needs a newer C library, or a library that is neither in the package nor
+/// Versions of the system's libraries: what their names begin with, what the library is called, and the newest that may be needed: what
+/// Debian 10 has.
+const LIMITS: [(&str, &str, [u32; 3]); 4] = [
+    ("GLIBC_", "glibc", [GLIBC.0, GLIBC.1, 0]),
+    ("GLIBCXX_", "libstdc++", [3, 4, 25]),
+    ("CXXABI_", "the C++ interface", [1, 3, 11]),
+    ("GCC_", "libgcc", [7, 0, 0]),
+];
+
+/// Fails if the program or a library is for another architecture, needs a newer library of the system, or one that is neither in the package nor
 /// in every system.
 pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
     let libraries = unpacked.join("lib");
@@ -36,7 +45,17 @@ pub(super) fn check(target: Target, unpacked: &Path) -> Result<(), Failure> {
         let told = readelf(file)?;
         fault(&told, target, &packaged).map_or(Ok(()), |fault| Err(Failure(format!("{} {fault}", file.display()))))?;
     }
-    Ok(())
+    check_name(&readelf(&libraries.join(contents::LIBRARY))?, &contents::soname())
+}
+
+/// Fails if the library for C does not call itself so that programs find it by its version.
+fn check_name(told: &str, wanted: &str) -> Result<(), Failure> {
+    let names = told.lines().filter(|line| line.contains("(SONAME)"));
+    let own = names.filter_map(|line| line.split_once('[')?.1.strip_suffix(']')).next().unwrap_or("nothing");
+    match own == wanted {
+        true => Ok(()),
+        false => Err(Failure(format!("the library for C calls itself {own}, and programs look for {wanted}"))),
+    }
 }
 
 fn readelf(file: &Path) -> Result<String, Failure> {
@@ -50,8 +69,10 @@ fn fault(told: &str, target: Target, packaged: &[String]) -> Option<String> {
     if !machine.ends_with(target.elf()) {
         return Some(format!("is for {machine}, not for {}", target.elf()));
     }
-    if let Some((major, minor)) = glibc(told).filter(|&version| version > GLIBC) {
-        return Some(format!("needs glibc {major}.{minor}, which is newer than {}.{}", GLIBC.0, GLIBC.1));
+    for (prefix, name, limit) in LIMITS {
+        if let Some(version) = newest(told, prefix).filter(|&version| version > limit) {
+            return Some(format!("needs {name} {}, which is newer than {}", dotted(version), dotted(limit)));
+        }
     }
     let is_there = |name: &&str| {
         OF_THE_SYSTEM.iter().any(|known| name.starts_with(known)) || packaged.iter().any(|known| known == name)
@@ -60,18 +81,19 @@ fn fault(told: &str, target: Target, packaged: &[String]) -> Option<String> {
     Some(format!("needs {missing}, which is neither in the package nor in every system"))
 }
 
-/// The newest version of the C library that a symbol is bound to.
-fn glibc(told: &str) -> Option<(u32, u32)> {
+/// The newest version of a library that a symbol is bound to, of those whose names begin so.
+fn newest(told: &str, prefix: &str) -> Option<[u32; 3]> {
     let needs = told.split_once("Version needs section").map_or("", |(_, needs)| needs);
-    let names = needs.split_whitespace().filter_map(|word| word.strip_prefix("GLIBC_"));
+    let names = needs.split_whitespace().filter_map(|word| word.strip_prefix(prefix));
     let version = |name: &str| {
-        let mut parts = name.split('.').map(str::parse);
-        match (parts.next(), parts.next()) {
-            (Some(Ok(major)), Some(Ok(minor))) => Some((major, minor)),
-            _ => None,
-        }
+        let parts: Vec<u32> = name.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+        (parts.len() <= 3).then(|| [0, 1, 2].map(|place| parts.get(place).copied().unwrap_or_default()))
     };
     names.filter_map(version).max()
+}
+
+fn dotted(version: [u32; 3]) -> String {
+    version.map(|part| part.to_string()).join(".")
 }
 
 /// The libraries that it is linked with.
@@ -99,7 +121,7 @@ Version needs section '.gnu.version_r' contains 2 entries:
   0x0020:   Name: GLIBC_2.28  Flags: none  Version: 4
   0x0030:   Name: GLIBC_PRIVATE  Flags: none  Version: 5
   0x0040: Version: 1  File: libstdc++.so.6  Cnt: 1
-  0x0050:   Name: GLIBCXX_3.4.30  Flags: none  Version: 2
+  0x0050:   Name: GLIBCXX_3.4.25  Flags: none  Version: 2
 ";
 
     fn fault_of(told: &str, target: Target, packaged: &[&str]) -> String {
@@ -109,9 +131,19 @@ Version needs section '.gnu.version_r' contains 2 entries:
 
     #[test]
     fn the_newest_version_that_is_needed_counts() {
-        assert_eq!(glibc(TOLD), Some((2, 28)), "neither what is defined nor other libraries' versions");
-        assert_eq!(glibc(&TOLD.replace("2.28", "2.9")), Some((2, 9)), "versions are no decimal numbers");
-        assert_eq!(glibc(""), None);
+        let newest = |told: &str| newest(told, "GLIBC_");
+        assert_eq!(newest(TOLD), Some([2, 28, 0]), "neither what is defined nor other libraries' versions");
+        assert_eq!(newest(&TOLD.replace("2.28", "2.9")), Some([2, 9, 0]), "versions are no decimal numbers");
+        assert_eq!(newest(""), None);
+    }
+
+    #[test]
+    fn the_library_for_c_has_its_version_in_its_name() {
+        let told = " 0x000000000000000e (SONAME)             Library soname: [libmillstream.so.0.1]\n";
+        assert!(check_name(told, "libmillstream.so.0.1").is_ok());
+        for (told, wanted) in [(told, "libmillstream.so.0.2"), ("", "libmillstream.so.0.1")] {
+            assert!(check_name(told, wanted).is_err_and(|Failure(message)| message.contains(wanted)));
+        }
     }
 
     #[test]
@@ -122,6 +154,11 @@ Version needs section '.gnu.version_r' contains 2 entries:
         assert!(fault_of(TOLD, Target::X86_64, &[]).contains("needs libhighs.so.1"));
         let newer = TOLD.replace("GLIBC_2.3.4", "GLIBC_2.34");
         assert!(fault_of(&newer, Target::X86_64, &highs).contains("needs glibc 2.34"));
+        let newer = TOLD.replace("GLIBCXX_3.4.25", "GLIBCXX_3.4.26");
+        let told = fault_of(&newer, Target::X86_64, &highs);
+        assert_eq!(told, "needs libstdc++ 3.4.26, which is newer than 3.4.25");
+        let newer = TOLD.replace("GLIBCXX_3.4.25", "CXXABI_1.3.12");
+        assert!(fault_of(&newer, Target::X86_64, &highs).contains("1.3.12, which is newer than 1.3.11"));
         assert!(fault_of("", Target::X86_64, &highs).contains("is for nothing"));
     }
 }

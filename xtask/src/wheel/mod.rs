@@ -3,6 +3,7 @@
 
 mod check;
 mod emulated;
+mod licences;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,9 @@ struct Arguments<'a> {
 pub(crate) fn wheel(arguments: &[String]) -> Result<(), Failure> {
     let Arguments { target, is_check, pytest } = parse(arguments)?;
     let wheel = build(target)?;
+    if target.is_some() {
+        licences::check(&wheel)?;
+    }
     match target {
         _ if !is_check => println!("{}", wheel.display()),
         Some(target) if !target.is_own() => emulated::check(target, &wheel, pytest)?,
@@ -75,6 +79,8 @@ fn build(target: Option<Target>) -> Result<PathBuf, Failure> {
     for old in in_folder(&wheels, &ending)? {
         fs::remove_file(&old).map_err(|error| failed(&old, &error))?;
     }
+    // What is for one computer is for nobody else.
+    let _licences = target.map(licences::Licences::beside_the_source).transpose()?;
     let mut command = Command::new(maturin);
     command.current_dir(root()).args(["build", "--release", "--locked", "--manifest-path"]);
     command.arg(Path::new(SOURCE).join("Cargo.toml")).arg("--out").arg(&wheels);

@@ -37,6 +37,21 @@ impl Workplace {
 
     /// Compiles a file of this crate and links it with the library in a folder, which it remembers.
     pub(crate) fn compile(&self, language: Language, source: &str, library: &Path) -> PathBuf {
+        let rpath = format!("-Wl,-rpath,{}", library.display());
+        self.compile_with(language, source, &["-L", library.to_str().unwrap(), "-lmillstream", &rpath])
+    }
+
+    /// Compiles a file of this crate in C and links the static library into it, with what that needs of the system, and the solver where it is
+    /// a library of its own.
+    pub(crate) fn compile_static(&self, source: &str) -> PathBuf {
+        let archive = library().join("libmillstream.a");
+        let solver = solver();
+        let words = std::iter::once(archive.to_str().unwrap()).chain(solver.split_whitespace());
+        let words: Vec<&str> = words.chain(["-lstdc++", "-lm", "-lpthread", "-ldl"]).collect();
+        self.compile_with(Language::C, source, &words)
+    }
+
+    fn compile_with(&self, language: Language, source: &str, linked: &[&str]) -> PathBuf {
         let (compiler, standard) = match language {
             Language::C => ("cc", "-std=c99"),
             Language::Cpp => ("c++", "-std=c++17"),
@@ -45,8 +60,7 @@ impl Workplace {
         let program = self.path(Path::new(source).file_stem().unwrap().to_str().unwrap());
         let mut command = Command::new(compiler);
         command.args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread", "-I"]);
-        command.arg(own.join("include")).arg(own.join(source)).arg("-o").arg(&program);
-        command.arg("-L").arg(library).arg("-lmillstream").arg(format!("-Wl,-rpath,{}", library.display()));
+        command.arg(own.join("include")).arg(own.join(source)).arg("-o").arg(&program).args(linked);
         let output =
             command.output().unwrap_or_else(|error| panic!("a compiler for C and C++ is needed: {compiler}: {error}"));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -92,6 +106,17 @@ pub(crate) fn library() -> &'static Path {
         assert!(folder.join("libmillstream.so").is_file() || folder.join("libmillstream.dylib").is_file());
         folder
     })
+}
+
+/// What pkg-config says of the solver that the library was linked with; nothing if that was compiled into it.
+fn solver() -> String {
+    let variable =
+        |name: &str| std::env::var_os(name).map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path));
+    let Some((pkg_config, path)) = variable("HOST_PKG_CONFIG").zip(variable("HOST_PKG_CONFIG_PATH")) else {
+        return String::new();
+    };
+    let output = Command::new(pkg_config).args(["--libs", "highs"]).env("PKG_CONFIG_PATH", path).output();
+    output.map_or_else(|_| String::new(), |output| String::from_utf8(output.stdout).unwrap())
 }
 
 /// Six convolutions of 3x3 with a branch in the middle; sums are exact nowhere, so that results tell.

@@ -21,16 +21,16 @@ pub(super) struct Told {
     free: Option<u64>,
 }
 
-/// Where folders are made on the board.
-pub(super) fn base(remote_folder: Option<&str>) -> String {
-    remote_folder.map_or_else(|| "\"$HOME\"".to_owned(), quoted)
+/// Goes where folders are made on the board: the home folder, or one that is named from there or from the root.
+pub(super) fn go_to(remote_folder: Option<&str>) -> String {
+    remote_folder.map_or_else(|| "cd".to_owned(), |folder| format!("cd && cd {} >/dev/null", quoted(folder)))
 }
 
 /// Asks the board, and fails if no package can run there.
 pub(super) fn ask(ssh: &Ssh, remote_folder: Option<&str>) -> Result<Told> {
-    let base = base(remote_folder);
+    let go = go_to(remote_folder);
     let script = format!(
-        "cd {base} || exit 1
+        "{go} || exit 1
 echo \"{MARK}system $(uname -s)\"
 echo \"{MARK}architecture $(uname -m)\"
 echo \"{MARK}libc $(getconf GNU_LIBC_VERSION 2>/dev/null)\"

@@ -17,6 +17,7 @@ use millstream_report::board_table;
 use crate::arguments::{DEFAULT_MODEL, DeployCommand};
 use crate::{interrupt, output};
 use freight::{Freight, LAST, PACKAGE};
+use package::VERSION;
 use shell::{file_of, guarded, quoted};
 use ssh::{Ended, Input, Ssh};
 
@@ -29,6 +30,8 @@ const RUN: &str = "run.json";
 const NOT_STARTED: i32 = 90;
 /// What arrived is not what was sent.
 const DAMAGED: i32 = 91;
+/// The board's program is of another release than this one.
+const OTHER_VERSION: i32 = 92;
 
 pub(crate) fn run(command: &DeployCommand) -> Result<()> {
     interrupt::listen();
@@ -66,15 +69,17 @@ impl<'a> Deployed<'a> {
         let script = format!(
             "umask 077
 trap '' PIPE HUP
-folder=$(mktemp -d {base}/millstream-deploy.XXXXXX) || exit 1
+base=$({go} && pwd) || exit 1
+folder=$(mktemp -d \"$base/millstream-deploy.XXXXXX\") || exit 1
 give_up() {{ cd /; rm -rf \"$folder\"; exit $1; }}
 cd \"$folder\" && mkdir work && tar -x -f - && [ -f {LAST} ] || give_up {DAMAGED}
 echo '{checksum}  {PACKAGE}' | sha256sum -c - >&2 || give_up {DAMAGED}
 mkdir package && tar -x -z -f {PACKAGE} -C package && rm {PACKAGE} || give_up 1
 set -- \"$folder\"/package/*/bin/millstream
-\"$1\" --version >&2 || give_up {NOT_STARTED}
+version=$(\"$1\" --version) || give_up {NOT_STARTED}
+[ \"${{version##* }}\" = {VERSION} ] || {{ echo \"$version\" >&2; give_up {OTHER_VERSION}; }}
 {print_folder} && {print_program} || give_up 1",
-            base = board::base(command.remote_folder.as_deref()),
+            go = board::go_to(command.remote_folder.as_deref()),
             print_folder = board::print("folder", "\"$folder\""),
             print_program = board::print("program", "\"$1\""),
         );
@@ -206,6 +211,11 @@ fn not_copied(host: &str, ended: &Ended) -> String {
         Some(NOT_STARTED) => format!(
             "the package does not run on {host}: {told}; it must be for its architecture, in a folder that may have programs (--remote-folder)"
         ),
+        Some(OTHER_VERSION) => format!(
+            "the package that came to {host} is {}, and this program is {VERSION}: they may not understand each other's files; \
+             name a package of this version with --package",
+            told.lines().last().unwrap_or("nothing")
+        ),
         _ => format!("{host} can't take the package: {told}; name another folder with --remote-folder"),
     }
 }
@@ -222,6 +232,7 @@ mod tests {
             (1, "tar: x: Cannot write: No space left on device", "make some"),
             (DAMAGED, "package.tar.gz: FAILED", "try again"),
             (NOT_STARTED, "cannot execute binary file: Exec format error", "its architecture"),
+            (OTHER_VERSION, "millstream 9.9.9", "a package of this version"),
             (1, "mktemp: Permission denied", "--remote-folder"),
         ] {
             let status = ExitStatus::from_raw(code << 8);

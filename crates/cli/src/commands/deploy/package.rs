@@ -3,16 +3,19 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
 /// The release whose package is looked for.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Where `cargo xtask package` puts packages, below the folder of the repository.
 const FOLDER: &str = "target/package";
 /// What the names of packages end with.
 const ENDING: &str = "-linux.tar.gz";
+/// So many bytes of a program tell what it is for.
+const HEAD: u64 = 20;
 /// The architectures that there are packages for.
 pub(super) const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 
@@ -38,16 +41,45 @@ fn folders() -> Vec<PathBuf> {
     std::iter::once(PathBuf::from(FOLDER)).chain(target).collect()
 }
 
-/// Fails if the name says that a package is for another architecture.
+/// Fails if a package is for another architecture, by its program, or else by its name.
 fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let others = ARCHITECTURES.iter().filter(|own| **own != architecture);
-    match others.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}"))) {
+    let by_name = || ARCHITECTURES.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}")));
+    match architecture_of(&head_of_program(archive)).or_else(by_name).filter(|&own| own != architecture) {
         Some(other) => bail!(
             "{} is for {other}, and the board is {architecture}: `cargo xtask package --target {architecture}` makes the right one",
             archive.display()
         ),
         None => Ok(()),
+    }
+}
+
+/// The first bytes of an archive's program; nothing if there is none, or no such archive: the board says more about that.
+fn head_of_program(archive: &Path) -> Vec<u8> {
+    let mut tar = Command::new("tar");
+    tar.args(["-x", "-z", "-O", "-f"]).arg(archive).args(["--wildcards", "*/bin/millstream"]);
+    let Ok(mut child) = tar.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
+        return Vec::new();
+    };
+    let mut head = Vec::new();
+    // What came is what there is.
+    let _ = child.stdout.take().map(|pipe| pipe.take(HEAD).read_to_end(&mut head));
+    let _ = child.kill();
+    let _ = child.wait();
+    head
+}
+
+/// The architecture of a program by its first bytes, which are those of an ELF file: what it is, and the number of its machine. `None` for
+/// others.
+fn architecture_of(head: &[u8]) -> Option<&'static str> {
+    let machine = head.strip_prefix(b"\x7fELF").and_then(|rest| rest.get(14..16))?;
+    match machine {
+        [0x3e, 0] => Some("x86_64"),
+        [0xb7, 0] => Some("aarch64"),
+        [0xf3, 0] => Some("riscv64"),
+        [0x28, 0] => Some("32-bit ARM"),
+        [0x03, 0] => Some("32-bit x86"),
+        _ => None,
     }
 }
 
@@ -92,6 +124,34 @@ mod tests {
         let message = named("millstream-0.1.0-x86_64-linux.tar.gz", "aarch64").unwrap_err().to_string();
         assert!(message.contains("is for x86_64, and the board is aarch64"), "{message}");
         assert!(message.contains("package --target aarch64"), "{message}");
+    }
+
+    #[test]
+    fn a_package_is_for_what_its_program_is_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("package/bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        // The head of an ELF file; what follows is more than a pipe holds.
+        let mut program = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\xb7\0".to_vec();
+        program.extend(vec![1; 1 << 20]);
+        std::fs::write(bin.join("millstream"), program).unwrap();
+        let archive = folder.path().join("millstream-0.1.0-x86_64-linux.tar.gz");
+        let mut tar = Command::new("tar");
+        tar.args(["-c", "-z", "-f"]).arg(&archive).arg("-C").arg(folder.path()).arg("package");
+        assert!(tar.status().unwrap().success());
+        assert!(choose(Some(&archive), "aarch64").is_ok(), "whatever its name says");
+        let message = choose(Some(&archive), "x86_64").unwrap_err().to_string();
+        assert!(message.contains("is for aarch64, and the board is x86_64"), "{message}");
+    }
+
+    #[test]
+    fn programs_are_told_apart_by_their_heads() {
+        let head = |machine: u8| [&b"\x7fELF"[..], &[0; 14], &[machine, 0]].concat();
+        assert_eq!(
+            [0x3e, 0xb7, 0x28, 0xff].map(|machine| architecture_of(&head(machine))),
+            [Some("x86_64"), Some("aarch64"), Some("32-bit ARM"), None]
+        );
+        assert_eq!([&head(0x3e)[..19], b"#!/bin/sh\nexec something\n", b""].map(architecture_of), [None; 3]);
     }
 
     #[test]

@@ -5,9 +5,17 @@ pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A command for the shell that users have, whatever it is: it only has to start another one.
+/// A command for the shell that users have, whatever it is: it only has to start another one. Shells differ in what they make of
+/// apostrophes, backslashes, exclamation marks and ends of lines within quotes, so all but plain characters go as numbers.
 pub(super) fn in_posix_shell(script: &str) -> String {
-    format!("exec sh -c {}", quoted(script))
+    format!("exec sh -c 'eval \"$(printf %b \"$1\")\"' sh '{}'", in_numbers(script))
+}
+
+/// A text in which whatever some shell may take for more than itself is a backslash and its octal number, as `printf %b` reads it.
+fn in_numbers(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" $\"&(){}[]<>|;:,.=+-_/#*?@%".contains(&byte);
+    let written = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("\\0{byte:03o}") };
+    text.bytes().map(written).collect()
 }
 
 /// How long the board waits for a sign that this side is still there, in seconds. A connection that is closed is noticed at once.
@@ -68,17 +76,48 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
+        by_shell("sh", script)
+    }
+
+    fn by_shell(shell: &str, script: &str) -> Command {
+        let mut command = Command::new(shell);
         command.args(["-c", &in_posix_shell(script)]);
         command
     }
 
+    /// The shell that everybody has, and those of users that are here.
+    fn shells() -> Vec<&'static str> {
+        let is_here = |shell: &&str| Command::new(shell).args(["-c", "exit"]).output().is_ok();
+        ["sh", "bash", "busybox", "csh", "dash", "fish", "ksh", "tcsh", "zsh"].into_iter().filter(is_here).collect()
+    }
+
     #[test]
-    fn words_arrive_as_they_are() {
-        for word in ["plain", "two words", "it's", "'", "$HOME `id` \\ \"x\" *", "-n", "a\nb", "ä"] {
-            let script = format!("printf %s {}", quoted(word));
-            assert_eq!(String::from_utf8(shell(&script).output().unwrap().stdout).unwrap(), word);
+    fn words_arrive_as_they_are_by_any_shell() {
+        let words = [
+            "plain",
+            "two words",
+            "it's",
+            "'",
+            "$HOME `id` \\ \"x\" *",
+            "-n",
+            "a\nb",
+            "ä",
+            "no! !!",
+            "100 %d",
+            r"\0101 \c",
+        ];
+        for (shell, word) in shells().into_iter().flat_map(|shell| words.map(|word| (shell, word))) {
+            // A script in a script, as the file that a command writes is named.
+            let script = format!("sh -c {}", quoted(&format!("printf %s {}", quoted(word))));
+            let output = by_shell(shell, &script).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), word, "{shell}: {output:?}");
         }
+    }
+
+    #[test]
+    fn nothing_is_sent_that_shells_understand_differently() {
+        let sent = in_posix_shell("it's\n!! \\");
+        assert_eq!(sent, r#"exec sh -c 'eval "$(printf %b "$1")"' sh 'it\0047s\0012\0041\0041 \0134'"#);
     }
 
     fn workplace() -> tempfile::TempDir {

@@ -1,0 +1,122 @@
+//! A laid out package as one of Debian: below `/usr/lib/millstream`, with links where the system looks for commands, manual pages,
+//! completions and headers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{Failure, capture};
+use crate::cross::{GLIBC, Target};
+
+use super::archive::checksum;
+use super::contents::{VERSION, pkg_config};
+use super::{failed, folder};
+
+/// Where it is.
+pub(super) const PLACE: &str = "usr/lib/millstream";
+/// Folders of the package, and where each file of them is linked below `usr`.
+const LINKED: [(&str, &str); 7] = [
+    ("bin", "bin"),
+    ("include", "include"),
+    ("share/doc", "share/doc"),
+    ("share/man/man1", "share/man/man1"),
+    ("share/bash-completion/completions", "share/bash-completion/completions"),
+    ("share/zsh/site-functions", "share/zsh/vendor-completions"),
+    ("share/fish/vendor_completions.d", "share/fish/vendor_completions.d"),
+];
+/// Debian's oldest release that it is for has a `dpkg` that reads this, and what newer ones pack by default is read by newer ones only.
+const COMPRESSION: &str = "xz";
+
+/// Packs it, with its checksum beside it.
+pub(super) fn deb(target: Target, unpacked: &Path) -> Result<PathBuf, Failure> {
+    let tree = folder().join(target.name()).join("deb");
+    let _ = fs::remove_dir_all(&tree);
+    let (control, own) = (tree.join("DEBIAN"), tree.join(PLACE));
+    let parent = own.parent().unwrap_or(&tree);
+    for part in [&control, parent] {
+        fs::create_dir_all(part).map_err(|error| failed(part, &error))?;
+    }
+    capture(Command::new("cp").arg("--archive").arg(unpacked).arg(&own))?;
+    LINKED.into_iter().try_for_each(|(from, to)| link(&tree, from, to))?;
+    describe_for_c(&tree.join(libraries(target)).join("pkgconfig"))?;
+    fs::write(control.join("control"), description(target)).map_err(|error| failed(&control, &error))?;
+    let deb = folder().join(format!("millstream_{VERSION}_{}.deb", target.debian()));
+    let options = ["--root-owner-group", &format!("-Z{COMPRESSION}"), "--build"];
+    capture(Command::new("dpkg-deb").args(options).arg(&tree).arg(&deb))?;
+    check_compression(&deb)?;
+    checksum(&deb)?;
+    Ok(deb)
+}
+
+/// Where Debian has the libraries of an architecture, and what pkg-config reads.
+pub(super) fn libraries(target: Target) -> String {
+    format!("usr/lib/{}-linux-gnu", target.name())
+}
+
+/// Fails if there is a part of a package that an older `dpkg` can't read.
+fn check_compression(deb: &Path) -> Result<(), Failure> {
+    let parts = capture(Command::new("ar").arg("t").arg(deb))?;
+    match packed_otherwise(&parts) {
+        None => Ok(()),
+        Some(part) => Err(Failure(format!("{} has {part}, which is not packed with {COMPRESSION}", deb.display()))),
+    }
+}
+
+/// The first part of a package, or what is missing of one, that is not packed as it should be.
+fn packed_otherwise(parts: &str) -> Option<String> {
+    let wanted = ["control", "data"].map(|part| format!("{part}.tar.{COMPRESSION}"));
+    let other = parts.lines().find(|&part| part != "debian-binary" && !wanted.iter().any(|wanted| wanted == part));
+    let lacks = || wanted.iter().find(|wanted| !parts.lines().any(|part| part == *wanted));
+    other.map(str::to_owned).or_else(|| lacks().map(|part| format!("no {part}")))
+}
+
+/// Links whatever stands in a folder of the package into a folder below `/usr`, by paths that hold wherever that is.
+fn link(tree: &Path, from: &str, to: &str) -> Result<(), Failure> {
+    let (source, place) = (tree.join(PLACE).join(from), tree.join("usr").join(to));
+    fs::create_dir_all(&place).map_err(|error| failed(&place, &error))?;
+    let up = "../".repeat(to.split('/').count());
+    let entries = fs::read_dir(&source).map_err(|error| failed(&source, &error))?;
+    for name in entries.filter_map(Result::ok).map(|entry| entry.file_name()) {
+        let original = format!("{up}lib/millstream/{from}/{}", name.to_string_lossy());
+        std::os::unix::fs::symlink(original, place.join(&name)).map_err(|error| failed(&place, &error))?;
+    }
+    Ok(())
+}
+
+/// Says where pkg-config looks where the package is. A link to its own description would not do: that goes by its folder. Programs remember
+/// where the library is, since the system's own linker does not look there.
+fn describe_for_c(folder: &Path) -> Result<(), Failure> {
+    let description = folder.join("millstream.pc");
+    let text = pkg_config(&format!("/{PLACE}"), " -Wl,-rpath,${prefix}/lib");
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&description, text))
+        .map_err(|error| failed(&description, &error))
+}
+
+fn description(target: Target) -> String {
+    let (major, minor) = GLIBC;
+    format!(
+        "Package: millstream\nVersion: {VERSION}\nArchitecture: {}\nMaintainer: The Millstream developers\n\
+         Section: science\nPriority: optional\n\
+         Depends: libc6 (>= {major}.{minor}), libgcc-s1 | libgcc1, libstdc++6 (>= 8), zlib1g\n\
+         Description: run neural networks on all of a board's processors at once\n Measures a board, plans how to divide an ONNX network among its \
+         processors, and\n streams frames through it. ONNX Runtime comes with it.\n",
+        target.debian()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_an_older_dpkg_can_not_read_are_noticed() {
+        let faults = [
+            "debian-binary\ncontrol.tar.xz\ndata.tar.xz\n",
+            "debian-binary\ncontrol.tar.zst\ndata.tar.zst\n",
+            "debian-binary\n",
+        ];
+        let faults = faults.map(packed_otherwise);
+        assert_eq!(faults, [None, Some("control.tar.zst".to_owned()), Some("no control.tar.xz".to_owned())]);
+    }
+}
