@@ -297,6 +297,7 @@ mod tests {
         let (fast, quick) = (with(last, 10_000, 100_000), with(first, 11_000, 10_000));
         assert!(score(Objective::Throughput, &quick) < score(Objective::Throughput, &fast));
         plans.lessons.tried = vec![fast.clone(), quick.clone()];
+
         let mut profile = Profile::new(&board, crate::provenance());
         let objective = Objective::Throughput;
         let model = PlanModel {
@@ -310,6 +311,7 @@ mod tests {
             contradiction: None,
             failure: None,
         };
+
         let [fast, quick] = [fast, quick].map(|plan| model.candidate(&plan));
         assert_eq!(model.period(&quick), Nanoseconds(u64::MAX));
         assert_eq!(model.period(&fast), model.distance(&fast.plan));
@@ -332,6 +334,7 @@ mod tests {
             let seen = team.clone().with_measured(vec![vec![time]], time);
             plans.lessons.tried = vec![seen.clone()];
             plans.front = vec![seen];
+
             let mut profile = Profile::new(board, crate::provenance());
             let mut model = PlanModel {
                 network,
@@ -344,6 +347,7 @@ mod tests {
                 contradiction: None,
                 failure: None,
             };
+
             let (next, _) = model.best().unwrap();
             assert_eq!(next.plan.is_same_pipeline(&alone), is_tried, "{}", next.plan.configuration());
             // Once it was tried, there is nothing left to try.

@@ -161,6 +161,7 @@ impl Ground<'_> {
                 together.latencies.iter().zip(self.shares).map(|(&latency, share)| share.is_met_by(latency));
             in_time.all(|is_met| is_met).then_some(together.rounds_per_second)
         })?;
+
         let other = match sharing.takes_turns {
             true => divide_processors(&tenants),
             false => take_turns(&tenants),
@@ -205,6 +206,7 @@ impl Ground<'_> {
             )
         };
         let streams: Vec<Stream<'_>> = self.shares.iter().enumerate().map(stream).collect();
+
         let conditions = Conditions { keeps_all_busy: true, memory_bytes_per_second, ..Conditions::default() };
         let simulations = simulate_streams(&streams, &conditions)?;
         let periods_seconds: Vec<f64> = simulations.iter().map(Simulation::period_seconds).collect();

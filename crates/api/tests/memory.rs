@@ -42,6 +42,7 @@ fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
                 Err(PipelineError::Memory { .. }) => continue,
                 found => found.unwrap(),
             };
+
             let schedule = problem.schedule(&plan);
             let predicted = SteadyState::of(&schedule, graph, &table, rate).unwrap().evaluation;
             let conditions = Conditions { memory_bytes_per_second: rate, ..Conditions::default() };
@@ -49,6 +50,7 @@ fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
             let simulated = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap().period_seconds();
             let ratio = simulated / predicted.period.seconds();
             assert!((ratio - 1.0).abs() < 0.02, "{name} on {board}: {schedule} {ratio}");
+
             // A period that was simulated is the slope of a line.
             let bound = ThroughputBound::of(graph, machine.board(), &table).period.seconds();
             assert!(bound <= predicted.period.seconds() * (1.0 + 1e-3), "{name} on {board}: {schedule} {bound}");

@@ -215,6 +215,7 @@ fn networks_run_at_once_and_are_checked() {
         .into_iter()
         .map(|(own, weight)| Scheduled { takes_turns: true, weight, ..own })
         .collect();
+
     let mut options = RunOptions::default();
     options.length = RunLength::Frames(20);
     options.deadline = Some(Duration::from_secs(60));
@@ -229,6 +230,7 @@ fn networks_run_at_once_and_are_checked() {
     }
     let frames: Vec<usize> = outcomes.iter().map(|outcome| outcome.report.frames).collect();
     assert!(frames[0] >= 2 * frames[1], "who is ahead waits: {frames:?}");
+
     let mut adaptive = RunOptions::default();
     adaptive.is_adaptive = true;
     let refused = run(&machine, &set, &adaptive, &control).map(|outcomes| outcomes.len());

@@ -194,6 +194,7 @@ impl TeamWay {
                 return Err(format!("what the time of {} is worth is no billion parts for its processors", label()));
             }
         }
+
         let costs = TeamCosts { table, processors: &processors };
         let makes_tiles =
             |own: &&ProcessorIndex| (0..table.operators()).any(|index| table.rows(**own, index).is_some());

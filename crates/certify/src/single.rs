@@ -42,6 +42,7 @@ pub fn check_single_processors(
         let units = rates.units.len();
         return wrong(format!("the {units} clusters and accelerators have more states than can be checked"));
     }
+
     let space = Space::of(&rates);
     let quick = |period: u64| {
         let (space, rates) = (&space, &rates);
@@ -61,6 +62,7 @@ pub fn check_single_processors(
     if found.len() != proof.reached.len() {
         return wrong(format!("there are {} states, not {}", found.len(), proof.reached.len()));
     }
+
     // Something on the board does reach it: nothing longer is the shortest.
     match Reached::is_end(&rates, quick(proof.period_nanoseconds.saturating_add(1))) {
         true => Ok(()),
@@ -120,6 +122,7 @@ impl Reached {
         let lasts: Vec<usize> = (0..sizes).map(|size| space.last_of(size)).collect();
         let mut done = vec![vec![false; rates.blocks + 1]; sizes * sets];
         done[0][0] = true;
+
         // Stages only ever use more cores: when a state comes, all that leads there has been. Of one set of senders, each range is timed once.
         let mut known: HashMap<(usize, usize, usize), Vec<bool>> = HashMap::new();
         for used in 0..sizes {

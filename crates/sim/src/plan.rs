@@ -103,12 +103,14 @@ fn replica_plan(
         sends: Vec::new(),
         fetches: Vec::new(),
     };
+
     let mut operators: Vec<OperatorPlan> =
         TaskId::all(tasks.task_count()).zip(tasks.tasks()).map(operator_plan).collect();
     let mut fetches = 0;
     for maker in TaskId::all(tasks.task_count()) {
         connect(maker, &tasks, &execution, &mut operators, &mut fetches);
     }
+
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
     let hand_over = replica.hand_over(entry, graph, table).0;
     let links = replica.link_uses(entry, graph, table);

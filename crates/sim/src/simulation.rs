@@ -85,6 +85,7 @@ fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), Simulati
         true => Ok(()),
         false => wrong(what, value, "a number above 0"),
     };
+
     if !(conditions.noise.is_finite() && conditions.noise >= 0.0) {
         return wrong("the noise", conditions.noise, "a number from 0 on, 0.1 for a tenth");
     }
@@ -200,6 +201,7 @@ impl<'a> Simulator<'a> {
             through: u64::MAX,
             first_stages: Vec::new(),
         };
+
         for (index, stream) in streams.iter().enumerate() {
             if let Some(fallback) = stream.fallback {
                 fallback.evaluate(stream.graph, stream.table)?;
@@ -261,6 +263,7 @@ impl<'a> Simulator<'a> {
         if !self.heat.is_empty() {
             self.push(Heat::TICK, NOWHERE, Event::Tick);
         }
+
         self.settle_speeds();
         while let Some(Reverse(due)) = self.events.pop() {
             if due.event != Event::Tick {

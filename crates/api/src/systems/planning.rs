@@ -171,6 +171,7 @@ fn rivals(hosts: &Hosts, problem: &SystemProblem, aim: &Aim, lost: &[usize]) -> 
     let alone = |(place, host): (usize, &millstream_board::Host)| {
         of(format!("all on {}", host.id), &HostDivision::only(problem, place))
     };
+
     let is_there = |(place, _): &(usize, &millstream_board::Host)| !lost.contains(place);
     let mut rivals: Vec<SystemRival> = all.iter().enumerate().filter(is_there).map(alone).collect();
     // Of these only the best is one that somebody would choose.
