@@ -7,7 +7,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 
-use crate::space::{MOST_UNITS, Space};
+use crate::space::{Added, MOST_UNITS, Space};
 use crate::stage_rates::StageRates;
 use crate::{CertifyError, ReachedState, SingleProcessorProof};
 
@@ -179,14 +179,15 @@ pub(crate) fn quick_sizes(
     below: Nanoseconds,
 ) -> Vec<usize> {
     let per_unit: Vec<Vec<f64>> = (0..rates.units.len()).map(|unit| rates.rates(unit, senders, start, end)).collect();
-    (1..space.sizes()).filter(|&size| is_quicker(&per_unit, space.decode(size), below)).collect()
-}
-
-/// Whether the period of a stage on so many cores of each unit, all of which take frames, is rounded to less than a given one.
-fn is_quicker(per_unit: &[Vec<f64>], size: &[usize], below: Nanoseconds) -> bool {
-    let own = || size.iter().zip(per_unit).filter(|(cores, _)| **cores > 0).map(|(&cores, rates)| rates[cores]);
-    let rate: f64 = own().sum();
-    own().all(|rate| rate > 0.0) && is_rounded_below(1.0 / rate, below)
+    // Frames per nanosecond of all units, where each of them takes some.
+    let mut rates: Vec<f64> = vec![0.0];
+    for size in 1..space.sizes() {
+        let Added { unit, cores, to } = space.last_added(size);
+        let more = per_unit[unit][cores];
+        rates.push(if more > 0.0 { rates[to] + more } else { f64::NEG_INFINITY });
+    }
+    let is_quick = |size: &usize| rates[*size] > 0.0 && is_rounded_below(1.0 / rates[*size], below);
+    (1..space.sizes()).filter(is_quick).collect()
 }
 
 /// Whether a period is rounded to less than a given one. Halves are rounded up, also those that sums of rates miss by their last digits.

@@ -12,6 +12,8 @@ pub(crate) struct Space {
     decoded: Vec<Vec<usize>>,
     /// The same in one number each, with a bit to spare behind the cores of each unit.
     packed: Vec<u128>,
+    /// Of each number, what the last unit adds to the others; of 0, nothing.
+    added: Vec<Added>,
     /// All the bits to spare, and what is between all cores of a unit and its bit.
     spare: u128,
     room: u128,
@@ -35,9 +37,10 @@ impl Space {
             digits.map(|(cores, stride)| used / stride % (cores + 1)).collect::<Vec<usize>>()
         };
         let decoded: Vec<Vec<usize>> = (0..sizes).map(decode).collect();
+        let added = decoded.iter().enumerate().map(|(size, used)| Added::of(size, used, &strides)).collect();
         let fields = Fields::of(cores);
         let packed = decoded.iter().map(|used| fields.pack(used)).collect();
-        Self { packed, spare: fields.spare(), room: fields.pack(&fields.rooms()), lasts, strides, decoded }
+        Self { packed, spare: fields.spare(), room: fields.pack(&fields.rooms()), lasts, strides, decoded, added }
     }
 
     /// How many ways there are to use cores.
@@ -71,6 +74,11 @@ impl Space {
         used.map(move |(_, stride)| size - stride)
     }
 
+    /// What the last unit adds to the others.
+    pub(crate) fn last_added(&self, size: usize) -> Added {
+        self.added[size]
+    }
+
     /// The cores of each unit of their number.
     pub(crate) fn decode(&self, used: usize) -> &[usize] {
         &self.decoded[used]
@@ -86,6 +94,23 @@ impl Space {
         let used = &self.decoded[size];
         let mask = (0..used.len()).filter(|&unit| used[unit] > 0).fold(0, |mask, unit| mask | 1 << unit);
         if self.lasts == 1 { 0 } else { mask }
+    }
+}
+
+/// Cores of one unit beside those of the units before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Added {
+    pub(crate) unit: usize,
+    pub(crate) cores: usize,
+    /// The number of the others.
+    pub(crate) to: usize,
+}
+
+impl Added {
+    fn of(size: usize, used: &[usize], strides: &[usize]) -> Self {
+        let unit = used.iter().rposition(|cores| *cores > 0).unwrap_or(0);
+        let cores = used.get(unit).copied().unwrap_or(0);
+        Self { unit, cores, to: size - cores * strides.get(unit).copied().unwrap_or(0) }
     }
 }
 
