@@ -29,6 +29,10 @@ pub(crate) fn release(arguments: &[String]) -> Result<(), Failure> {
     if !citation.lines().any(|line| line == format!("version: {VERSION}")) {
         return Err(Failure(format!("CITATION.cff has another version than {VERSION}")));
     }
+    let date = date(&changelog, VERSION).unwrap_or_default();
+    if !citation.lines().any(|line| line == format!("date-released: {date}")) {
+        return Err(Failure(format!("CITATION.cff has another date than {date}, which CHANGELOG.md has")));
+    }
     let notes = root().join(NOTES);
     fs::write(&notes, section).map_err(|error| Failure(format!("{}: {error}", notes.display())))?;
     println!("{}", notes.display());
@@ -41,11 +45,19 @@ fn read(name: &str) -> Result<String, Failure> {
 
 /// What a changelog says of a release that has a date, without its heading.
 fn section<'a>(changelog: &'a str, version: &str) -> Option<&'a str> {
+    date(changelog, version)?;
     let (_, rest) = changelog.split_once(&format!("\n## [{version}] - "))?;
-    let (date, rest) = rest.split_once('\n')?;
-    let is_date = date.len() == 10 && date.chars().all(|character| character.is_ascii_digit() || character == '-');
+    let (_, rest) = rest.split_once('\n')?;
     let end = rest.find("\n## [").unwrap_or(rest.len());
-    rest.get(..end).filter(|_| is_date).map(str::trim)
+    rest.get(..end).map(str::trim)
+}
+
+/// When a release was made, by a changelog.
+fn date<'a>(changelog: &'a str, version: &str) -> Option<&'a str> {
+    let (_, rest) = changelog.split_once(&format!("\n## [{version}] - "))?;
+    let (date, _) = rest.split_once('\n')?;
+    let is_date = date.len() == 10 && date.chars().all(|character| character.is_ascii_digit() || character == '-');
+    is_date.then_some(date)
 }
 
 /// What a changelog says of changes that no release has; `None` if that is nothing.
@@ -57,7 +69,7 @@ fn unreleased(changelog: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{section, unreleased};
+    use super::{date, section, unreleased};
 
     #[test]
     fn a_release_has_a_section_with_a_date() {
@@ -66,6 +78,7 @@ mod tests {
         assert_eq!(section(changelog, "0.2.0"), Some("- b"));
         assert_eq!(section(changelog, "0.1.0"), Some("- a"));
         assert_eq!(section(changelog, "0.3.0"), None);
+        assert_eq!(date(changelog, "0.2.0"), Some("2026-12-01"));
         assert_eq!(unreleased(changelog), None);
         assert_eq!(unreleased("# Changelog\n\n## [Unreleased]\n\n- c\n\n## [0.1.0] - 2026-12-01\n"), Some("- c"));
         assert_eq!(unreleased("# Changelog\n\n## [0.1.0] - 2026-12-01\n\n- c\n"), None);
@@ -77,6 +90,10 @@ mod tests {
     fn this_version_is_in_the_changelog() {
         let read = |name| super::read(name).unwrap_or_default();
         assert!(section(&read("CHANGELOG.md"), super::VERSION).is_some());
-        assert!(read("CITATION.cff").contains(&format!("\nversion: {}\n", super::VERSION)));
+        let citation = read("CITATION.cff");
+        assert!(citation.contains(&format!("\nversion: {}\n", super::VERSION)));
+        let changelog = read("CHANGELOG.md");
+        let date = date(&changelog, super::VERSION).unwrap_or_default();
+        assert!(citation.contains(&format!("\ndate-released: {date}\n")), "{date}");
     }
 }
