@@ -65,6 +65,7 @@ fn a_plan_is_told_on_a_page_whatever_operators_are_called() {
     // The numbers are those that are printed.
     let rate = shown.split("Predicted:  ").nth(1).unwrap().split(' ').next().unwrap();
     assert!(page.contains(&format!("<dd>{rate}</dd>")), "{rate}: {page}");
+    looks_right(&workplace);
 }
 
 #[test]
@@ -119,12 +120,31 @@ fn runs_are_told_on_a_page_that_browsers_show() {
         assert!(page.contains(part), "{part} is missing in {page}");
     }
 
+    looks_right(&workplace);
+}
+
+#[test]
+fn comparisons_are_told_on_a_page_that_browsers_show() {
+    let workplace = Workplace::new();
+    named_model(&workplace);
+    let quick = ["--rounds", "1", "--budget", "100ms", "--html", "page.html"];
+    workplace.succeed(&[&["compare", "--model", "named.onnx"], &quick[..]].concat());
+    let page = text(&workplace.path("page.html"));
+    check(&page);
+    for part in ["Frames per second", "ONNX Runtime, all cores", "millstream for throughput", "Conditions"] {
+        assert!(page.contains(part), "{part} is missing in {page}");
+    }
+    looks_right(&workplace);
+}
+
+/// The page in a browser, where there is one: within windows of phones and wide ones, light and dark, and not empty.
+fn looks_right(workplace: &Workplace) {
     let Some(browser) = browser() else { return };
     for width in [380, 800, 1400] {
-        assert_eq!(overflow(&browser, &workplace, width), 0, "nothing is wider than a window of {width}");
+        assert_eq!(overflow(&browser, workplace, width), 0, "nothing is wider than a window of {width}");
     }
     for scheme in ["0", "1"] {
-        let picture = screenshot(&browser, &workplace, scheme);
+        let picture = screenshot(&browser, workplace, scheme);
         let corner = picture.get_pixel(1, 1).0;
         let (is_dark, darkness) = (scheme == "0", corner[..3].iter().map(|value| u32::from(*value)).sum::<u32>());
         assert_eq!(is_dark, darkness < 200, "{corner:?}");
@@ -140,7 +160,10 @@ fn browser() -> Option<PathBuf> {
     let programs = || std::env::split_paths(&folders).flat_map(|folder| BROWSERS.map(|name| folder.join(name)));
     let browser = programs().find(|program| program.is_file());
     if browser.is_none() {
-        assert!(std::env::var_os(NEEDED).is_none(), "a browser is needed, and there is none of {BROWSERS:?}");
+        assert!(
+            std::env::var_os(NEEDED).is_none_or(|own| own.is_empty()),
+            "a browser is needed, and there is none of {BROWSERS:?}"
+        );
         eprintln!("skipped: there is no browser to look at pages with");
     }
     browser

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use millstream_machine::{CoreWatch, PowerSensors};
+use millstream_machine::{CoreLoad, CoreWatch, PowerSensors};
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -41,7 +41,7 @@ impl Sampler {
                         None
                     }
                 };
-                let new = look_at(&mut cores, watts);
+                let new = samples(&cores.loads(), watts, Instant::now());
                 seen.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
             }
         };
@@ -55,11 +55,11 @@ impl Sampler {
     }
 }
 
-fn look_at(cores: &mut CoreWatch, watts: Option<f64>) -> Vec<Sample> {
-    let at = Instant::now();
+/// What is shown of the machine's power and of what its cores did.
+fn samples(loads: &[CoreLoad], watts: Option<f64>, at: Instant) -> Vec<Sample> {
     let sample = |name: String, value: f64| Sample { name, at, value };
     let mut samples: Vec<Sample> = watts.map(|watts| sample("power, W".to_owned(), watts)).into_iter().collect();
-    for load in cores.loads() {
+    for load in loads {
         samples.push(sample(format!("others on core {}, %", load.core), 100.0 * load.others));
         samples.extend(load.hertz.map(|hertz| sample(format!("clock of core {}, GHz", load.core), hertz as f64 / 1e9)));
     }
@@ -73,5 +73,26 @@ impl Drop for Sampler {
             // It has nothing to lose if it panicked.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::CoreId;
+
+    use super::*;
+
+    #[test]
+    fn power_clocks_and_what_others_use_are_shown_with_their_units() {
+        let load = |core: u32, hertz: Option<u64>| CoreLoad { core: CoreId(core), own: 0.5, others: 0.25, hertz };
+        let loads = [load(0, Some(1_800_000_000)), load(4, None)];
+        let shown = |watts: Option<f64>| -> Vec<(String, f64)> {
+            let samples = samples(&loads, watts, Instant::now());
+            samples.into_iter().map(|own| (own.name, own.value)).collect()
+        };
+        let of_cores = [("others on core 0, %", 25.0), ("clock of core 0, GHz", 1.8), ("others on core 4, %", 25.0)];
+        let of_cores = of_cores.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(shown(None), of_cores);
+        assert_eq!(shown(Some(4.5)), [&[("power, W".to_owned(), 4.5)], &of_cores[..]].concat());
     }
 }
