@@ -41,7 +41,7 @@ impl Sampler {
                         None
                     }
                 };
-                let new = samples(&cores.loads(), watts, Instant::now());
+                let new = shown(&cores.loads(), watts, Instant::now());
                 seen.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
             }
         };
@@ -56,7 +56,7 @@ impl Sampler {
 }
 
 /// What is shown of the machine's power and of what its cores did.
-fn samples(loads: &[CoreLoad], watts: Option<f64>, at: Instant) -> Vec<Sample> {
+fn shown(loads: &[CoreLoad], watts: Option<f64>, at: Instant) -> Vec<Sample> {
     let sample = |name: String, value: f64| Sample { name, at, value };
     let mut samples: Vec<Sample> = watts.map(|watts| sample("power, W".to_owned(), watts)).into_iter().collect();
     for load in loads {
@@ -86,13 +86,12 @@ mod tests {
     fn power_clocks_and_what_others_use_are_shown_with_their_units() {
         let load = |core: u32, hertz: Option<u64>| CoreLoad { core: CoreId(core), own: 0.5, others: 0.25, hertz };
         let loads = [load(0, Some(1_800_000_000)), load(4, None)];
-        let shown = |watts: Option<f64>| -> Vec<(String, f64)> {
-            let samples = samples(&loads, watts, Instant::now());
-            samples.into_iter().map(|own| (own.name, own.value)).collect()
+        let named = |watts: Option<f64>| -> Vec<(String, f64)> {
+            shown(&loads, watts, Instant::now()).into_iter().map(|own| (own.name, own.value)).collect()
         };
         let of_cores = [("others on core 0, %", 25.0), ("clock of core 0, GHz", 1.8), ("others on core 4, %", 25.0)];
         let of_cores = of_cores.map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(shown(None), of_cores);
-        assert_eq!(shown(Some(4.5)), [&[("power, W".to_owned(), 4.5)], &of_cores[..]].concat());
+        assert_eq!(named(None), of_cores);
+        assert_eq!(named(Some(4.5)), [&[("power, W".to_owned(), 4.5)], &of_cores[..]].concat());
     }
 }
