@@ -132,7 +132,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
+    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
 
     use super::*;
 
@@ -140,14 +140,17 @@ mod tests {
     #[test]
     fn values_are_there_from_their_maker_to_their_last_reader() {
         let mut builder = GraphBuilder::new("net");
+        let sizes = [("in", 3), ("a", 1), ("b", 10), ("c", 2), ("d", 1)];
         let mut value =
             |name: &str, size: usize| builder.value(name, Some(DataType::F32), Some(Shape::from([size]))).unwrap();
-        let [input, a, b, c, d] =
-            [("in", 3), ("a", 1), ("b", 10), ("c", 2), ("d", 1)].map(|(name, size)| value(name, size));
+        let [input, a, b, c, d] = sizes.map(|(name, size)| value(name, size));
         builder.input(input);
         for (name, reads, makes) in [("A", vec![input], a), ("B", vec![a], b), ("C", vec![b], c), ("D", vec![c, a], d)]
         {
-            builder.operator(NewOperator::new(name, "x", OperatorKind::Opaque).reads(reads).makes([makes])).unwrap();
+            let size = sizes.iter().find(|(own, _)| own.to_uppercase() == name).unwrap().1;
+            let work = Work { output_bytes: 4 * size as u64, ..Work::default() };
+            let operator = NewOperator::new(name, "x", OperatorKind::Opaque).work(work);
+            builder.operator(operator.reads(reads).makes([makes])).unwrap();
         }
         builder.output(d);
         let graph = builder.build().unwrap();
