@@ -77,7 +77,8 @@ pub enum BoardError {
     },
     /// A core does not exist, belongs to another cluster, or may not be used by this process.
     #[error(
-        "core {core} does not belong to cluster '{cluster}' of board '{board}', or this process may not use it; cluster '{cluster}' has the cores {cores:?}"
+        "core {core} does not belong to cluster '{cluster}' of board '{board}', or this process may not use it; cluster '{cluster}' has the cores {}",
+        listed(cores)
     )]
     UnknownCore {
         /// The board.
@@ -89,4 +90,8 @@ pub enum BoardError {
         /// The cores that the cluster has.
         cores: Vec<CoreId>,
     },
+}
+
+fn listed(cores: &[CoreId]) -> String {
+    cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -38,8 +38,12 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) fn parse(json: Option<&str>) -> Result<Self, Failure> {
-        let parsed = serde_json::from_str(json.unwrap_or("{}"));
-        parsed.map_err(|error| Failure::argument(format!("the options are not usable: {error}")))
+        let text = json.unwrap_or("{}");
+        // A list would be taken for the fields in their order.
+        let is_object = serde_json::from_str::<serde_json::Map<String, Value>>(text);
+        is_object
+            .and_then(|_| serde_json::from_str(text))
+            .map_err(|error| Failure::argument(format!("the options are not usable: {error}")))
     }
 
     pub(crate) fn request(&self) -> Result<SessionRequest, Error> {
@@ -138,6 +142,7 @@ mod tests {
         assert!(refused(r#"{ "objctive": "latency" }"#).contains("objctive"));
         assert!(refused("{").contains("options"));
         assert!(refused("7").contains("options"));
+        assert!(refused("[]").contains("options are not usable"));
         let unusable = |json: &str| {
             let options = Options::parse(Some(json)).unwrap();
             let request = options.request().map(drop);

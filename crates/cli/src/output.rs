@@ -129,6 +129,7 @@ pub(crate) fn start_logging(verbosity: u8) {
     // What can't be written is no reason to panic.
     let records =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().log_internal_errors(false);
+    let records = records.with_ansi(colours::are_shown_by(&std::io::stderr()));
     tracing_subscriber::registry().with(records.with_filter(filter)).init();
 }
 

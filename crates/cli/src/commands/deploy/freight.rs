@@ -25,13 +25,15 @@ pub(super) struct Freight {
     pub(super) inputs: Vec<String>,
     /// What it takes there, roughly, in bytes.
     pub(super) bytes: u64,
+    /// What is copied, in bytes.
+    pub(super) copied_bytes: u64,
 }
 
 impl Freight {
     /// Gathers the files.
     pub(super) fn gather(archive: &Path, model: &str, inputs: &[String]) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder for what is copied")?;
-        let mut freight = Self { folder, model: model.to_owned(), inputs: Vec::new(), bytes: 0 };
+        let mut freight = Self { folder, model: model.to_owned(), inputs: Vec::new(), bytes: 0, copied_bytes: 0 };
         freight.add(archive, Path::new(PACKAGE))?;
         freight.bytes *= UNPACKED;
         if !model.starts_with("zoo:") {
@@ -65,7 +67,9 @@ impl Freight {
     fn add(&mut self, path: &Path, to: &Path) -> Result<()> {
         let read = || format!("cannot read {}", path.display());
         let real = fs::canonicalize(path).with_context(read)?;
-        self.bytes += size(&real).with_context(read)?;
+        let bytes = size(&real).with_context(read)?;
+        self.bytes += bytes;
+        self.copied_bytes += bytes;
         let link = self.folder.path().join(to);
         let parent = link.parent().unwrap_or(&link);
         fs::create_dir_all(parent)
@@ -113,7 +117,7 @@ mod tests {
         let freight = Freight::gather(&path("package"), "zoo:squeezenet", &inputs).unwrap();
         assert_eq!(freight.model, "zoo:squeezenet");
         assert_eq!(freight.inputs, ["image=../inputs/0/my frames", "../inputs/1/x.npy"]);
-        assert_eq!(freight.bytes, 5 * UNPACKED + 3);
+        assert_eq!((freight.bytes, freight.copied_bytes), (5 * UNPACKED + 3, 5 + 3));
 
         let archive = freight.tar().unwrap().output().unwrap().stdout;
         fs::write(path("all.tar"), archive).unwrap();

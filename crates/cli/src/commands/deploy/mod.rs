@@ -65,7 +65,7 @@ impl<'a> Deployed<'a> {
     /// Copies everything, checks it there, and unpacks the package. What does not arrive as a whole, or what nobody is there for any more in
     /// the end, is removed again.
     fn copy(command: &'a DeployCommand, ssh: Ssh, freight: &Freight, checksum: &str) -> Result<Self> {
-        output::remark(format!("copying about {} MiB to {} ...", freight.bytes >> 20, ssh.host));
+        output::remark(format!("copying {} MiB to {} ...", freight.copied_bytes.div_ceil(1 << 20), ssh.host));
         let script = format!(
             "umask 077
 trap '' PIPE HUP

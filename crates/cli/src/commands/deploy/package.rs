@@ -45,7 +45,14 @@ fn folders() -> Vec<PathBuf> {
 fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let by_name = || ARCHITECTURES.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}")));
-    match architecture_of(&head_of_program(archive)).or_else(by_name).filter(|&own| own != architecture) {
+    let head = head_of_program(archive);
+    if head.is_empty() && archive.is_file() {
+        bail!(
+            "{} is no package of Millstream: there is no bin/millstream in it; `cargo xtask package --target {architecture}` makes one",
+            archive.display()
+        );
+    }
+    match architecture_of(&head).or_else(by_name).filter(|&own| own != architecture) {
         Some(other) => bail!(
             "{} is for {other}, and the board is {architecture}: `cargo xtask package --target {architecture}` makes the right one",
             archive.display()
@@ -54,7 +61,7 @@ fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
     }
 }
 
-/// The first bytes of an archive's program; nothing if there is none, or no such archive: the board says more about that.
+/// The first bytes of an archive's program; nothing if there is none, or no such archive.
 fn head_of_program(archive: &Path) -> Vec<u8> {
     let mut tar = Command::new("tar");
     tar.args(["-x", "-z", "-O", "-f"]).arg(archive).args(["--wildcards", "*/bin/millstream"]);
@@ -140,6 +147,11 @@ mod tests {
         tar.args(["-c", "-z", "-f"]).arg(&archive).arg("-C").arg(folder.path()).arg("package");
         assert!(tar.status().unwrap().success());
         assert!(choose(Some(&archive), "aarch64").is_ok(), "whatever its name says");
+        // What is no package is not copied.
+        let other = folder.path().join("net.onnx");
+        std::fs::write(&other, "no archive").unwrap();
+        let message = choose(Some(&other), "aarch64").unwrap_err().to_string();
+        assert!(message.contains("net.onnx is no package of Millstream"), "{message}");
         let message = choose(Some(&archive), "x86_64").unwrap_err().to_string();
         assert!(message.contains("is for aarch64, and the board is x86_64"), "{message}");
     }
