@@ -185,9 +185,9 @@ impl Plans {
         labels
     }
 
-    /// The pipelines that the search went through, for people.
-    pub fn searched_space(&self) -> String {
-        let space = self.searched.1;
+    /// What the search has proven of everything that it went through.
+    fn searched_bound(&self) -> SearchedBound {
+        let (PeriodBound(period), space) = self.searched;
         let alone = if self.problem.has_links() { " (alone in a stage that occupies links)" } else { "" };
         let on_teams = || {
             format!(
@@ -195,13 +195,8 @@ impl Plans {
             )
         };
         let teams = if space.most_processors > 0 { on_teams() } else { String::new() };
-        format!("contiguous stages of whole blocks on single processors{teams}, and replicas of these")
-    }
-
-    /// What the search has proven of everything that it went through.
-    fn searched_bound(&self) -> SearchedBound {
-        let (PeriodBound(period), _) = &self.searched;
-        SearchedBound { period_seconds: period.seconds(), space: self.searched_space() }
+        let space = format!("contiguous stages of whole blocks on single processors{teams}, and replicas of these");
+        SearchedBound { period_seconds: period.seconds(), space }
     }
 
     /// The schedule of a plan, and its file.
@@ -213,14 +208,13 @@ impl Plans {
         board: &Board,
     ) -> (Schedule, ScheduleDocument) {
         let schedule = self.problem.schedule(plan);
-        let replica_seconds = plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect());
         let predicted = Prediction {
             period_seconds: plan.period.seconds(),
             latency_seconds: plan.latency.seconds(),
             is_measured: !self.lessons.tried.is_empty(),
             lower_bound_period_seconds: self.bound.period.seconds(),
             searched: Some(self.searched_bound()),
-            replica_seconds: replica_seconds.collect(),
+            replica_seconds: replica_seconds(plan),
             joules_per_frame: plan.energy.map(Nanojoules::joules),
             watts: plan.watts(),
         };
@@ -228,6 +222,11 @@ impl Plans {
         let document = document(&schedule, predicted, algorithm, objective, network, board);
         (schedule, ScheduleDocument { constraints: self.aim.stated(), ..document })
     }
+}
+
+/// Per stage of a plan, the time of each replica for a frame.
+pub(crate) fn replica_seconds(plan: &Plan) -> Vec<Vec<f64>> {
+    plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect()).collect()
 }
 
 /// Gives plans of which several stages take frames over the same link the numbers that a simulation shows. Whether there are any.

@@ -127,8 +127,8 @@ impl Ground<'_> {
         if is_roomy.get() {
             return among_all;
         }
-        let divided = divide_memory(problems)?;
-        match (among_all, self.share(&divided, &is_roomy)) {
+        let within_parts = divide_memory(problems).map_err(Error::from);
+        match (among_all, within_parts.and_then(|divided| self.share(&divided, &is_roomy))) {
             (Ok(one), Ok(other)) if other.0.rounds_per_second > one.0.rounds_per_second => Ok(other),
             (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
             (Err(_), Err(error)) => Err(error),

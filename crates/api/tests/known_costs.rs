@@ -155,6 +155,25 @@ fn what_does_not_fit_is_said() {
     assert!(message.contains("missing.onnx"), "{message}");
 }
 
+/// No processor runs SqueezeNet in 60 ms, but several do together; in 40 ms nobody does.
+#[test]
+fn deadlines_that_need_several_processors_are_kept_with_them() {
+    let (machine, control) = (machine(), Control::new());
+    let costs = fixture("costs", "hikey-970");
+    let networks = [network("squeezenet"), network("tiny-darknet")];
+    let within = |milliseconds: u64| {
+        let deadline = Some(Duration::from_millis(milliseconds));
+        let shares = [Share { weight: 1.0, deadline }, Share::default()];
+        plan_shared(&machine, &networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &control)
+    };
+    let shared = within(60).unwrap().document;
+    let hurried = &shared.networks[0].schedule;
+    assert!(!shared.takes_turns && hurried.configuration.contains('+'), "{}", hurried.configuration);
+    assert!(hurried.predicted.latency_seconds <= 0.06);
+    let Err(refused) = within(40) else { panic!("nothing is so quick") };
+    assert!(refused.to_string().contains("'squeezenet' takes"), "{refused}");
+}
+
 #[test]
 fn what_can_not_be_simulated_is_said_and_a_simulation_can_be_ended() {
     let (machine, costs) = (machine(), fixture("costs", "hikey-970"));

@@ -16,12 +16,11 @@ pub fn check_prediction(promised: &Prediction, found: &Evaluation, energy: Optio
     equal("its period [s]", promised.period_seconds, found.period.seconds())?;
     equal("its latency [s]", promised.latency_seconds, found.latency.seconds())?;
 
-    let known = found.stages.iter().map(|stage| stage.replica_times.as_slice());
-    let (stages, replicas) = (promised.replica_seconds.len(), |own: &Vec<f64>| own.len());
-    equal("the number of its stages", stages as f64, found.stages.len() as f64)?;
-    for (own, known) in promised.replica_seconds.iter().zip(known) {
-        equal("the number of a stage's replicas", replicas(own) as f64, known.len() as f64)?;
-        own.iter().zip(known).try_for_each(|(own, known)| equal("the time of a replica [s]", *own, known.seconds()))?;
+    equal("the number of its stages", promised.replica_seconds.len() as f64, found.stages.len() as f64)?;
+    for (own, stage) in promised.replica_seconds.iter().zip(&found.stages) {
+        let times = &stage.replica_times;
+        equal("the number of a stage's replicas", own.len() as f64, times.len() as f64)?;
+        own.iter().zip(times).try_for_each(|(own, time)| equal("the time of a replica [s]", *own, time.seconds()))?;
     }
 
     // Not every search counts it.

@@ -42,10 +42,10 @@ pub fn check_searched(
         let (ways, space, rates, below) = (&ways, &space, &rates, Nanoseconds(period));
         move |senders: &[usize], start, end| ways.quick_sizes(space, rates, (senders, start, end), below)
     };
-    if let Some(used) = Reached::new(&rates, quick(proof.period_nanoseconds)).end() {
+    if let Some(used) = Reached::new(&space, &rates, quick(proof.period_nanoseconds)).end() {
         return Err(wrong(format!("stages on {used:?} cores of the clusters may have a shorter period")));
     }
-    match Reached::is_end(&rates, quick(proof.period_nanoseconds.saturating_add(1))) {
+    match Reached::is_end(&space, &rates, quick(proof.period_nanoseconds.saturating_add(1))) {
         true => Ok(()),
         false => Err(wrong("nothing that is proven here keeps it from being longer".to_owned())),
     }

@@ -48,7 +48,7 @@ pub fn check_single_processors(
         let (space, rates) = (&space, &rates);
         move |senders: &[usize], start, end| quick_sizes(space, rates, (senders, start, end), Nanoseconds(period))
     };
-    let reached = Reached::new(&rates, quick(proof.period_nanoseconds));
+    let reached = Reached::new(&space, &rates, quick(proof.period_nanoseconds));
     if let Some(used) = reached.end() {
         return wrong(format!("a pipeline on {used:?} cores of the clusters has a shorter period"));
     }
@@ -64,7 +64,7 @@ pub fn check_single_processors(
     }
 
     // Something on the board does reach it: nothing longer is the shortest.
-    match Reached::is_end(&rates, quick(proof.period_nanoseconds.saturating_add(1))) {
+    match Reached::is_end(&space, &rates, quick(proof.period_nanoseconds.saturating_add(1))) {
         true => Ok(()),
         false => wrong("no such pipeline has this period, all take longer".to_owned()),
     }
@@ -82,7 +82,7 @@ pub(crate) fn is_beyond_proof(graph: &Graph, chain: &Chain, board: &Board, table
     }
     let space = Space::of(&rates);
     let ever = Nanoseconds(u64::MAX);
-    !Reached::is_end(&rates, |senders, start, end| quick_sizes(&space, &rates, (senders, start, end), ever))
+    !Reached::is_end(&space, &rates, |senders, start, end| quick_sizes(&space, &rates, (senders, start, end), ever))
 }
 
 /// Whether there are more states and ranges of blocks than can be looked through.
@@ -96,27 +96,39 @@ pub(crate) fn has_too_many_states(rates: &StageRates<'_>) -> bool {
 }
 
 /// Where pipelines get by stages with a period below a given one.
-pub(crate) struct Reached {
-    space: Space,
+pub(crate) struct Reached<'a> {
+    space: &'a Space,
     /// Per state, whether so many blocks are done.
     done: Vec<Vec<bool>>,
 }
 
-impl Reached {
+impl<'a> Reached<'a> {
     /// `quick` says on which numbers of cores a stage that takes its frames over from these units, and begins and ends after so many blocks,
     /// has a shorter period.
-    pub(crate) fn new(rates: &StageRates<'_>, quick: impl Fn(&[usize], usize, usize) -> Vec<usize>) -> Self {
-        Self::until(rates, quick, false)
+    pub(crate) fn new(
+        space: &'a Space,
+        rates: &StageRates<'_>,
+        quick: impl Fn(&[usize], usize, usize) -> Vec<usize>,
+    ) -> Self {
+        Self::until(space, rates, quick, false)
     }
 
     /// Whether all blocks are ever done.
-    pub(crate) fn is_end(rates: &StageRates<'_>, quick: impl Fn(&[usize], usize, usize) -> Vec<usize>) -> bool {
-        Self::until(rates, quick, true).end().is_some()
+    pub(crate) fn is_end(
+        space: &'a Space,
+        rates: &StageRates<'_>,
+        quick: impl Fn(&[usize], usize, usize) -> Vec<usize>,
+    ) -> bool {
+        Self::until(space, rates, quick, true).end().is_some()
     }
 
     /// What is reached, or as much of it as there was when all blocks were done.
-    fn until(rates: &StageRates<'_>, quick: impl Fn(&[usize], usize, usize) -> Vec<usize>, stops_at_end: bool) -> Self {
-        let space = Space::of(rates);
+    fn until(
+        space: &'a Space,
+        rates: &StageRates<'_>,
+        quick: impl Fn(&[usize], usize, usize) -> Vec<usize>,
+        stops_at_end: bool,
+    ) -> Self {
         let sizes = space.sizes();
         let sets = space.lasts();
         let lasts: Vec<usize> = (0..sizes).map(|size| space.last_of(size)).collect();

@@ -98,6 +98,13 @@ fn a_stage_is_put_where_its_sender_reaches_it() {
     assert_eq!(best(&case).configuration(), "c01-c21-c11");
 }
 
+/// Whether the best plan's numbers depend on who is at a link when.
+fn waits_for_links(case: &Case) -> bool {
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    problem.shares_links(&best(case))
+}
+
 #[test]
 fn replicas_take_no_more_frames_than_their_link_carries() {
     // A stage on c0, and then three replicas on c1: 297 ns each without the way, together a frame every 99 ns.
@@ -110,8 +117,10 @@ fn replicas_take_no_more_frames_than_their_link_carries() {
     case.links = vec![None, Some((0.0, 3e-9)), None, None];
     assert_eq!(best(&case).period.0, (297 + 120) / 3);
     // In 240 ns: three replicas could take a frame every 179 ns, and the link passes one every 240 ns.
+    assert!(!waits_for_links(&case));
     case.links = vec![None, Some((0.0, 6e-9)), None, None];
     assert_eq!(best(&case).period.0, 240);
+    assert!(waits_for_links(&case), "what the replicas wait for each other is to be simulated");
     // Then c0 had better do all of it in 200 ns, which the replicas would beat without the link.
     case.times[0][1] = Some(110);
     assert_eq!(best(&case).configuration(), "c01");

@@ -119,3 +119,29 @@ proptest! {
         }
     }
 }
+
+/// Alone, each keeps its deadline with replicas that take 100 ns. Beside each other that is too late, so the first gets a processor of two
+/// cores, which takes 70.
+#[test]
+fn networks_that_hold_each_other_up_are_planned_for_shorter_deadlines() {
+    let mut case = Case::with_cores(vec![3], 1);
+    case.times = vec![vec![Some(100)], vec![Some(70)], vec![Some(60)]];
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    let tenant = |name, deadline: Option<u64>| Tenant {
+        name,
+        problem: &problem,
+        weight: 1.0,
+        deadline: deadline.map(Nanoseconds),
+    };
+    let tenants = [tenant("hurried", Some(110)), tenant("patient", None)];
+    assert_eq!(share(&tenants, |_| Some(1.0)).unwrap().plans[0].latency.0, 100);
+
+    let in_time = |latest: u64| {
+        move |own: &Sharing| (!own.takes_turns && own.plans[0].latency.0 <= latest).then_some(own.rounds_per_second)
+    };
+    let found = share(&tenants, in_time(90)).unwrap();
+    assert_eq!((found.plans[0].latency.0, found.plans[1].latency.0), (70, 100));
+    let refused = share(&tenants, in_time(50)).unwrap_err();
+    assert!(matches!(refused, PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. }), "{refused}");
+}

@@ -17,6 +17,16 @@ class Stop(Exception):
     pass
 
 
+class Circle:
+    """Frames that count themselves, and know the results that are made of them: nothing of it is free before a collector has been there."""
+
+    def __init__(self):
+        self.number, self.results = 0, None
+
+    def __iter__(self):
+        return self
+
+
 def means(session, count):
     return [session.run(frame(number))["mean"].copy() for number in range(count)]
 
@@ -292,14 +302,8 @@ def test_abandoned_results_are_given_up(session):
 
 
 def test_garbage_is_collected_while_frames_flow(network, schedule):
-    class Frames:
-        """A circle: the frames know the iterator that asks them."""
-
-        def __init__(self):
-            self.number, self.results = 0, None
-
-        def __iter__(self):
-            return self
+    class Frames(Circle):
+        """The frames know the iterator that asks them."""
 
         def __next__(self):
             self.number += 1
@@ -320,14 +324,8 @@ def test_garbage_is_collected_while_frames_flow(network, schedule):
 
 
 def test_an_error_that_nobody_asked_for_keeps_nothing(growing_schedule):
-    class Frames:
-        """A circle: the error's traceback knows these frames, these frames the iterator, and that the error."""
-
-        def __init__(self):
-            self.number, self.results = 0, None
-
-        def __iter__(self):
-            return self
+    class Frames(Circle):
+        """The error's traceback knows these frames, these frames the iterator, and that the error."""
 
         def __next__(self):
             self.number += 1

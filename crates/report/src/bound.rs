@@ -1,18 +1,9 @@
-use millstream_schedule::ScheduleDocument;
+use millstream_schedule::{ScheduleDocument, SearchedBound};
 
 use crate::milliseconds;
 
 /// A trial may come out so much below the bound by noise alone.
 const NOISE: f64 = 0.01;
-
-/// What no pipeline goes below that was searched for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Searched {
-    /// The least period.
-    pub period_seconds: f64,
-    /// Which pipelines these are.
-    pub space: String,
-}
 
 /// What is proven of a schedule's period by the costs that it was made from, and of which schedules: all of them; those that were searched
 /// for; and those whose stages are contiguous and run on one processor each, or on replicas of it, whose shortest period in seconds is
@@ -20,7 +11,7 @@ pub struct Searched {
 pub fn bound_text(
     document: &ScheduleDocument,
     single: Option<f64>,
-    searched: Option<&Searched>,
+    searched: Option<&SearchedBound>,
     competes_for_memory: bool,
 ) -> String {
     let (period, bound) = (document.predicted.period_seconds, document.predicted.lower_bound_period_seconds);
@@ -33,7 +24,7 @@ pub fn bound_text(
     };
 
     // A bound on fewer schedules is shown only if it is higher.
-    let is_shown = |own: &&Searched| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
+    let is_shown = |own: &&SearchedBound| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
     let searched = searched.filter(is_shown).map_or(String::new(), |own| {
         let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
         let least = milliseconds(own.period_seconds);
@@ -86,7 +77,7 @@ mod tests {
         let said = bound_text(&document(0.0102), Some(0.0101), None, true);
         assert!(said.contains("or replicas of it, ignoring memory contention (exact)."), "{said}");
         assert!(bound_text(&document(0.00995), None, None, false).contains("its own reaches that"));
-        let searched = |period_seconds| Searched { period_seconds, space: "stages and teams".to_owned() };
+        let searched = |period_seconds| SearchedBound { period_seconds, space: "stages and teams".to_owned() };
         let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);
         assert!(said.contains("searched space (stages and teams) has one below 10.2 ms."), "{said}");
         assert!(said.contains("Its own is at most 0.0 % above the least of them."), "{said}");

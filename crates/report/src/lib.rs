@@ -39,7 +39,7 @@ mod wrapped;
 pub use algorithms::{AlgorithmOutcome, AlgorithmRow, algorithm_table, algorithm_tables};
 pub use bars::BarChart;
 pub use board::board_table;
-pub use bound::{Searched, bound_text};
+pub use bound::bound_text;
 pub use core_tracks::CoreTracks;
 pub use counts::QueueCounts;
 pub use decision::decision_facts;

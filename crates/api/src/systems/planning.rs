@@ -10,6 +10,7 @@ use millstream_sim::SteadyState;
 
 use crate::certifying::written;
 use crate::document::document;
+use crate::plans::replica_seconds;
 use crate::shared_memory::simulated;
 use crate::{Aim, Error, Hosts, Network};
 
@@ -97,12 +98,11 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
     let evaluation = schedule.evaluate(graph, &table)?;
     let crossings = schedule.crossings(graph, &table)?;
     let searched = is_exact.then(|| SearchedBound { period_seconds: shortest.seconds(), space: SPACE.to_owned() });
-    let replica_seconds = plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect());
     let predicted = Prediction {
         searched,
         period_seconds: plan.period.seconds(),
         latency_seconds: plan.latency.seconds(),
-        replica_seconds: replica_seconds.collect(),
+        replica_seconds: replica_seconds(&plan),
         ..Prediction::new(&evaluation, bound.period.seconds())
     };
     let document =

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use millstream::{Constraints, Machine, Network, Planned, Plans, files, plan, plan_with_clocks};
 use millstream_cost::{Clocks, Nanoseconds};
 use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
-use millstream_report::{FrontRow, ReportChapter, Searched, bound_text};
+use millstream_report::{FrontRow, ReportChapter, bound_text};
 use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
@@ -256,6 +256,5 @@ fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRo
 /// What is proven of a schedule that a search found.
 fn bound(document: &ScheduleDocument, plans: &Plans) -> String {
     let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    let searched = Searched { period_seconds: plans.searched.0.0.seconds(), space: plans.searched_space() };
-    bound_text(document, single, Some(&searched), plans.competes_for_memory)
+    bound_text(document, single, document.predicted.searched.as_ref(), plans.competes_for_memory)
 }
