@@ -39,8 +39,9 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     not_a_dash(path).and_then(|()| millstream_files::write(path, text.as_bytes())).map_err(failed("write", path))
 }
 
-/// A file that grows while something runs. It is of use at any moment: what a call of [`Write::write`] was given is written as a whole,
-/// a second later at the latest if more is written by then. What was in the file before is gone.
+/// A file that grows while something runs. It is of use at any moment: it ends with what one call of [`Write::write`] was given, which is
+/// there a second later at the latest if more is written by then. Only a kill of the process, or a full disk, may cut the last of it short.
+/// What was in the file before is gone.
 #[derive(Debug)]
 pub struct Growing {
     file: File,

@@ -86,9 +86,15 @@ fn a_trace_is_whole_after_an_interruption_and_of_use_after_a_kill() {
     std::fs::remove_file(workplace.path("frames.csv")).unwrap();
     end(&workplace, "-KILL");
     let left = text(&workplace.path("trace.json"));
-    let mended = format!("{}]", left.trim_end().trim_end_matches(','));
+    let mended = format!("{}]", whole_lines(&left).trim_end().trim_end_matches(','));
     let events: Vec<Value> = serde_json::from_str(&mended).unwrap();
     assert!(events.iter().filter(|event| event["ph"] == "X").count() > 100);
     let table = text(&workplace.path("frames.csv"));
-    assert!(table.ends_with('\n') && table.lines().all(|line| line.split(',').count() == 9));
+    let lines: Vec<_> = whole_lines(&table).lines().collect();
+    assert!(lines.len() > 100 && lines.iter().all(|line| line.split(',').count() == 9));
+}
+
+/// All but a last line that has no end: the kernel stops a write between two pages when it kills the process.
+fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').map_or("", |end| &text[..=end])
 }
