@@ -273,7 +273,7 @@ impl Error {
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Io { .. } => ErrorKind::File,
+            Self::Io { .. } | Self::NotBuiltIn { .. } => ErrorKind::File,
             Self::File { source, .. } if is_of_system(&**source) => ErrorKind::File,
             Self::File { source, .. } => source.kind(),
             Self::Unfit(_) => ErrorKind::Unfit,

@@ -27,7 +27,11 @@ pub fn read(path: &Path) -> Result<String, Error> {
             false => Ok(text),
         }
     };
-    read().map_err(failed("read", path))
+    let as_text = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData => io::Error::other("it is not a text file"),
+        _ => error,
+    };
+    read().map_err(|error| failed("read", path)(as_text(error)))
 }
 
 /// Writes a file so that it either has all of the text or is as it was, with the mode that it had; see [`millstream_files::WholeFile`].
@@ -136,6 +140,12 @@ mod tests {
     #[test]
     fn a_document_without_end_is_none() {
         assert!(read(Path::new("/dev/zero")).unwrap_err().to_string().contains("more than 256 MiB"));
+    }
+
+    #[test]
+    fn a_file_of_other_bytes_is_no_document() {
+        let program = std::env::current_exe().unwrap();
+        assert!(read(&program).unwrap_err().to_string().ends_with("it is not a text file"));
     }
 
     #[test]

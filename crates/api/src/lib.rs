@@ -39,6 +39,7 @@ mod certifying;
 mod clocks;
 mod contest;
 mod control;
+mod dimensions;
 mod disturbance;
 mod document;
 mod engine;

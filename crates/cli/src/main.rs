@@ -26,6 +26,7 @@ use crate::arguments::{Arguments, Command};
 fn main() -> ExitCode {
     // Before there are any threads.
     millstream::share_heaps();
+    keep_drivers_quiet();
     let arguments = match parse() {
         Ok(arguments) => arguments,
         Err(help_or_error) => return output::usage(&help_or_error),
@@ -41,6 +42,17 @@ fn main() -> ExitCode {
     };
     interrupt::end_if_requested();
     code
+}
+
+/// A layer of Mesa's looks for a desktop when graphics devices are asked for, and prints errors where there is no session, as on a board
+/// that one logs in to.
+#[cfg_attr(target_os = "linux", expect(unsafe_code, reason = "the layer is told by nothing but the environment"))]
+fn keep_drivers_quiet() {
+    #[cfg(target_os = "linux")]
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the only thread, so nobody reads the environment meanwhile.
+        unsafe { std::env::set_var("XDG_RUNTIME_DIR", std::env::temp_dir()) };
+    }
 }
 
 fn parse() -> Result<Arguments, clap::Error> {

@@ -50,6 +50,11 @@ pub(crate) fn facts(facts: &[Fact]) {
     }
 }
 
+/// Prints sentences so that they fit the terminal.
+pub(crate) fn prose(text: impl std::fmt::Display) {
+    line(millstream_report::prose(&text.to_string(), width()));
+}
+
 /// Prints a table so that it fits the terminal.
 pub(crate) fn table(table: &Table) {
     line(fitted(table));
@@ -60,7 +65,8 @@ pub(crate) fn fitted(table: &Table) -> String {
     table.within(width())
 }
 
-fn width() -> usize {
+/// How many characters a line has: as many as the terminal, and 80 elsewhere.
+pub(crate) fn width() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let seen = || Some(usize::from(terminal_size::terminal_size_of(std::io::stdout())?.0.0));
     // Narrower ones would break numbers apart.

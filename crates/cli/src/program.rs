@@ -1,5 +1,7 @@
 //! What this program is called where it names commands: in the repository, `cargo xtask` runs it; an installed one is run by its own name.
 
+use crate::output::width;
+
 /// The variable that says so; `.cargo/config.toml` sets it in the repository.
 const VARIABLE: &str = "MILLSTREAM_COMMAND";
 /// How commands stand in messages and help.
@@ -27,11 +29,16 @@ fn as_run_by(command: &str, text: &str) -> String {
     })
 }
 
-/// The command's definition with examples as whoever reads them would type them.
+/// Help is never wider than this.
+const MOST_HELP_WIDTH: usize = 110;
+
+/// The command's definition with examples as whoever reads them would type them, and help that fits the terminal.
 pub(crate) fn with_own_name(command: clap::Command) -> clap::Command {
-    command.mut_subcommands(|command| match command.get_after_help().map(|text| as_typed(&text.to_string())) {
-        Some(text) => command.after_help(text),
-        None => command,
+    command.term_width(width().min(MOST_HELP_WIDTH)).mut_subcommands(|command| {
+        match command.get_after_help().map(|text| as_typed(&text.to_string())) {
+            Some(text) => command.after_help(text),
+            None => command,
+        }
     })
 }
 

@@ -45,6 +45,21 @@ pub enum OnnxError {
         /// `name (of input 'x')`, one each.
         dimensions: Vec<String>,
     },
+    /// Sizes for dimensions that the file does not leave open.
+    #[error(
+        "the model has no open dimension called {}; {}",
+        unknown.join(" or "),
+        match open.as_slice() {
+            [] => "all of its sizes are fixed".to_owned(),
+            open => format!("those that it leaves open are {}", open.join(", ")),
+        }
+    )]
+    UnknownDimensions {
+        /// Names that were given a size.
+        unknown: Vec<String>,
+        /// What the file leaves open, by name, or by input and position.
+        open: Vec<String>,
+    },
     /// A value that no machine could hold.
     #[error(
         "the value '{value}' of shape {shape} is larger than {} GiB; check the sizes given with --dim and --batch, and the model's \

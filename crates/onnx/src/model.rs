@@ -26,7 +26,7 @@ pub struct ReadOptions {
     /// Size of an open first dimension of an input.
     pub batch: usize,
     /// Sizes of open dimensions by name, or by input and position, `input.2`, which wins and is the only way for dimensions without
-    /// a name.
+    /// a name. A name that the model does not have is an error.
     pub dimensions: BTreeMap<String, usize>,
     /// The most bytes that weights may take which the reader computes from other constants. What is beyond stays an operator that
     /// runtimes compute when they load a segment, and can't be divided by channels.

@@ -558,12 +558,33 @@ fn dimensions_without_a_name_of_their_own_are_set_by_place() {
         let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size));
         builder.build_with(&ReadOptions::default().with_dimensions(dimensions))
     };
-    let message = model(&[("?", 7)]).unwrap_err().to_string();
+    let message = model(&[]).unwrap_err().to_string();
     assert!(message.contains("x.2 (") && message.contains("x.3 (") && !message.contains("batch"), "{message}");
-    let model = model(&[("x.2", 5), ("x.3", 6), ("batch", 4)]).unwrap();
+    let fixed = model(&[("x.2", 5), ("x.3", 6), ("batch", 4)]).unwrap();
+    let graph = fixed.graph();
     let shapes: Vec<&[usize]> =
-        model.graph().inputs().iter().map(|&id| model.graph().value(id).shape.as_ref().unwrap().dimensions()).collect();
+        graph.inputs().iter().map(|&id| graph.value(id).shape.as_ref().unwrap().dimensions()).collect();
     assert_eq!(shapes, [&[4, 3, 5, 6][..], &[2, 4]]);
+
+    for unknown in ["?", "x", "x.4", "hight"] {
+        let message = model(&[("x.2", 5), ("x.3", 6), (unknown, 7)]).unwrap_err().to_string();
+        let expected = format!("called {unknown}; those that it leaves open are batch, x.2, x.3");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
+fn a_fixed_dimension_keeps_its_size() {
+    let model = |size: usize| {
+        let mut builder = ModelBuilder::new("fixed");
+        let image = builder.input("x", [1, 4]);
+        let made = builder.node("Relu", &[&image]);
+        builder.output(&made);
+        builder.build_with(&ReadOptions::default().with_dimensions([("x.1".to_owned(), size)]))
+    };
+    assert!(model(4).is_ok());
+    let message = model(5).unwrap_err().to_string();
+    assert!(message.contains("called x.1; all of its sizes are fixed"), "{message}");
 }
 
 /// A dequantised value with two readers: each has a dequantisation of its own, so that integers cross between them.

@@ -12,6 +12,9 @@ use crate::documents::{Document, file, to_python};
 use crate::errors;
 use crate::waiting::do_long;
 
+/// The variable by which programs find the desktop's session.
+const SESSION_FOLDER: &str = "XDG_RUNTIME_DIR";
+
 /// What networks run on: clusters of cores, and accelerators.
 ///
 /// Board.detect() is this machine, Board.load() one that a file describes.
@@ -36,11 +39,7 @@ impl Board {
     #[staticmethod]
     #[pyo3(signature = (document, *, engine=None, cache_folder=None))]
     fn load(document: &Bound<'_, PyAny>, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
-        let machine = match file(document)? {
-            Some(path) => Machine::read(&path),
-            None => Document::read(document)?.parse(Described::from_json).map(Machine::of_board),
-        };
-        Self::with(machine.map_err(|error| errors::of(&error))?, engine, cache_folder)
+        Self::with(described(document)?, engine, cache_folder)
     }
 
     /// Its name.
@@ -89,18 +88,40 @@ impl Board {
         Ok(Self { machine })
     }
 
-    /// The machine that a caller names, or this one.
-    pub(crate) fn machine_or_this(py: Python<'_>, board: Option<&Bound<'_, Self>>) -> PyResult<Machine> {
+    /// The machine that a caller names, as a board or as what [`Board::load`] takes, or this one.
+    pub(crate) fn machine_or_this(py: Python<'_>, board: Option<&Bound<'_, PyAny>>) -> PyResult<Machine> {
         match board {
-            Some(board) => Ok(board.get().machine.clone()),
+            Some(object) => match object.cast::<Self>() {
+                Ok(board) => Ok(board.get().machine.clone()),
+                Err(_) => described(object),
+            },
             None => this_machine(py),
         }
     }
 }
 
+/// The board of a file, of JSON, of a dictionary, or a built-in one.
+fn described(document: &Bound<'_, PyAny>) -> PyResult<Machine> {
+    let machine = match file(document)? {
+        Some(path) => Machine::read(&path),
+        None => Document::read(document)?.parse(Described::from_json).map(Machine::of_board),
+    };
+    machine.map_err(|error| errors::of(&error))
+}
+
 /// This computer. Its graphics devices are asked, which takes as long as their drivers like.
 fn this_machine(py: Python<'_>) -> PyResult<Machine> {
-    do_long(py, &Arc::default(), Machine::detect)?.map_err(|error| errors::of(&error))
+    let environment = py.import("os")?.getattr("environ")?;
+    // A layer of Mesa's looks for a desktop, and prints errors where there is no session.
+    let is_quiet = !cfg!(target_os = "linux") || environment.contains(SESSION_FOLDER)?;
+    if !is_quiet {
+        environment.set_item(SESSION_FOLDER, std::env::temp_dir())?;
+    }
+    let machine = do_long(py, &Arc::default(), Machine::detect);
+    if !is_quiet {
+        environment.call_method1("pop", (SESSION_FOLDER, py.None()))?;
+    }
+    machine?.map_err(|error| errors::of(&error))
 }
 
 fn of_cluster(cluster: &Cluster) -> String {

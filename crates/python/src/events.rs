@@ -1,24 +1,43 @@
 //! What goes on during long work, told to Python.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use millstream_api::{Control, Event, Progress, ProgressUnit};
+use millstream_api::{Control, Error, Event, Progress, ProgressUnit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// How work is followed: `observer` is called with a dictionary for each event, warnings go to the logger `millstream`, and the work ends
-/// early once `is_cancelled` is set.
-pub(crate) fn control(observer: Option<Py<PyAny>>, is_cancelled: &Arc<AtomicBool>) -> Control {
-    let is_cancelled = Arc::clone(is_cancelled);
-    Control::new().cancelled_by(move || is_cancelled.load(Ordering::Relaxed)).observed_by(move |event| {
-        if observer.is_none() && !is_warning(event) {
+use crate::errors;
+use crate::waiting::do_long;
+
+/// Does long work that is followed: `observer` is called with a dictionary for each event, and warnings go to the logger `millstream`.
+/// What the observer raises ends the work, and is raised here.
+pub(crate) fn followed<T: Send + 'static>(
+    py: Python<'_>,
+    observer: Option<Py<PyAny>>,
+    work: impl FnOnce(&Control) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let raised = Arc::new(Mutex::new(None));
+    let control = control(observer, &is_cancelled, &raised);
+    let done = do_long(py, &is_cancelled, move || work(&control))?;
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => done.map_err(|error| errors::of(&error)),
+    }
+}
+
+/// Tells of events until the observer raises something, which is kept and cancels the work.
+fn control(observer: Option<Py<PyAny>>, is_cancelled: &Arc<AtomicBool>, raised: &Arc<Mutex<Option<PyErr>>>) -> Control {
+    let (asked, cancelled, raised) = (Arc::clone(is_cancelled), Arc::clone(is_cancelled), Arc::clone(raised));
+    Control::new().cancelled_by(move || asked.load(Ordering::Relaxed)).observed_by(move |event| {
+        if cancelled.load(Ordering::Relaxed) || (observer.is_none() && !is_warning(event)) {
             return;
         }
         Python::attach(|py| {
             if let Err(error) = tell(py, observer.as_ref(), event) {
-                // Nobody is there to catch it.
-                error.write_unraisable(py, None);
+                raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                cancelled.store(true, Ordering::Relaxed);
             }
         });
     })

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use millstream_api::{
     Control, CostSource, Error, Machine, MemoryCompetition, PROFILE_BUDGET, Scheduled, SessionRequest, SimulateOptions,
@@ -14,10 +12,10 @@ use serde::Serialize;
 
 use crate::board::Board;
 use crate::documents::{Document, to_python};
-use crate::errors::{self, InputError};
-use crate::events::control;
+use crate::errors::InputError;
+use crate::events::followed;
+use crate::numbers::Whole;
 use crate::planning::{Wanted, aim, duration, scheduled};
-use crate::waiting::do_long;
 
 /// Finds the best schedule of a network and returns it, as it stands in a file.
 ///
@@ -40,9 +38,9 @@ pub(crate) fn plan<'py>(
     costs: Option<PathBuf>,
     fresh: bool,
     profile_seconds: Option<f64>,
-    dimensions: Option<BTreeMap<String, usize>>,
-    batch: Option<usize>,
-    board: Option<&Bound<'py, Board>>,
+    dimensions: Option<BTreeMap<String, Whole>>,
+    batch: Option<Whole>,
+    board: Option<&Bound<'py, PyAny>>,
     on_event: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let wanted = Wanted::new(Some(model), dimensions, batch)?;
@@ -63,18 +61,15 @@ pub(crate) fn profile<'py>(
     py: Python<'py>,
     model: &Bound<'py, PyAny>,
     seconds: Option<f64>,
-    dimensions: Option<BTreeMap<String, usize>>,
-    batch: Option<usize>,
-    board: Option<&Bound<'py, Board>>,
+    dimensions: Option<BTreeMap<String, Whole>>,
+    batch: Option<Whole>,
+    board: Option<&Bound<'py, PyAny>>,
     on_event: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let wanted = Wanted::new(Some(model), dimensions, batch)?;
     let budget = seconds.map(|seconds| duration("seconds", seconds)).transpose()?.unwrap_or(PROFILE_BUDGET);
     let machine = Board::machine_or_this(py, board)?;
-    let is_cancelled = Arc::new(AtomicBool::new(false));
-    let control = control(on_event, &is_cancelled);
-    let work = move || machine.profile(&wanted.open(None)?, budget, &control);
-    let profile = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
+    let profile = followed(py, on_event, move |control| machine.profile(&wanted.open(None)?, budget, control))?;
     to_python(py, &profile)
 }
 
@@ -114,33 +109,36 @@ impl Report {
 /// schedule: a path, JSON or a dictionary. costs, profile: paths; by default the profile that was made last here.
 /// frame_rate: frames that arrive per second; by default there is always another one. noise: relative deviation of times.
 #[pyfunction]
-#[pyo3(signature = (
-    schedule, *, model=None, board=None, profile=None, costs=None, frames=1000, frame_rate=None, queue=1, noise=0.0, seed=0, memory=true,
-    heat=false
-))]
+#[pyo3(
+    signature = (
+        schedule, *, model=None, board=None, profile=None, costs=None, frames=Whole::Fits(1000), frame_rate=None, queue=Whole::Fits(1),
+        noise=0.0, seed=Whole::Fits(0), memory=true, heat=false
+    ),
+    text_signature = "(schedule, *, model=None, board=None, profile=None, costs=None, frames=1000, frame_rate=None, queue=1, noise=0.0, \
+        seed=0, memory=True, heat=False)"
+)]
 #[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
 pub(crate) fn simulate<'py>(
     py: Python<'py>,
     schedule: &Bound<'py, PyAny>,
     model: Option<&Bound<'py, PyAny>>,
-    board: Option<&Bound<'py, Board>>,
+    board: Option<&Bound<'py, PyAny>>,
     profile: Option<PathBuf>,
     costs: Option<PathBuf>,
-    frames: u32,
+    frames: Whole,
     frame_rate: Option<f64>,
-    queue: usize,
+    queue: Whole,
     noise: f64,
-    seed: u64,
+    seed: Whole,
     memory: bool,
     heat: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (frames, queue, seed) = (frames.of("frames")?, queue.of("queue")?, seed.of("seed")?);
     check_numbers(frames, frame_rate, queue, noise)?;
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
-    let is_cancelled = Arc::new(AtomicBool::new(false));
-    let control = control(None, &is_cancelled);
-    let work = move || {
+    let report = followed(py, None, move |control| {
         let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
         let mut options = SimulateOptions::new(costs, frames);
         options.queue = queue;
@@ -149,9 +147,8 @@ pub(crate) fn simulate<'py>(
         options.seed = seed;
         options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
         options.has_heat = heat;
-        simulated(&machine, wanted, &document, &options, &control)
-    };
-    let report = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
+        simulated(&machine, wanted, &document, &options, control)
+    })?;
     to_python(py, &report)
 }
 

@@ -15,6 +15,7 @@ mod errors;
 mod events;
 mod frame;
 mod functions;
+mod numbers;
 mod planning;
 mod results;
 mod session;

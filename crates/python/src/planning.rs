@@ -1,8 +1,6 @@
 //! From a network to a schedule for it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use millstream_api::schedule::ScheduleDocument;
@@ -11,8 +9,8 @@ use pyo3::prelude::*;
 
 use crate::documents::{Document, Model};
 use crate::errors::{self, InputError};
-use crate::events::control;
-use crate::waiting::do_long;
+use crate::events::followed;
+use crate::numbers::Whole;
 
 /// A network as it is read.
 pub(crate) struct Wanted {
@@ -23,11 +21,16 @@ pub(crate) struct Wanted {
 impl Wanted {
     pub(crate) fn new(
         model: Option<&Bound<'_, PyAny>>,
-        dimensions: Option<BTreeMap<String, usize>>,
-        batch: Option<usize>,
+        dimensions: Option<BTreeMap<String, Whole>>,
+        batch: Option<Whole>,
     ) -> PyResult<Self> {
+        let sized = |(name, size): (String, Whole)| {
+            let size = size.of(&format!("dimensions['{name}']"))?;
+            Ok((name, size))
+        };
+        let dimensions = dimensions.unwrap_or_default().into_iter().map(sized).collect::<PyResult<Vec<_>>>()?;
         let usual = ReadOptions::default();
-        let (dimensions, batch) = (dimensions.unwrap_or_default(), batch.unwrap_or(usual.batch));
+        let batch = batch.map_or(Ok(usual.batch), |batch| batch.of("batch"))?;
         Ok(Self {
             model: model.map(Model::read).transpose()?,
             options: usual.with_dimensions(dimensions).with_batch(batch),
@@ -77,11 +80,8 @@ pub(crate) fn scheduled(
 ) -> PyResult<(Machine, Scheduled)> {
     let document = schedule.map(|text| text.parse(ScheduleDocument::from_json)).transpose();
     let document = document.map_err(|error| errors::of(&error))?;
-    let is_cancelled = Arc::new(AtomicBool::new(false));
-    let control = control(observer, &is_cancelled);
-    let work = move || {
+    followed(py, observer, move |control| {
         let network = wanted.model.is_some().then(|| wanted.open(None)).transpose()?;
-        request.scheduled(&machine, network, document, &control)
-    };
-    do_long(py, &is_cancelled, work)?.map_err(|error: Error| errors::of(&error))
+        request.scheduled(&machine, network, document, control)
+    })
 }

@@ -14,6 +14,7 @@ use crate::core::Core;
 use crate::documents::{Document, to_python};
 use crate::errors;
 use crate::frame::Ports;
+use crate::numbers::Whole;
 use crate::planning::{Wanted, aim, duration, limit, scheduled};
 use crate::results::Results;
 use crate::submissions::Submissions;
@@ -35,11 +36,12 @@ use crate::waiting::{do_long, wait_for};
 /// profile, costs: the path of a profile or of cost models, to plan on without measuring or trying anything.
 /// fresh: measure even if the network was measured before. profile_seconds: time to measure, if it was not; otherwise about 20.
 /// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first one.
-/// board: a Board, if it is not the whole machine.
+/// board: a Board, or what Board.load() takes, if it is not the whole machine.
 /// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one, at most whose
 ///     results were not taken; 16 for each replica by default.
 /// frame_timeout: how many seconds a stage may work on a frame, which fails then.
-/// on_event: is called with a dictionary that has `kind` and `text` when something goes on, from other threads as well.
+/// on_event: is called with a dictionary that has `kind` and `text` when something goes on, from other threads as well. What it raises ends
+///     the work.
 #[pyclass(frozen, weakref, module = "millstream")]
 pub(crate) struct Session {
     core: Arc<Core>,
@@ -71,11 +73,11 @@ impl Session {
         costs: Option<PathBuf>,
         fresh: bool,
         profile_seconds: Option<f64>,
-        dimensions: Option<BTreeMap<String, usize>>,
-        batch: Option<usize>,
-        board: Option<&Bound<'_, Board>>,
-        frames_in_flight: Option<usize>,
-        frames_outstanding: Option<usize>,
+        dimensions: Option<BTreeMap<String, Whole>>,
+        batch: Option<Whole>,
+        board: Option<&Bound<'_, PyAny>>,
+        frames_in_flight: Option<Whole>,
+        frames_outstanding: Option<Whole>,
         frame_timeout: Option<f64>,
         on_event: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -85,8 +87,8 @@ impl Session {
         let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
         let frame_timeout = frame_timeout.map(|seconds| duration("frame_timeout", seconds)).transpose()?;
         let options = EngineOptions::default()
-            .with_frames_in_flight(frames_in_flight)
-            .with_frames_outstanding(frames_outstanding)
+            .with_frames_in_flight(frames_in_flight.map(|frames| frames.of("frames_in_flight")).transpose()?)
+            .with_frames_outstanding(frames_outstanding.map(|frames| frames.of("frames_outstanding")).transpose()?)
             .with_frame_timeout(frame_timeout);
         let document = schedule.map(Document::read).transpose()?;
         let machine = Board::machine_or_this(py, board)?;

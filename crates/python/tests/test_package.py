@@ -106,6 +106,19 @@ def test_boards():
         millstream.Board.detect(engine="nothing")
     with pytest.raises(millstream.Error):
         millstream.Board.load({"format": "millstream-board"})
+    with pytest.raises(OSError, match="no file and no built-in board 'nosuch'"):
+        millstream.Board.load("nosuch")
+
+
+def test_a_board_may_be_named_wherever_one_is_taken():
+    plan = millstream.plan("zoo:squeezenet", board="khadas-vim3", costs="khadas-vim3")
+    document = millstream.Board.load("khadas-vim3").to_dict()
+    simulated = [
+        millstream.simulate(plan, board=board, costs="khadas-vim3", frames=10) for board in ("khadas-vim3", document)
+    ]
+    assert simulated[0] == simulated[1] and simulated[0]["frames"] == 10
+    with pytest.raises(TypeError):
+        millstream.plan("zoo:squeezenet", board=3, costs="khadas-vim3")
 
 
 def test_a_profile_serves_plans_and_simulations(network, tmp_path):

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import pathlib
+import time
 
 import numpy as np
 import pytest
@@ -168,3 +169,41 @@ def test_events_are_told(network):
     with millstream.Session(network, on_event=events.append) as session:
         session.run(frame(0))
     assert events and all({"kind", "text"} <= set(event) for event in events)
+
+
+def test_what_an_observer_raises_ends_the_work(network):
+    class Stop(Exception):
+        pass
+
+    told = []
+
+    def observe(event):
+        told.append(event)
+        raise Stop
+
+    begin = time.monotonic()
+    with pytest.raises(Stop):
+        millstream.profile(network, seconds=60.0, on_event=observe)
+    assert len(told) == 1 and time.monotonic() - begin < 30
+
+
+def test_whole_numbers_are_refused_by_name(network, schedule):
+    for name in ("frames_in_flight", "frames_outstanding", "batch"):
+        with pytest.raises(millstream.InputError, match=f"{name} must not be negative: -1"):
+            millstream.Session(network, schedule=schedule, **{name: -1})
+        with pytest.raises(ValueError, match=f"{name} is too large: 1{'0' * 30}"):
+            millstream.Session(network, schedule=schedule, **{name: 10**30})
+        with pytest.raises(TypeError, match=name):
+            millstream.Session(network, schedule=schedule, **{name: 1.5})
+    for name in ("frames", "queue", "seed"):
+        with pytest.raises(millstream.InputError, match=f"{name} must not be negative: -1"):
+            millstream.simulate(schedule, model=network, **{name: -1})
+    with pytest.raises(millstream.InputError, match="frames is too large: 1000000000000"):
+        millstream.simulate(schedule, model=network, frames=10**12)
+    with pytest.raises(millstream.InputError, match=r"dimensions\['n'\] must not be negative"):
+        millstream.Session(network, dimensions={"n": -1})
+
+
+def test_a_dimension_that_the_network_does_not_have_is_told(network):
+    with pytest.raises(millstream.Error, match="no open dimension called n; all of its sizes are fixed"):
+        millstream.Session(network, dimensions={"n": 3})

@@ -60,3 +60,4 @@ pub use splits::split_table;
 pub use stages::{MeasuredStage, StageRow, measured_table, stage_rows, stage_table};
 pub use table::{Align, Table};
 pub use trace::{FlowStep, TraceEvent, TraceTrack, TraceWriter, chrome_trace};
+pub use wrapped::prose;

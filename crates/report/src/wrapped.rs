@@ -3,6 +3,11 @@
 /// Characters of a line that every terminal has.
 pub(crate) const WIDTH: usize = 80;
 
+/// A text of one or several paragraphs, a line each, in lines of at most so many characters, as far as words fit.
+pub fn prose(text: &str, width: usize) -> String {
+    text.lines().map(|line| wrapped("", line, "", width)).collect::<Vec<_>>().join("\n")
+}
+
 /// The words of a text in lines that have at most so many characters, as far as words fit: the first line begins with `start`, the
 /// others with an indent.
 pub(crate) fn wrapped(start: &str, text: &str, indent: &str, width: usize) -> String {
@@ -19,4 +24,15 @@ pub(crate) fn wrapped(start: &str, text: &str, indent: &str, width: usize) -> St
     }
     lines.push(line);
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prose;
+
+    #[test]
+    fn paragraphs_stay_apart_and_long_words_whole() {
+        assert_eq!(prose("one two three\n\nfour", 8), "one two\nthree\n\nfour");
+        assert_eq!(prose("a 123456789", 4), "a\n123456789");
+    }
 }

@@ -102,15 +102,13 @@ impl Aim {
         let objective = Objective::from_str(objective).map_err(|error| Error::Unfit(error.to_string()))?;
         let Limits { max_latency, min_throughput, max_power } = limits;
         let max_latency = max_latency.map(|seconds| positive_seconds("max_latency", seconds)).transpose()?;
-        let max_period = min_throughput.map(|hertz| positive_seconds("min_throughput", 1.0 / hertz)).transpose()?;
+        let max_period = min_throughput.map(|hertz| period("min_throughput", hertz)).transpose()?;
         let constraints = Constraints {
             max_latency: max_latency.map(Into::into),
             max_period: max_period.map(Into::into),
             max_watts: max_power,
         };
-        if max_power.is_some_and(|watts| !(watts.is_finite() && watts > 0.0)) {
-            return Err(Error::Unfit("max_power must be a positive number".to_owned()));
-        }
+        max_power.map_or(Ok(()), |watts| check_positive("max_power", watts))?;
         if !(margin.is_finite() && margin >= 0.0) {
             return Err(Error::Unfit("margin must be a number that is not negative".to_owned()));
         }
@@ -125,10 +123,33 @@ impl Aim {
 /// A time that a caller gave as a number of seconds, by this name.
 ///
 /// # Errors
-/// [`Error::Unfit`] unless it is positive, and no longer than a clock reaches.
+/// [`Error::Unfit`] unless it is positive, at least a nanosecond, and no longer than a clock reaches.
 pub fn positive_seconds(name: &str, seconds: f64) -> Result<Duration, Error> {
-    let positive = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    positive.ok_or_else(|| Error::Unfit(format!("{name} must be a positive number")))
+    check_positive(name, seconds)?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if time.is_zero() => {
+            Err(Error::Unfit(format!("{name} must be at least 1e-9 seconds, not {seconds:e}")))
+        }
+        Ok(time) => Ok(time),
+        Err(_) => Err(Error::Unfit(format!("{name} is too large: {seconds:e} seconds"))),
+    }
+}
+
+/// The period of a rate that a caller gave in frames per second, by this name.
+fn period(name: &str, hertz: f64) -> Result<Duration, Error> {
+    check_positive(name, hertz)?;
+    match Duration::try_from_secs_f64(1.0 / hertz) {
+        Ok(time) if time.is_zero() => Err(Error::Unfit(format!("{name} must be at most 1e9 frames/s, not {hertz:e}"))),
+        Ok(time) => Ok(time),
+        Err(_) => Err(Error::Unfit(format!("{name} is too small: {hertz:e} frames/s"))),
+    }
+}
+
+fn check_positive(name: &str, number: f64) -> Result<(), Error> {
+    match number.is_finite() && number > 0.0 {
+        true => Ok(()),
+        false => Err(Error::Unfit(format!("{name} must be a positive number"))),
+    }
 }
 
 #[cfg(test)]
@@ -146,11 +167,17 @@ mod tests {
         assert_eq!(aim.constraints.max_period, Some(Duration::from_millis(50).into()));
         assert_eq!(aim.constraints.max_watts, Some(3.0));
         let refused = |limits| Aim::named("latency", limits, 0.0).unwrap_err().to_string();
-        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let latency = Limits { max_latency: Some(wrong), ..Limits::default() };
             assert_eq!(refused(latency), "max_latency must be a positive number", "{wrong}");
         }
-        for wrong in [0.0, -1.0, f64::NAN] {
+        let latency = |seconds| refused(Limits { max_latency: Some(seconds), ..Limits::default() });
+        assert_eq!(latency(1e-12), "max_latency must be at least 1e-9 seconds, not 1e-12");
+        assert_eq!(latency(1e300), "max_latency is too large: 1e300 seconds");
+        let throughput = |hertz| refused(Limits { min_throughput: Some(hertz), ..Limits::default() });
+        assert_eq!(throughput(1e12), "min_throughput must be at most 1e9 frames/s, not 1e12");
+        assert_eq!(throughput(1e-300), "min_throughput is too small: 1e-300 frames/s");
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let throughput = Limits { min_throughput: Some(wrong), ..Limits::default() };
             assert_eq!(refused(throughput), "min_throughput must be a positive number", "{wrong}");
         }

@@ -55,7 +55,7 @@ pub(crate) const DEFAULT_MODEL: &str = "zoo:squeezenet";
 
 /// Find the best way to run an ONNX network on all of a board's processors, and run it that way.
 #[derive(Debug, Parser)]
-#[command(name = "millstream", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "millstream", version, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

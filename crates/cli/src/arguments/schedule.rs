@@ -119,8 +119,7 @@ impl ScheduleCommand {
     /// The flags that say what this command's numbers are about.
     fn ground(&self, with_costs: bool) -> String {
         let costs = [("--cost", &self.cost), ("--profile", &self.profile)].into_iter().filter(|_| with_costs);
-        let flags = [("--board", &self.board.board), ("--system", &self.system)].into_iter().chain(costs);
-        flags.filter_map(|(flag, file)| Some(format!(" {flag} {}", quoted(file.as_deref()?)))).collect()
+        flags([("--board", &self.board.board), ("--system", &self.system)].into_iter().chain(costs))
     }
 
     /// Where costs come from.
@@ -146,8 +145,13 @@ impl ScheduleCommand {
     }
 }
 
+/// Those flags that have a file, each behind a space.
+pub(super) fn flags<'a>(named: impl IntoIterator<Item = (&'a str, &'a Option<PathBuf>)>) -> String {
+    named.into_iter().filter_map(|(flag, file)| Some(format!(" {flag} {}", quoted(file.as_deref()?)))).collect()
+}
+
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(super) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = text.chars().all(|own| own.is_alphanumeric() || "/._-+=:,@%".contains(own));
     if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use millstream::{CostSource, SlowCore, TuneAlgorithm, TuneOn, TuneOptions};
 use millstream_tune::{Heuristic, Start};
 
+use super::schedule::{flags, quoted};
 use super::slow_core::parse_slow_core;
 use super::values::parse_noise;
 use super::{BoardArguments, DimensionArguments};
@@ -94,6 +95,14 @@ impl TuneCommand {
             Algorithm::Exhaustive => TuneAlgorithm::Exhaustive,
         };
         TuneOptions::new(algorithm, self.trials as usize).with_seed(self.seed).with_places(self.places.clone())
+    }
+
+    /// How the schedule is used: what was tried here is run, what was simulated is simulated.
+    pub(crate) fn next_command(&self) -> String {
+        let verb = if self.simulate { "simulate" } else { "run" };
+        let costs = [("--cost", &self.cost), ("--profile", &self.profile)].into_iter().filter(|_| self.simulate);
+        let ground = flags([("--board", &self.board.board)].into_iter().chain(costs));
+        format!("{verb} it with: cargo xtask {verb} --schedule {}{ground}", quoted(&self.output))
     }
 
     /// Where schedules are tried.

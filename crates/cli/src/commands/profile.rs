@@ -22,9 +22,10 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
 
     let sources = sources(&command.models);
     command.inputs.check_only_network(sources.len())?;
-    let (options, inputs) = (command.dimensions.read_options()?, command.inputs.inputs());
-    let open = |source: &String| Network::open(source, options.clone())?.with_inputs(&inputs);
-    let networks: Vec<Network> = sources.iter().map(open).collect::<Result<_, _>>()?;
+    let options = Network::options_of_each(&sources, &command.dimensions.read_options()?)?;
+    let inputs = command.inputs.inputs();
+    let open = |(source, options): (&String, _)| Network::open(source, options)?.with_inputs(&inputs);
+    let networks: Vec<Network> = sources.iter().zip(options).map(open).collect::<Result<_, _>>()?;
     if networks.is_empty() && command.no_sweep {
         bail!("nothing to measure: --no-sweep leaves only the models given with --model");
     }
@@ -42,7 +43,7 @@ pub(crate) fn run(command: &ProfileCommand) -> Result<()> {
     if command.json {
         output::json(&profile)?;
     } else {
-        output::line(summary(&profile));
+        output::table(&summary(&profile));
     }
     output::remark(format!("wrote {}", command.output.display()));
     Ok(())

@@ -94,10 +94,10 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<()> {
         for own in &found {
             print(own);
             if found.len() > 1 {
-                output::line(format!("{}\n", own.tally()));
+                output::prose(format!("{}\n", own.tally()));
             }
         }
-        output::line(total(&found));
+        output::prose(total(&found));
     }
     refuse_faults(&found)
 }
@@ -127,11 +127,11 @@ fn print(reproduction: &Reproduction) {
     for section in &reproduction.sections {
         output::line(format!("\n{} ({})\n\n{}", section.title, section.kind.words(), output::fitted(&section.table)));
         for note in &section.notes {
-            output::line(format!("\n{note}"));
+            output::prose(format!("\n{note}"));
         }
         let verdict = section.verdict();
         if !verdict.is_empty() {
-            output::line(format!("\n{}", verdict.join("\n")));
+            output::prose(format!("\n{}", verdict.join("\n")));
         }
     }
     if !reproduction.left_out.is_empty() {

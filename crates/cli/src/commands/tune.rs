@@ -39,7 +39,7 @@ pub(crate) fn run(command: &TuneCommand) -> Result<()> {
     let tuned = tune(&machine, &network, start, command.on(), &options, &control())?;
     files::write(&command.output, &files::to_json(&tuned.document)?)?;
     report(command, &network, &tuned)?;
-    output::remark(format!("wrote {}; run it with: cargo xtask run --schedule {0}", command.output.display()));
+    output::remark(format!("wrote {}; {}", command.output.display(), command.next_command()));
     Ok(())
 }
 
@@ -111,7 +111,7 @@ fn report(command: &TuneCommand, network: &Network, tuned: &Tuned) -> Result<()>
 
     output::line(format!("{}: {} trials by {}\n", network.name(), trials.len(), algorithm));
     output::table(&table);
-    output::line(format!(
+    output::prose(format!(
         "\nBest: {best} with {:.1} frames/s. By the costs that it began with, no pipeline of stages on single processors has more than {:.1}.",
         1.0 / found.period.seconds(),
         1.0 / shortest_on_single

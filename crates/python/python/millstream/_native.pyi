@@ -56,7 +56,7 @@ class Session:
         profile_seconds: Optional[float] = None,
         dimensions: Optional[Dict[str, int]] = None,
         batch: Optional[int] = None,
-        board: Optional[Board] = None,
+        board: Optional[Union[Board, _Document]] = None,
         frames_in_flight: Optional[int] = None,
         frames_outstanding: Optional[int] = None,
         frame_timeout: Optional[float] = None,
@@ -95,7 +95,7 @@ def plan(
     profile_seconds: Optional[float] = None,
     dimensions: Optional[Dict[str, int]] = None,
     batch: Optional[int] = None,
-    board: Optional[Board] = None,
+    board: Optional[Union[Board, _Document]] = None,
     on_event: Optional[_Observer] = None,
 ) -> Dict[str, Any]: ...
 def profile(
@@ -104,14 +104,14 @@ def profile(
     seconds: Optional[float] = None,
     dimensions: Optional[Dict[str, int]] = None,
     batch: Optional[int] = None,
-    board: Optional[Board] = None,
+    board: Optional[Union[Board, _Document]] = None,
     on_event: Optional[_Observer] = None,
 ) -> Dict[str, Any]: ...
 def simulate(
     schedule: _Document,
     *,
     model: Optional[_Model] = None,
-    board: Optional[Board] = None,
+    board: Optional[Union[Board, _Document]] = None,
     profile: Optional[_Path] = None,
     costs: Optional[_Path] = None,
     frames: int = 1000,

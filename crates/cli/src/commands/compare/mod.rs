@@ -37,7 +37,8 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     }
     command.inputs.check_only_network(sources.len())?;
 
-    let (options, inputs) = (command.dimensions.read_options()?, command.inputs.inputs());
+    let options = Network::options_of_each(&sources, &command.dimensions.read_options()?)?;
+    let inputs = command.inputs.inputs();
     let control = control();
     let slowed = SlowedCores::start(&command.slow_cores)?;
     let slow_cores = command.slow_cores.iter().zip(slowed.methods()).map(describe).collect();
@@ -48,8 +49,8 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
     };
 
     let mut chapters = Vec::new();
-    for source in &sources {
-        let network = Network::open(source, options.clone())?.with_inputs(&inputs)?;
+    for (source, options) in sources.iter().zip(options) {
+        let network = Network::open(source, options)?.with_inputs(&inputs)?;
         let compared = compare(&machine, &network, command.rounds as usize, command.budget.0, &control)?;
         if !command.json {
             print(&compared, &conditions);

@@ -74,9 +74,9 @@ fn print(models: &CostModels, added: Option<&str>) {
         output::line(format!("\nConvolutions by Pipe-it's equations 5 and 8:\n\n{table}"));
     }
     output::line(format!("\n{}", output::fitted(&transfer_table(models))));
-    output::line(format!("\n{}", power_lines(models)));
+    output::prose(format!("\n{}", power_lines(models)));
     if let Some(added) = added {
-        output::line(format!("\n{added}"));
+        output::prose(format!("\n{added}"));
     }
 }
 

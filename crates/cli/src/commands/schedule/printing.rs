@@ -22,7 +22,8 @@ pub(super) fn print(
     output::line(network_line(network, board));
 
     let (table, left_out) = front_table(front);
-    output::line("\nLatency/throughput front (predicted; what was tried, as measured):\n");
+    let numbers = if document.predicted.is_measured { "predicted; what was tried, as measured" } else { "predicted" };
+    output::line(format!("\nLatency/throughput front ({numbers}):\n"));
     output::table(&table);
     if left_out > 0 {
         output::line(format!("and {left_out} points between them (all with --json)"));

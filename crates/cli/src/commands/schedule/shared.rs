@@ -17,9 +17,9 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
             "several networks are scheduled for their common throughput: use --weight and --deadline instead of other objectives and limits"
         );
     }
-    let options = command.dimensions.read_options()?;
-    let open = |source: &String| Network::open(source, options.clone());
-    let networks: Vec<Network> = command.models.iter().map(open).collect::<Result<_, _>>()?;
+    let options = Network::options_of_each(&command.models, &command.dimensions.read_options()?)?;
+    let open = |(source, options): (&String, _)| Network::open(source, options);
+    let networks: Vec<Network> = command.models.iter().zip(options).map(open).collect::<Result<_, _>>()?;
     check_names(command, &networks)?;
     let shares: Vec<Share> = networks.iter().map(|network| share_of(command, network)).collect();
     let shared = plan_shared(machine, &networks, &shares, command.on(), &control())?;
