@@ -84,9 +84,7 @@ fn check_names(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<(), 
 }
 
 /// An input's dimensions by position; none where its rank is not declared.
-fn dimensions_of<'a>(
-    input: &'a ValueInfoProto,
-) -> impl Iterator<Item = (&'a ValueInfoProto, usize, &'a DimensionProto)> {
+fn dimensions_of(input: &ValueInfoProto) -> impl Iterator<Item = (&ValueInfoProto, usize, &DimensionProto)> {
     let tensor = input.r#type.as_ref().and_then(|value_type| value_type.tensor_type.as_ref());
     let shape = tensor.and_then(|tensor| tensor.shape.as_ref());
     let dimensions = shape.into_iter().flat_map(|shape| &shape.dim);

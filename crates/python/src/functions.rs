@@ -138,6 +138,7 @@ pub(crate) fn simulate<'py>(
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
+
     let report = followed(py, None, move |control| {
         let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
         let mut options = SimulateOptions::new(costs, frames);
@@ -147,6 +148,7 @@ pub(crate) fn simulate<'py>(
         options.seed = seed;
         options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
         options.has_heat = heat;
+
         simulated(&machine, wanted, &document, &options, control)
     })?;
     to_python(py, &report)

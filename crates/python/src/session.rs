@@ -91,6 +91,7 @@ impl Session {
             .with_frames_outstanding(frames_outstanding.map(|frames| frames.of("frames_outstanding")).transpose()?)
             .with_frame_timeout(frame_timeout);
         let document = schedule.map(Document::read).transpose()?;
+
         let machine = Board::machine_or_this(py, board)?;
         let (machine, scheduled) = scheduled(py, machine, wanted, document.as_ref(), request, on_event)?;
         let start = move || {

@@ -10,7 +10,7 @@ use crate::cross::{GLIBC, Target};
 
 use super::archive::checksum;
 use super::contents::{VERSION, pkg_config};
-use super::{failed, folder};
+use super::{deb_records, failed, folder};
 
 /// Where it is.
 pub(super) const PLACE: &str = "usr/lib/millstream";
@@ -39,7 +39,9 @@ pub(super) fn deb(target: Target, unpacked: &Path) -> Result<PathBuf, Failure> {
     capture(Command::new("cp").arg("--archive").arg(unpacked).arg(&own))?;
     LINKED.into_iter().try_for_each(|(from, to)| link(&tree, from, to))?;
     describe_for_c(&tree.join(libraries(target)).join("pkgconfig"))?;
-    fs::write(control.join("control"), description(target)).map_err(|error| failed(&control, &error))?;
+    deb_records::write_copyright(&tree)?;
+    let kib = deb_records::write_checksums(&tree)?;
+    fs::write(control.join("control"), description(target, kib)).map_err(|error| failed(&control, &error))?;
     let deb = folder().join(format!("millstream_{VERSION}_{}.deb", target.debian()));
     let options = ["--root-owner-group", &format!("-Z{COMPRESSION}"), "--build"];
     capture(Command::new("dpkg-deb").args(options).arg(&tree).arg(&deb))?;
@@ -93,11 +95,11 @@ fn describe_for_c(folder: &Path) -> Result<(), Failure> {
         .map_err(|error| failed(&description, &error))
 }
 
-fn description(target: Target) -> String {
+fn description(target: Target, installed_kib: u64) -> String {
     let (major, minor) = GLIBC;
     format!(
         "Package: millstream\nVersion: {VERSION}\nArchitecture: {}\nMaintainer: The Millstream developers\n\
-         Section: science\nPriority: optional\n\
+         Section: science\nPriority: optional\nInstalled-Size: {installed_kib}\n\
          Depends: libc6 (>= {major}.{minor}), libgcc-s1 | libgcc1, libstdc++6 (>= 8), zlib1g\n\
          Description: run neural networks on all of a board's processors at once\n Measures a board, plans how to divide an ONNX network among its \
          processors, and\n streams frames through it. ONNX Runtime comes with it.\n",

@@ -8,6 +8,7 @@ mod check;
 mod compile;
 mod contents;
 mod deb;
+mod deb_records;
 mod elsewhere;
 mod installed;
 pub(crate) mod licences;
