@@ -1,27 +1,38 @@
 //! Dividing the operators of a replica wherever that lets it finish earlier.
 
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::{Along, ChannelUnits, Graph, OperatorId};
-use millstream_schedule::execution::{ProcessorId, Span, TaskId};
-use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Task};
+use millstream_cost::{CostTable, Nanoseconds};
+use millstream_graph::{ChannelUnits, Graph, OperatorId};
+use millstream_schedule::execution::{Execution, TaskId};
+use millstream_schedule::{Replica, ReplicaTasks};
 
-use crate::exact_shares;
+use crate::candidates::candidates;
 
 /// Rounds over all operators: what one division changes may make another one worthwhile.
 const MOST_ROUNDS: usize = 4;
 
+/// A replica with its tasks, which were executed.
+#[derive(Clone, Copy)]
+pub struct Executed<'a> {
+    /// The replica.
+    pub replica: &'a Replica,
+    /// Its tasks.
+    pub tasks: &'a ReplicaTasks<'a>,
+    /// When they ran.
+    pub execution: &'a Execution,
+}
+
 /// Divides operators by output channels between the replica's processors, one after the other, each where that brings down
-/// `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by whatever
-/// counts for the caller; `None` if it can't run.
+/// `finish`, and the operators that follow it channel by channel with it. `finish` says when a replica is done, by whatever counts
+/// for the caller. What can't run stays as it is.
 ///
-/// For each operator, the exact division of its own cost ([`exact_shares`]) is tried in place, with and without its followers,
-/// and then shifted as long as that helps. Operators for which `is_free` is false stay as they are.
+/// For each operator, the exact division of its own cost ([`exact_shares`](crate::exact_shares)) is tried in place, with and without its
+/// followers, and then shifted as long as that helps. Operators for which `is_free` is false stay as they are.
 pub fn divide(
     replica: Replica,
     graph: &Graph,
     table: &CostTable,
     is_free: impl Fn(OperatorId) -> bool,
-    finish: impl Fn(&Replica) -> Option<Nanoseconds>,
+    finish: impl Fn(Executed<'_>) -> Nanoseconds,
 ) -> Replica {
     divide_where_close(replica, graph, table, f64::INFINITY, is_free, finish)
 }
@@ -30,44 +41,166 @@ pub fn divide(
 /// without, and only from the processor whose part takes longest, unless `most_above` is infinite. Some divisions that shifting would make
 /// worthwhile are missed, and most of the time is saved.
 pub fn divide_where_close(
-    mut replica: Replica,
+    replica: Replica,
     graph: &Graph,
     table: &CostTable,
     most_above: f64,
     is_free: impl Fn(OperatorId) -> bool,
-    finish: impl Fn(&Replica) -> Option<Nanoseconds>,
+    finish: impl Fn(Executed<'_>) -> Nanoseconds,
 ) -> Replica {
     if replica.assignments.len() < 2 {
         return replica;
     }
-    let Some(mut best) = finish(&replica) else { return replica };
-    let mut heads: Vec<OperatorId> =
-        replica.operators().filter(|&id| is_free(id) && graph.channel_units(id).is_some()).collect();
-    let work = |id: &OperatorId| std::cmp::Reverse(graph.operator(*id).work.macs);
-    heads.sort_by_key(work);
-    for _ in 0..MOST_ROUNDS {
-        let before = best;
-        for &head in &heads {
-            let Some(whole) = undivided(&replica, head) else { continue };
-            for mut candidate in candidates(&whole, head, graph, table, &is_free) {
-                let Some(mut time) = finish(&candidate) else { continue };
-                if time.0 as f64 <= best.0 as f64 * most_above {
-                    shift(&mut candidate, head, (graph, table), &mut time, most_above == f64::INFINITY, &finish);
-                }
-                if time < best {
-                    (replica, best) = (candidate, time);
-                }
-            }
-            // Perhaps it is not worth it any more.
-            if let Some(time) = finish(&whole).filter(|time| *time <= best) {
-                (replica, best) = (whole, time);
-            }
-        }
-        if best >= before {
-            break;
-        }
+    let division = Division { graph, table, most_above, is_free, finish };
+    match division.executed(replica) {
+        Ok(undivided) => division.divided(undivided),
+        Err(replica) => replica,
     }
-    replica
+}
+
+/// A replica that was tried.
+pub(crate) struct Trial<'t> {
+    pub(crate) replica: Replica,
+    pub(crate) tasks: ReplicaTasks<'t>,
+    pub(crate) execution: Execution,
+    /// An order in which the tasks can run.
+    order: Vec<TaskId>,
+    /// When it is done.
+    time: Nanoseconds,
+}
+
+struct Division<'t, Free, Finish> {
+    graph: &'t Graph,
+    table: &'t CostTable,
+    most_above: f64,
+    is_free: Free,
+    finish: Finish,
+}
+
+impl<'t, Free, Finish> Division<'t, Free, Finish>
+where
+    Free: Fn(OperatorId) -> bool,
+    Finish: Fn(Executed<'_>) -> Nanoseconds,
+{
+    /// The replica again if it can't run.
+    fn executed(&self, replica: Replica) -> Result<Trial<'t>, Replica> {
+        let Ok(tasks) = ReplicaTasks::new(&replica, self.graph, self.table) else { return Err(replica) };
+        let Ok(order) = tasks.run_order(self.graph) else { return Err(replica) };
+        let mut execution = Execution::new(&tasks);
+        tasks.execute_again(&order, &mut execution);
+        let time = (self.finish)(Executed { replica: &replica, tasks: &tasks, execution: &execution });
+        Ok(Trial { replica, tasks, execution, order, time })
+    }
+
+    fn divided(&self, mut best: Trial<'t>) -> Replica {
+        let can_be = |&id: &OperatorId| (self.is_free)(id) && self.graph.channel_units(id).is_some();
+        let mut heads: Vec<OperatorId> = best.replica.operators().filter(can_be).collect();
+        heads.sort_by_key(|&id| std::cmp::Reverse(self.graph.operator(id).work.macs));
+
+        for _ in 0..MOST_ROUNDS {
+            let before = best.time;
+            for &head in &heads {
+                if best.replica.split_of(head).is_none() {
+                    if let Some(better) = self.best_division(&best, head, best.time) {
+                        best = better;
+                    }
+                    continue;
+                }
+                let Some(Ok(whole)) = undivided(&best.replica, head).map(|whole| self.executed(whole)) else {
+                    continue;
+                };
+                if let Some(better) = self.best_division(&whole, head, best.time) {
+                    best = better;
+                }
+                // Perhaps it is not worth it any more.
+                if whole.time <= best.time {
+                    best = whole;
+                }
+            }
+            if best.time >= before {
+                break;
+            }
+        }
+        best.replica
+    }
+
+    /// The best of the divisions of an operator that is whole, if it is better than `time`.
+    fn best_division(&self, whole: &Trial<'_>, head: OperatorId, mut time: Nanoseconds) -> Option<Trial<'t>> {
+        let mut best = None;
+        for candidate in candidates(whole, head, self.graph, self.table, &self.is_free) {
+            let Ok(mut trial) = self.executed(candidate) else { continue };
+            if trial.time.0 as f64 <= time.0 as f64 * self.most_above {
+                self.shift(&mut trial, head);
+            }
+            if trial.time < time {
+                time = trial.time;
+                best = Some(trial);
+            }
+        }
+        best
+    }
+
+    /// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps: from any, or only from the
+    /// one whose part takes longest.
+    fn shift(&self, trial: &mut Trial<'t>, head: OperatorId) {
+        let is_head = |split: &millstream_schedule::OperatorSplit| split.operators.first() == Some(&head);
+        let Some(index) = trial.replica.splits.iter().position(is_head) else { return };
+        let Some(ChannelUnits { channels, unit, .. }) = self.graph.channel_units(head) else { return };
+        let takers: Vec<usize> = (0..trial.replica.assignments.len())
+            .filter(|&position| trial.replica.splits[index].shares[position] > 0)
+            .collect();
+
+        let mut step = (channels / unit / 4).max(1);
+        loop {
+            let moved = step * unit;
+            let mut has_moved = false;
+            for (from, to) in self.moves(trial, index, &takers) {
+                if from == to || trial.replica.splits[index].shares[from] <= moved {
+                    continue;
+                }
+                trial.replica.splits[index].shares[from] -= moved;
+                trial.replica.splits[index].shares[to] += moved;
+                match self.executed_again(trial, index).filter(|found| *found < trial.time) {
+                    Some(found) => (trial.time, has_moved) = (found, true),
+                    None => {
+                        trial.replica.splits[index].shares[from] += moved;
+                        trial.replica.splits[index].shares[to] -= moved;
+                    }
+                }
+            }
+            if !has_moved && step == 1 {
+                break;
+            }
+            if !has_moved {
+                step /= 2;
+            }
+        }
+        // The last move that was tried was most likely taken back.
+        self.executed_again(trial, index);
+    }
+
+    /// From where to where channels may be moved.
+    fn moves(&self, trial: &Trial<'_>, index: usize, takers: &[usize]) -> Vec<(usize, usize)> {
+        let from_any = self.most_above == f64::INFINITY;
+        let longest = takers.iter().copied().max_by_key(|&position| self.part_time(&trial.replica, index, position));
+        let sources = takers.iter().copied().filter(|&from| from_any || Some(from) == longest);
+        sources.flat_map(|from| takers.iter().map(move |&to| (from, to))).collect()
+    }
+
+    /// What a processor's part of a divided operator takes.
+    fn part_time(&self, replica: &Replica, index: usize, position: usize) -> Option<Nanoseconds> {
+        let split = &replica.splits[index];
+        let class = self.table.find(&replica.assignments[position].processor.class())?;
+        self.table.part_time(class, split.operators.first()?.index(), split.shares[position], split.total())
+    }
+
+    /// When the replica is done once the shares of one split have changed.
+    fn executed_again(&self, trial: &mut Trial<'t>, split: usize) -> Option<Nanoseconds> {
+        let Trial { replica, tasks, execution, order, .. } = trial;
+        tasks.reshare(replica, split, self.graph).ok()?;
+        tasks.execute_again(order, execution);
+        Some((self.finish)(Executed { replica, tasks, execution }))
+    }
 }
 
 /// The replica with the operator's group back on the processor that makes the most of it; itself if it is not divided. `None` if
@@ -88,188 +221,4 @@ fn undivided(replica: &Replica, head: OperatorId) -> Option<Replica> {
         }
     }
     Some(whole)
-}
-
-/// Ways to divide an operator, by its own cost and with more or fewer of its followers.
-fn candidates(
-    replica: &Replica,
-    head: OperatorId,
-    graph: &Graph,
-    table: &CostTable,
-    is_free: &impl Fn(OperatorId) -> bool,
-) -> Vec<Replica> {
-    let (Some(units), Some(home)) = (graph.channel_units(head), home(replica, head)) else { return Vec::new() };
-    let Ok(replica_tasks) = ReplicaTasks::new(replica, graph, table) else { return Vec::new() };
-    let Ok(execution) = replica_tasks.execute(graph) else { return Vec::new() };
-    let tasks = replica_tasks.tasks();
-    let spans: Vec<Span> = TaskId::all(tasks.len()).map(|task| execution.span(task)).collect();
-    let followers = graph.channel_followers(head);
-    let Some(start) = tasks.iter().position(|task| task.operator == head).map(|index| spans[index].start) else {
-        return Vec::new();
-    };
-    // When each processor has done what it starts before the operator.
-    let ready = |processor: ProcessorId| {
-        let before = tasks.iter().zip(&spans).filter(|(task, span)| task.processor == processor && span.start < start);
-        before.map(|(_, span)| span.end).max().unwrap_or_default().max(start)
-    };
-    let classes = classes(replica, table);
-    let mut found = Vec::new();
-    for length in lengths(replica, head, home, graph, is_free) {
-        let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
-        let cost = |position: usize, channels: usize| {
-            let (processor, class) = (ProcessorId::new(position), classes[position]?);
-            let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels));
-            let time: Option<Nanoseconds> = parts.sum();
-            let apart = table.part(class, head.index()).apart;
-            Some((apart + ready(processor) + arrival(processor, home, tasks, head, &classes, table) + time?).0)
-        };
-        let Some(shares) = exact_shares(units.channels, units.unit, replica.assignments.len(), cost) else { continue };
-        if shares.made.iter().filter(|&&share| share > 0).count() < 2 {
-            continue;
-        }
-        let mut divided = replica.clone();
-        for (processor, assignment) in ProcessorId::all(classes.len()).zip(&mut divided.assignments) {
-            if processor != home && shares.made[processor.index()] > 0 {
-                let at = place_of_part(replica, processor, started_before(tasks, &spans, processor, start));
-                assignment.operators.splice(at..at, operators.iter().copied());
-            }
-        }
-        divided.splits.push(OperatorSplit { operators, along: Along::Channels, shares: shares.made });
-        take_from_home(&mut divided, home);
-        found.push(divided);
-    }
-    found
-}
-
-/// The processors' places in the table.
-fn classes(replica: &Replica, table: &CostTable) -> Vec<Option<ProcessorIndex>> {
-    replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect()
-}
-
-/// How many of the operators that follow an operator on its processor could be divided with it.
-fn lengths(
-    replica: &Replica,
-    head: OperatorId,
-    home: ProcessorId,
-    graph: &Graph,
-    is_free: &impl Fn(OperatorId) -> bool,
-) -> Vec<usize> {
-    let own = &replica.assignments[home.index()].operators;
-    let place = own.iter().position(|&id| id == head).unwrap_or(0);
-    let followers = graph.channel_followers(head);
-    let together = followers
-        .iter()
-        .zip(&own[place + 1..])
-        .take_while(|(follower, next)| {
-            follower == next && is_free(**follower) && replica.split_of(**follower).is_none()
-        })
-        .count();
-    let mut lengths = vec![together, 0];
-    // Activations without the pooling that comes after them.
-    lengths.extend((1..together).filter(|&length| graph.operator(followers[length]).op_type.contains("Pool")));
-    lengths.dedup();
-    lengths.retain(|&length| graph.can_divide_together(head, &followers[..length]));
-    lengths
-}
-
-/// How many tasks a processor starts before a moment.
-fn started_before(tasks: &[Task], spans: &[Span], processor: ProcessorId, moment: Nanoseconds) -> usize {
-    let is_before = |span: &Span| span.start < moment || span.start == moment && span.end == moment;
-    tasks.iter().zip(spans).filter(|(task, span)| task.processor == processor && is_before(span)).count()
-}
-
-/// Where a processor's part of a divided operator goes: after so many tasks, and after all that is divided together with the last.
-fn place_of_part(replica: &Replica, processor: ProcessorId, mut at: usize) -> usize {
-    let operators = &replica.assignments[processor.index()].operators;
-    while let (Some(before), Some(next)) = (at.checked_sub(1), operators.get(at))
-        && let Some(split) = replica.split_of(operators[before])
-        && split.operators.contains(next)
-    {
-        at += 1;
-    }
-    at
-}
-
-/// Where an operator that is not divided runs.
-fn home(replica: &Replica, operator: OperatorId) -> Option<ProcessorId> {
-    let runs = |assignment: &Assignment| assignment.operators.contains(&operator);
-    replica.assignments.iter().position(runs).map(ProcessorId::new)
-}
-
-/// A processor whose share came out as nothing does not list the operators.
-fn take_from_home(replica: &mut Replica, home: ProcessorId) {
-    if let Some(split) = replica.splits.last()
-        && split.shares[home.index()] == 0
-    {
-        replica.assignments[home.index()].operators.retain(|id| !split.operators.contains(id));
-    }
-}
-
-/// What the operator's inputs take to get to another processor than its own.
-fn arrival(
-    processor: ProcessorId,
-    home: ProcessorId,
-    tasks: &[Task],
-    head: OperatorId,
-    classes: &[Option<ProcessorIndex>],
-    table: &CostTable,
-) -> Nanoseconds {
-    if processor == home {
-        return Nanoseconds::ZERO;
-    }
-    let inputs = tasks.iter().filter(|task| task.operator == head).flat_map(|task| &task.inputs);
-    let transfers = inputs.filter_map(|input| {
-        let from = tasks[input.maker.index()].processor;
-        let transfer = || Some(table.transfer(classes[from.index()]?, classes[processor.index()]?, input.bytes));
-        (from != processor).then(transfer)?
-    });
-    transfers.max().unwrap_or_default()
-}
-
-/// Moves channels of an operator from one processor to another as long as that helps, in ever smaller steps: from any, or only from the one
-/// whose part takes longest.
-fn shift(
-    replica: &mut Replica,
-    head: OperatorId,
-    (graph, table): (&Graph, &CostTable),
-    time: &mut Nanoseconds,
-    from_any: bool,
-    finish: &impl Fn(&Replica) -> Option<Nanoseconds>,
-) {
-    let Some(ChannelUnits { channels, unit, .. }) = graph.channel_units(head) else { return };
-    let Some(index) = replica.splits.iter().position(|split| split.operators.first() == Some(&head)) else { return };
-    let classes = classes(replica, table);
-    let part_time = |replica: &Replica, position: usize| {
-        let share = replica.splits[index].shares[position];
-        classes[position].and_then(|class| table.part_time(class, head.index(), share, channels))
-    };
-    let takers: Vec<usize> =
-        (0..replica.assignments.len()).filter(|&position| replica.splits[index].shares[position] > 0).collect();
-    let mut step = (channels / unit / 4).max(1);
-    loop {
-        let mut has_moved = false;
-        let longest = takers.iter().copied().max_by_key(|&position| part_time(replica, position));
-        let sources = takers.iter().copied().filter(|&from| from_any || Some(from) == longest);
-        for (from, to) in sources.flat_map(|from| takers.iter().map(move |&to| (from, to))).collect::<Vec<_>>() {
-            let moved = step * unit;
-            if from == to || replica.splits[index].shares[from] <= moved {
-                continue;
-            }
-            replica.splits[index].shares[from] -= moved;
-            replica.splits[index].shares[to] += moved;
-            match finish(replica).filter(|found| *found < *time) {
-                Some(found) => (*time, has_moved) = (found, true),
-                None => {
-                    replica.splits[index].shares[from] += moved;
-                    replica.splits[index].shares[to] -= moved;
-                }
-            }
-        }
-        if !has_moved {
-            if step == 1 {
-                return;
-            }
-            step /= 2;
-        }
-    }
 }

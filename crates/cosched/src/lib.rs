@@ -21,6 +21,7 @@
 //!
 //! Invariants: every channel goes to exactly one processor; nothing here runs or measures anything.
 
+mod candidates;
 mod co_scheduling;
 mod divide;
 mod pair;
@@ -28,7 +29,7 @@ mod shares;
 mod tiles;
 
 pub use co_scheduling::{CoScheduled, co_schedule};
-pub use divide::{divide, divide_where_close};
+pub use divide::{Executed, divide, divide_where_close};
 pub use pair::{Split, exact_split, published_split};
 pub use shares::{Shares, exact_shares};
 pub use tiles::exact_tiles;

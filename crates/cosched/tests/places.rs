@@ -6,7 +6,7 @@ mod small;
 
 use std::cell::RefCell;
 
-use millstream_cosched::divide;
+use millstream_cosched::{Executed, divide};
 use millstream_cost::{Nanoseconds, PartCost};
 use millstream_graph::Along;
 use millstream_schedule::{OperatorSplit, Replica};
@@ -37,7 +37,8 @@ fn what_is_not_free_stays_whole() {
     let network = Network::new(8, 1, &[Step::Follows(400)], &[100; 2], 0, PartCost::default());
     let divide = |free: &[usize]| {
         let free = network.ids(free);
-        divide(network.undivided(), &network.graph, &network.table, |id| free.contains(&id), |one| network.finish(one))
+        let is_free = |id| free.contains(&id);
+        divide(network.undivided(), &network.graph, &network.table, is_free, |executed| executed.execution.makespan())
     };
     assert_eq!(divide(&[]), network.undivided());
     assert_eq!(divide(&[1]), network.undivided(), "an activation is divided with what it follows, not alone");
@@ -88,9 +89,9 @@ fn with_a_busy_core(apart: u64) -> (Network, Replica) {
 /// Divisions in the order in which the search asks about them.
 fn asked(network: &Network, replica: Replica) -> Vec<Replica> {
     let asked = RefCell::new(Vec::new());
-    let finish = |one: &Replica| {
-        asked.borrow_mut().push(one.clone());
-        network.finish(one)
+    let finish = |executed: Executed<'_>| {
+        asked.borrow_mut().push(executed.replica.clone());
+        executed.execution.makespan()
     };
     divide(replica, &network.graph, &network.table, |_| true, finish);
     let mut asked = asked.into_inner();
@@ -140,7 +141,8 @@ fn parts_do_not_come_between_operators_that_are_divided_together() {
     let mut replica = network.placed(&[&[0, 1, 2], &[0, 1]]);
     replica.splits.push(OperatorSplit { operators: network.ids(&[0, 1]), along: Along::Channels, shares: vec![2, 6] });
     let other = network.ids(&[2])[0];
-    let divided = divide(replica, &network.graph, &network.table, |id| id == other, |one| network.finish(one));
+    let divided =
+        divide(replica, &network.graph, &network.table, |id| id == other, |executed| executed.execution.makespan());
     assert_eq!(divided.assignments[1].operators, network.ids(&[0, 1, 2]));
     assert_eq!(divided.splits[1].shares, [7, 1]);
     assert_eq!(network.finish(&divided), Some(Nanoseconds(1000)));
@@ -175,6 +177,6 @@ fn an_operator_that_belongs_elsewhere_as_a_whole_stays() {
 #[test]
 fn a_single_core_stays_as_it_is() {
     let network = Network::new(8, 1, &[], &[100], 0, PartCost::default());
-    let nobody = |_: &Replica| -> Option<Nanoseconds> { panic!("nothing is to be found out") };
+    let nobody = |_: Executed<'_>| -> Nanoseconds { panic!("nothing is to be found out") };
     assert_eq!(divide(network.undivided(), &network.graph, &network.table, |_| true, nobody), network.undivided());
 }

@@ -4,11 +4,12 @@ use std::fmt;
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_partition::BlockRange;
-use millstream_schedule::{LinkUse, replica_rates};
+use millstream_schedule::replica_rates;
 
 use crate::senders::Senders;
 use crate::way::WayId;
 use crate::ways::Reading;
+use crate::ways::ReplicaLink;
 use crate::{Plan, PlannedStage, Problem};
 
 /// An energy in whole nanojoules, so that equal means equal.
@@ -62,7 +63,7 @@ impl ClassPower {
 }
 
 /// Power of a stage whose replicas take frames as often as they and their links can.
-pub(crate) fn replicated_power(replicas: &[StagePower], times: &[Nanoseconds], links: &[Vec<LinkUse>]) -> StagePower {
+pub(crate) fn replicated_power(replicas: &[StagePower], times: &[Nanoseconds], links: &[ReplicaLink]) -> StagePower {
     let rates = replica_rates(times, links);
     let rate: f64 = rates.iter().sum();
     let more: f64 = replicas.iter().zip(&rates).map(|(own, rate)| own.active_joules * rate).sum();

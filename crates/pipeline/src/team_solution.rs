@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use millstream_board::{CoreId, Processor, ProcessorClass};
-use millstream_cosched::divide_where_close;
+use millstream_cosched::{Executed, divide_where_close};
 use millstream_cost::{Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, ProcessorId, entered_problem};
@@ -166,13 +166,15 @@ impl Passage<'_> {
         }
         let own: Vec<OperatorId> = subgraph.operators().collect();
         let exit = subgraph.nodes.last().map_or(&[][..], Vec::as_slice);
-        let finish = |replica: &Replica| {
+        let finish = |executed: Executed<'_>| {
             self.ground.spend(own.len() as u64);
-            self.arrival(replica, exit, end)
+            self.arrival(executed, exit, end)
         };
         let most_above = 1.0 + MOST_ABOVE * self.ground.effort.factor();
         let mut replica = divide_where_close(replica, graph, table, most_above, |id| own.contains(&id), finish);
-        let Some(time) = finish(&replica) else { return Ok(None) };
+        let Ok(tasks) = ReplicaTasks::new(&replica, graph, table) else { return Ok(None) };
+        let Ok(execution) = tasks.execute(graph) else { return Ok(None) };
+        let time = finish(Executed { replica: &replica, tasks: &tasks, execution: &execution });
         if let Some((makers, source)) = &entrance {
             replica.assignments[source.index()].operators.drain(..makers.len());
         }
@@ -219,10 +221,9 @@ impl Passage<'_> {
     }
 
     /// When everything is done and what the exit's operators made is on the processor `end`.
-    fn arrival(&self, replica: &Replica, exit: &[OperatorId], end: ProcessorId) -> Option<Nanoseconds> {
+    fn arrival(&self, executed: Executed<'_>, exit: &[OperatorId], end: ProcessorId) -> Nanoseconds {
+        let Executed { tasks, execution, .. } = executed;
         let Ground { graph, table, .. } = self.ground;
-        let tasks = ReplicaTasks::new(replica, graph, table).ok()?;
-        let execution = tasks.execute(graph).ok()?;
         let last = exit.last();
         let mut latest = Nanoseconds::ZERO;
         for (id, task) in TaskId::all(tasks.tasks().len()).zip(tasks.tasks()) {
@@ -236,7 +237,7 @@ impl Passage<'_> {
             }
             latest = latest.max(there);
         }
-        Some(latest)
+        latest
     }
 }
 

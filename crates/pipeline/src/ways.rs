@@ -6,7 +6,7 @@ use std::sync::Arc;
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
-use millstream_schedule::LinkUse;
+use millstream_schedule::OccupiedLink;
 
 use crate::cores::Cores;
 use crate::senders::Senders;
@@ -22,6 +22,33 @@ pub(crate) struct TeamWay {
     pub(crate) team: Arc<Team>,
     /// What its times are multiplied by.
     pub(crate) factor: f64,
+}
+
+/// All links to a cluster, as one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClusterLink {
+    receiver: usize,
+    time: Nanoseconds,
+}
+
+/// The link that a replica occupies, if any.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplicaLink(Option<ClusterLink>);
+
+impl OccupiedLink for ClusterLink {
+    fn is_of_same_link(&self, other: &Self) -> bool {
+        self.receiver == other.receiver
+    }
+
+    fn time(&self) -> Nanoseconds {
+        self.time
+    }
+}
+
+impl AsRef<[ClusterLink]> for ReplicaLink {
+    fn as_ref(&self) -> &[ClusterLink] {
+        self.0.as_slice()
+    }
 }
 
 /// Which times of teams' stages count.
@@ -175,17 +202,14 @@ impl Problem {
     }
 
     /// What replicas of a stage occupy of links, one by one. To a stage it is the same who sends: all links to a cluster count as one.
-    pub(crate) fn links(&self, ways: &[WayId], senders: Senders, blocks: BlockRange) -> Vec<Vec<LinkUse>> {
-        if !self.times.have_links() {
-            return vec![Vec::new(); ways.len()];
-        }
+    pub(crate) fn links(&self, ways: &[WayId], senders: Senders, blocks: BlockRange) -> Vec<ReplicaLink> {
         let link = |&way: &WayId| {
             let time = self.link_time(way, senders, blocks);
-            let receiver = &self.classes.get(way.index())?.cluster;
-            let link = LinkUse { sender: String::new(), receiver: receiver.clone(), time };
-            (time > Nanoseconds::ZERO).then_some(link)
+            let (receiver, _) = self.cluster_of(way).filter(|_| time > Nanoseconds::ZERO)?;
+            Some(ClusterLink { receiver, time })
         };
-        ways.iter().map(|way| link(way).into_iter().collect()).collect()
+        let have_links = self.times.have_links();
+        ways.iter().map(|way| ReplicaLink(link(way).filter(|_| have_links))).collect()
     }
 
     /// All sets of clusters that a stage may take its frames over from, as far as they differ.

@@ -7,7 +7,9 @@ use millstream_graph::{Along, Graph, OperatorId, ValueId};
 
 use crate::crossing::{Crossing, crossing_costs};
 use crate::execution::Execution;
-use crate::paces::{LinkUse, SharedLink, occupied_links, replica_rates, replicated_period, shared_period};
+use crate::paces::{
+    LinkUse, OccupiedLink, SharedLink, occupied_links, replica_rates, replicated_period, shared_period,
+};
 use crate::replica_tasks::ReplicaTasks;
 use crate::{Assignment, Replica, Schedule, ScheduleError, Share, Task};
 

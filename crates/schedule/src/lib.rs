@@ -66,7 +66,7 @@ pub use error::ScheduleError;
 pub use evaluate::{Entry, Evaluation, LinkEvaluation, StageEvaluation, task_time};
 pub use footprint::{Footprints, check_memory_together, held_bytes};
 pub use objective::Objective;
-pub use paces::{LinkUse, SharedLink, period_of, replica_rates, replicated_period, shared_period};
+pub use paces::{LinkUse, OccupiedLink, SharedLink, period_of, replica_rates, replicated_period, shared_period};
 pub use replica_tasks::ReplicaTasks;
 pub use schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 pub use set::{SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};

@@ -13,10 +13,22 @@ pub struct LinkUse {
     pub time: Nanoseconds,
 }
 
-impl LinkUse {
+/// A link that taking over a frame occupies: a [`LinkUse`], or what a search that asks very often has in place of its names.
+pub trait OccupiedLink {
     /// Whether two use the same link.
-    pub fn is_of_same_link(&self, other: &Self) -> bool {
+    fn is_of_same_link(&self, other: &Self) -> bool;
+
+    /// For how long a frame occupies it.
+    fn time(&self) -> Nanoseconds;
+}
+
+impl OccupiedLink for LinkUse {
+    fn is_of_same_link(&self, other: &Self) -> bool {
         (&self.sender, &self.receiver) == (&other.sender, &other.receiver)
+    }
+
+    fn time(&self) -> Nanoseconds {
+        self.time
     }
 }
 
@@ -30,26 +42,28 @@ pub fn replicated_period(times: &[Nanoseconds]) -> Nanoseconds {
 
 /// The same where replicas may share links: those that take frames over one take no more than it carries. What each replica occupies is
 /// told one by one.
-pub fn shared_period(times: &[Nanoseconds], links: &[Vec<LinkUse>]) -> Nanoseconds {
+pub fn shared_period<L: OccupiedLink>(times: &[Nanoseconds], links: &[impl AsRef<[L]>]) -> Nanoseconds {
     match times {
         [time] => *time,
-        _ if links.iter().all(Vec::is_empty) => replicated_period(times),
+        _ if links.iter().all(|own| own.as_ref().is_empty()) => replicated_period(times),
         _ => period_of(replica_rates(times, links).iter().sum()),
     }
 }
 
 /// Frames per nanosecond that each replica takes.
-pub fn replica_rates(times: &[Nanoseconds], links: &[Vec<LinkUse>]) -> Vec<f64> {
+pub fn replica_rates<L: OccupiedLink>(times: &[Nanoseconds], links: &[impl AsRef<[L]>]) -> Vec<f64> {
     let mut rates: Vec<f64> = times.iter().copied().map(rate).collect();
-    for (place, link) in links.iter().enumerate().flat_map(|(place, own)| own.iter().map(move |link| (place, link))) {
-        let of_link = |own: &Vec<LinkUse>| own.iter().find(|other| other.is_of_same_link(link)).map(|own| own.time);
-        let sharers: Vec<(usize, Nanoseconds)> =
-            links.iter().enumerate().filter_map(|(other, own)| Some((other, of_link(own)?))).collect();
-        // Once for each link, with the first that uses it.
-        if sharers.first().is_some_and(|(first, _)| *first == place) {
-            let occupied: f64 = sharers.iter().map(|&(own, time)| rates[own] * time.0 as f64).sum();
+    for (place, links_of_place) in links.iter().enumerate() {
+        for link in links_of_place.as_ref() {
+            let time_of = |own: &[L]| own.iter().find(|other| other.is_of_same_link(link)).map(OccupiedLink::time);
+            // Once for each link, with the first that uses it.
+            if links[..place].iter().any(|own| time_of(own.as_ref()).is_some()) {
+                continue;
+            }
+            let sharers = || (place..links.len()).filter_map(|own| Some((own, time_of(links[own].as_ref())?)));
+            let occupied: f64 = sharers().map(|(own, time)| rates[own] * time.0 as f64).sum();
             let carried = 1.0 / occupied.max(1.0);
-            sharers.iter().for_each(|&(own, _)| rates[own] *= carried);
+            sharers().for_each(|(own, _)| rates[own] *= carried);
         }
     }
     rates
@@ -130,7 +144,7 @@ mod tests {
     fn replicas_take_no_more_than_their_link_carries() {
         let times = [100, 100, 50].map(Nanoseconds);
         assert_eq!(replicated_period(&times), Nanoseconds(25));
-        assert_eq!(shared_period(&times, &[vec![], vec![], vec![]]), Nanoseconds(25));
+        assert_eq!(shared_period::<LinkUse>(&times, &[vec![], vec![], vec![]]), Nanoseconds(25));
         // Two that together could take a frame every 50 ns get one every 100 ns; the third is not held up.
         let link = |receiver: &str, time| {
             vec![LinkUse { sender: "G".to_owned(), receiver: receiver.to_owned(), time: Nanoseconds(time) }]

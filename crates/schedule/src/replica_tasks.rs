@@ -1,13 +1,14 @@
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::Graph;
+use millstream_graph::{Along, Graph};
 
 use crate::evaluate::task_time;
 use crate::execution::{
     Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
 };
-use crate::{Replica, ScheduleError, Task};
+use crate::{Replica, ScheduleError, Task, TaskInput};
 
 /// The tasks of a replica as its processors run them, without times.
+#[derive(Clone)]
 pub(crate) struct ReplicaOrder {
     pub(crate) tasks: Vec<Task>,
     pub(crate) tracks: Vec<Vec<TaskId>>,
@@ -47,12 +48,14 @@ impl ReplicaOrder {
 }
 
 /// The tasks of a replica with their times on its processors.
+#[derive(Clone)]
 pub struct ReplicaTasks<'a> {
     order: ReplicaOrder,
     table: &'a CostTable,
     /// The processors' places in the table.
     classes: Vec<Option<ProcessorIndex>>,
     times: Vec<Nanoseconds>,
+    homes: Vec<ProcessorId>,
 }
 
 impl<'a> ReplicaTasks<'a> {
@@ -64,15 +67,55 @@ impl<'a> ReplicaTasks<'a> {
         let order = ReplicaOrder::new(replica, graph);
         let classes: Vec<Option<ProcessorIndex>> =
             replica.assignments.iter().map(|assignment| table.find(&assignment.processor.class())).collect();
-        let time = |task: &Task| {
-            let time = classes[task.processor.index()].and_then(|processor| task_time(task, processor, table));
-            time.ok_or_else(|| ScheduleError::Unsupported {
-                operator: graph.operator(task.operator).name.clone(),
-                class: replica.assignments[task.processor.index()].processor.class(),
-            })
-        };
-        let times = order.tasks.iter().map(time).collect::<Result<_, _>>()?;
-        Ok(Self { order, table, classes, times })
+        let homes = order.tasks.iter().map(|task| task.processor).collect();
+        let times = Vec::with_capacity(order.tasks.len());
+        let mut tasks = Self { order, table, classes, times, homes };
+        for task in &tasks.order.tasks {
+            tasks.times.push(tasks.time_of(task, replica, graph)?);
+        }
+        Ok(tasks)
+    }
+
+    fn time_of(&self, task: &Task, replica: &Replica, graph: &Graph) -> Result<Nanoseconds, ScheduleError> {
+        let processor = self.classes[task.processor.index()];
+        let time = processor.and_then(|processor| task_time(task, processor, self.table));
+        time.ok_or_else(|| ScheduleError::Unsupported {
+            operator: graph.operator(task.operator).name.clone(),
+            class: replica.assignments[task.processor.index()].processor.class(),
+        })
+    }
+
+    /// The same as new tasks of a replica of which nothing but the shares of one split has changed since, without the work of that: a search
+    /// tries many shares. Processors whose shares are nothing are still those that had nothing before.
+    ///
+    /// # Errors
+    /// As [`ReplicaTasks::new`]; then some of the tasks are still what they were.
+    pub fn reshare(&mut self, replica: &Replica, split: usize, graph: &Graph) -> Result<(), ScheduleError> {
+        if replica.splits.iter().any(|split| split.along == Along::Rows) {
+            // Whoever reads rows needs other ones of them.
+            *self = Self::new(replica, graph, self.table)?;
+            return Ok(());
+        }
+        let Some(split) = replica.splits.get(split) else { return Ok(()) };
+        let total = split.total();
+        for index in 0..self.order.tasks.len() {
+            let Task { operator, processor, share, .. } = &mut self.order.tasks[index];
+            if let Some(share) = share.as_mut().filter(|_| split.operators.contains(operator)) {
+                (share.part, share.of) = (split.shares[processor.index()], total);
+                self.times[index] = self.time_of(&self.order.tasks[index], replica, graph)?;
+            }
+        }
+        for index in 0..self.order.tasks.len() {
+            for input in 0..self.order.tasks[index].inputs.len() {
+                let TaskInput { value, maker, .. } = self.order.tasks[index].inputs[input];
+                let Task { operator, share, .. } = &self.order.tasks[maker.index()];
+                if let Some(share) = share.filter(|_| split.operators.contains(operator)) {
+                    let bytes = graph.value(value).bytes().unwrap_or(0);
+                    self.order.tasks[index].inputs[input].bytes = share.of_bytes(bytes);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The tasks, processor by processor.
@@ -90,12 +133,26 @@ impl<'a> ReplicaTasks<'a> {
     /// # Errors
     /// [`ScheduleError::Order`] if an operator waits for one that runs after it.
     pub fn execute(&self, graph: &Graph) -> Result<Execution, ScheduleError> {
-        let home: Vec<ProcessorId> = self.order.tasks.iter().map(|task| task.processor).collect();
+        let order = self.run_order(graph)?;
         let mut execution = Execution::new(self);
-        for task in self.order.run_order(graph)? {
-            execution.run(self, task, &home);
-        }
+        self.execute_again(&order, &mut execution);
         Ok(execution)
+    }
+
+    /// An order in which all tasks can run.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Order`] if an operator waits for one that runs after it.
+    pub fn run_order(&self, graph: &Graph) -> Result<Vec<TaskId>, ScheduleError> {
+        self.order.run_order(graph)
+    }
+
+    /// Runs all tasks in an order in which they can run, in place of what ran before.
+    pub fn execute_again(&self, order: &[TaskId], execution: &mut Execution) {
+        execution.reset();
+        for &task in order {
+            execution.run(self, task, &self.homes);
+        }
     }
 }
 

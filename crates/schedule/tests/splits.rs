@@ -7,7 +7,10 @@ use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferMode
 use millstream_graph::{
     Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape,
 };
-use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleDocument, ScheduleError, Stage};
+use millstream_schedule::execution::{Execution, TaskId};
+use millstream_schedule::{
+    Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage,
+};
 use millstream_test_support::uniform_table;
 
 /// `x -> a (8 channels) -> relu -> b (2 groups of 4 channels) -> sum(relu, b)`, all of 8 channels of one pixel.
@@ -102,6 +105,37 @@ fn transfers_of_parts_are_as_large_as_the_parts() {
     let schedule = shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], [4, 4]);
     // The core fetches 16 of 32 bytes, once for both readers.
     assert_eq!(schedule.evaluate(&graph, &table).unwrap().latency, Nanoseconds(1000 + 160 + 2000));
+}
+
+/// Transfers block receivers, so that the sizes of parts count as well as their times.
+#[test]
+fn tasks_with_other_shares_are_those_of_a_new_replica() {
+    let graph = graph();
+    let mut table = table(&graph);
+    let pairs: Vec<_> = table.processors().flat_map(|from| table.processors().map(move |to| (from, to))).collect();
+    let model =
+        TransferModel { seconds_per_byte: 1e-8, blocks: Some(BlockedEnd::Receiver), ..TransferModel::default() };
+    pairs.into_iter().for_each(|(from, to)| table.set_transfer(from, to, model));
+    let with = |channels| shared(&graph, &["a", "relu", "b", "sum"], &["a", "relu"], &["a", "relu"], channels);
+
+    let mut schedule = with([6, 2]);
+    let replica = &mut schedule.stages[0].replicas[0];
+    let mut tasks = ReplicaTasks::new(replica, &graph, &table).unwrap();
+    let order = tasks.run_order(&graph).unwrap();
+    let mut execution = Execution::new(&tasks);
+    for channels in [[2, 6], [1, 7], [7, 1], [6, 2]] {
+        replica.splits[0].shares = channels.to_vec();
+        tasks.reshare(replica, 0, &graph).unwrap();
+        tasks.execute_again(&order, &mut execution);
+
+        let anew = with(channels);
+        let anew = ReplicaTasks::new(&anew.stages[0].replicas[0], &graph, &table).unwrap();
+        assert_eq!(tasks.tasks(), anew.tasks());
+        let expected = anew.execute(&graph).unwrap();
+        let all = || TaskId::all(anew.tasks().len());
+        assert!(all().all(|task| execution.span(task) == expected.span(task)), "{channels:?}");
+        assert!(all().all(|task| execution.transfers(task) == expected.transfers(task)), "{channels:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use millstream_cost::{CostTable, Nanoseconds, RowCost, TransferModel};
 use millstream_graph::{
     Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
 };
-use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, ScheduleDocument, Stage};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, Stage};
 use millstream_test_support::uniform_table;
 
 /// `x -> p -> a -> b -> c`: of 8 rows each; `a` and `b` need a row above and below, `c` needs everything.
@@ -98,6 +98,18 @@ fn tiles_take_from_tiles_only_what_they_need() {
     // s is done with its rows of a after 1000 + 200 + 1070, and with those of b 1070 later, which are at B after 160 more.
     let latency = schedule.evaluate(&graph, &table(&graph)).unwrap().latency;
     assert_eq!(latency, Nanoseconds(2270 + 1070 + 160 + 1000));
+}
+
+#[test]
+fn tasks_with_other_rows_are_those_of_a_new_replica() {
+    let graph = graph();
+    let table = table(&graph);
+    let mut schedule = tiled(&graph, &["a", "b"], [6, 2]);
+    let replica = &mut schedule.stages[0].replicas[0];
+    let mut tasks = ReplicaTasks::new(replica, &graph, &table).unwrap();
+    replica.splits[0].shares = vec![3, 5];
+    tasks.reshare(replica, 0, &graph).unwrap();
+    assert_eq!(tasks.tasks(), tiled(&graph, &["a", "b"], [3, 5]).stages[0].replicas[0].tasks(&graph));
 }
 
 #[test]

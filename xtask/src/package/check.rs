@@ -35,13 +35,14 @@ pub(super) fn check(target: Target, tarball: &Path, debian: Option<&Path>) -> Re
     let scratch = Scratch::new("package")?;
     let folder = scratch.path();
     let emulators = Emulators::new(target, folder)?;
-    let installed = Installed::unpack(tarball, folder, emulators.few.clone())?;
+    let network = network(target, folder)?;
+    let installed = Installed::unpack(tarball, folder, network.clone(), emulators.few.clone())?;
     contents::check(folder)?;
     check_board(target, &installed, &emulators)?;
     installed.measure_and_run()?;
     if !target.is_own() {
         let here = folder.join("home/here");
-        elsewhere::results_of_here(NETWORK, &here)?;
+        elsewhere::results_of_here(&network, &here)?;
         installed.succeed(&["run", "--input", &format!("here/{FRAME}"), "--expect", "here/results"])?;
         elsewhere::test(target, &emulators.plain)?;
     }
@@ -51,7 +52,15 @@ pub(super) fn check(target: Target, tarball: &Path, debian: Option<&Path>) -> Re
     on_older_system(target, &installed, folder)?;
     without_library(&installed)?;
     eprintln!("{} is sound", tarball.display());
-    debian.map_or(Ok(()), |deb| check_deb(target, deb, &folder.join("debian"), &emulators))
+    debian.map_or(Ok(()), |deb| check_deb(target, deb, &folder.join("debian"), network, &emulators))
+}
+
+/// What is measured: a network that is small enough for an emulated processor where there is one.
+fn network(target: Target, folder: &Path) -> Result<String, Failure> {
+    match target.is_own() {
+        true => Ok(NETWORK.to_owned()),
+        false => elsewhere::write_network(&folder.join("small.onnx")),
+    }
 }
 
 impl Emulators {
@@ -150,7 +159,7 @@ fn without_library(installed: &Installed) -> Result<(), Failure> {
 }
 
 /// Unpacks a Debian package, and uses what a system has of it: the command, all links, and what compilers look for.
-fn check_deb(target: Target, file: &Path, root: &Path, emulators: &Emulators) -> Result<(), Failure> {
+fn check_deb(target: Target, file: &Path, root: &Path, network: String, emulators: &Emulators) -> Result<(), Failure> {
     fs::create_dir_all(root).map_err(|error| failed(root, &error))?;
     capture(Command::new("dpkg-deb").arg("-x").arg(file).arg(root))?;
     let fields = capture(Command::new("dpkg-deb").arg("--field").arg(file))?;
@@ -175,6 +184,7 @@ fn check_deb(target: Target, file: &Path, root: &Path, emulators: &Emulators) ->
         package,
         program: root.join("usr/bin/millstream"),
         home: home(root)?,
+        network,
         emulator: emulators.few.clone(),
     };
     check_board(target, &installed, emulators)?;

@@ -10,12 +10,22 @@ use crate::native;
 
 use super::failed;
 
-/// A frame of a network with pictures of 224x224 pixels, in folders of both computers.
+/// A frame of the network, in folders of both computers.
 pub(super) const FRAME: &str = "frame.npy";
+/// The example of the workspace that writes the network, and the side of its pictures.
+const EXAMPLE: (&str, u32) = ("small_network", 32);
 /// Crates without native code whose tests take seconds also where a processor is emulated.
 const PURE: [&str; 6] = ["graph", "board", "machine", "cost", "schedule", "partition"];
 /// Tests of the kernel's scheduler, of which QEMU shows programs nothing.
 const OF_KERNEL: [&str; 2] = ["niceness_and_class_are_kept", "only_cores_of_the_affinity_mask_are_detected"];
+
+/// Writes a network that is small enough for an emulated processor, and returns its path.
+pub(super) fn write_network(path: &Path) -> Result<String, Failure> {
+    let example = ["run", "--release", "--quiet", "--package", "millstream-onnx", "--example", EXAMPLE.0];
+    let text = path.display().to_string();
+    capture(cargo().args(example).arg(&text))?;
+    Ok(text)
+}
 
 /// Runs a network on a frame by the program of this computer, in a folder of its own, and returns nothing but `results` there.
 pub(super) fn results_of_here(network: &str, folder: &Path) -> Result<(), Failure> {
@@ -39,12 +49,13 @@ pub(super) fn results_of_here(network: &str, folder: &Path) -> Result<(), Failur
 
 /// Writes a picture of which no two rows are the same, as numpy does.
 pub(super) fn write_frame(path: &Path) -> Result<(), Failure> {
-    let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }".to_owned();
+    let side = EXAMPLE.1;
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, {side}, {side}), }}");
     // With what stands before it, it is a multiple of 64 bytes long, and ends a line.
     header.push_str(&" ".repeat(63 - (header.len() + 10) % 64));
     header.push('\n');
     let length = u16::try_from(header.len()).unwrap_or_default();
-    let elements = (0..3 * 224 * 224_u32).map(|index| (index * 7919 % 1009) as f32 / 1009.0);
+    let elements = (0..3 * side * side).map(|index| (index * 7919 % 1009) as f32 / 1009.0);
     let parts = [b"\x93NUMPY\x01\x00".to_vec(), length.to_le_bytes().to_vec(), header.into_bytes()];
     let bytes = parts.into_iter().flatten().chain(elements.flat_map(f32::to_le_bytes)).collect::<Vec<u8>>();
     fs::write(path, bytes).map_err(|error| failed(path, &error))
@@ -76,6 +87,6 @@ mod tests {
         assert!(bytes.starts_with(b"\x93NUMPY\x01\x00"));
         let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
         assert_eq!((start % 64, bytes[start - 1]), (0, b'\n'));
-        assert_eq!(bytes.len() - start, 3 * 224 * 224 * 4);
+        assert_eq!(bytes.len() - start, 3 * 32 * 32 * 4);
     }
 }

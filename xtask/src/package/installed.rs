@@ -11,7 +11,7 @@ use crate::solver;
 
 use super::failed;
 
-/// A network that is small enough for an emulated processor.
+/// The smallest of the built-in networks.
 pub(super) const NETWORK: &str = "zoo:tiny-darknet";
 
 /// A package and how it is used.
@@ -23,13 +23,20 @@ pub(super) struct Installed {
     pub(super) program: PathBuf,
     /// Where commands are called.
     pub(super) home: PathBuf,
+    /// The network that is measured.
+    pub(super) network: String,
     /// What programs are started with: nothing, or QEMU, or what enters an older system.
     pub(super) emulator: Vec<PathBuf>,
 }
 
 impl Installed {
     /// Unpacks an archive into a folder.
-    pub(super) fn unpack(tarball: &Path, folder: &Path, emulator: Vec<PathBuf>) -> Result<Self, Failure> {
+    pub(super) fn unpack(
+        tarball: &Path,
+        folder: &Path,
+        network: String,
+        emulator: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
         let home = home(folder)?;
         let mut tar = Command::new("tar");
         tar.arg("--extract").arg("--file").arg(tarball).arg("--directory").arg(folder);
@@ -37,7 +44,7 @@ impl Installed {
         // A link, as in /usr/bin: libraries stand beside the program itself.
         let program = home.join("millstream");
         std::os::unix::fs::symlink("../bin/millstream", &program).map_err(|error| failed(&program, &error))?;
-        Ok(Self { package: folder.to_owned(), program, home, emulator })
+        Ok(Self { package: folder.to_owned(), program, home, network, emulator })
     }
 
     /// The same with its programs started by other words.
@@ -77,8 +84,8 @@ impl Installed {
 
     /// Measures, plans and streams.
     pub(super) fn measure_and_run(&self) -> Result<(), Failure> {
-        self.succeed(&["profile", "--no-sweep", "--model", NETWORK, "--budget", "1s"])?;
-        self.succeed(&["schedule", "--model", NETWORK, "--profile", "profile.json"])?;
+        self.succeed(&["profile", "--no-sweep", "--model", &self.network, "--budget", "1s"])?;
+        self.succeed(&["schedule", "--model", &self.network, "--profile", "profile.json"])?;
         self.succeed(&["run", "--frames", "4"]).map(drop)
     }
 

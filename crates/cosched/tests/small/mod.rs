@@ -103,7 +103,7 @@ impl Network {
     }
 
     pub fn divided_from(&self, replica: Replica) -> Replica {
-        let divided = divide(replica, &self.graph, &self.table, |_| true, |replica| self.finish(replica));
+        let divided = divide(replica, &self.graph, &self.table, |_| true, |executed| executed.execution.makespan());
         let mut used = divided.clone();
         used.assignments.retain(|assignment| !assignment.operators.is_empty());
         for split in &mut used.splits {
