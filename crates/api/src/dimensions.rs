@@ -46,6 +46,15 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
+    /// As of files, whose errors name them.
+    #[test]
+    fn an_error_that_names_a_file_tells_as_much() {
+        let unknown = OnnxError::UnknownDimensions { unknown: vec!["n".to_owned()], open: Vec::new() };
+        let source = Box::new(Error::Onnx(unknown));
+        assert_eq!(unknown_dimensions(Error::File { path: "net.onnx".into(), source }), ["n"]);
+        assert!(unknown_dimensions(Error::Closed).is_empty());
+    }
+
     #[test]
     fn a_dimension_belongs_to_the_networks_that_have_it() {
         let sources = ["zoo:minilm-like-int8", "zoo:squeezenet"].map(str::to_owned);

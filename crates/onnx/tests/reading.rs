@@ -566,6 +566,13 @@ fn dimensions_without_a_name_of_their_own_are_set_by_place() {
         graph.inputs().iter().map(|&id| graph.value(id).shape.as_ref().unwrap().dimensions()).collect();
     assert_eq!(shapes, [&[4, 3, 5, 6][..], &[2, 4]]);
 
+    let by_place = model(&[("x.2", 5), ("x.3", 6), ("batch", 4), ("x.0", 7)]).unwrap();
+    let graph = by_place.graph();
+    let batches: Vec<usize> = [(0, 0), (1, 1)]
+        .map(|(input, axis)| graph.value(graph.inputs()[input]).shape.as_ref().unwrap().dimensions()[axis])
+        .into();
+    assert_eq!(batches, [7, 4], "a place wins over a name");
+
     for unknown in ["?", "x", "x.4", "hight"] {
         let message = model(&[("x.2", 5), ("x.3", 6), (unknown, 7)]).unwrap_err().to_string();
         let expected = format!("called {unknown}; those that it leaves open are batch, x.2, x.3");

@@ -53,3 +53,21 @@ fn limits(constraints: &StatedConstraints) -> Option<String> {
     };
     (!all.is_empty()).then(|| all.join(", ") + &margin)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_limits_are_said() {
+        let constraints = StatedConstraints {
+            max_latency_seconds: Some(0.02),
+            min_throughput_hertz: Some(30.0),
+            max_watts: Some(2.5),
+            margin: 0.1,
+        };
+        let expected = "a latency of 20.0 ms, at least 30.0 frames/s, 2.50 W, predicted to be better by 10.0 %";
+        assert_eq!(limits(&constraints).as_deref(), Some(expected));
+        assert_eq!(limits(&StatedConstraints::default()), None);
+    }
+}

@@ -4,6 +4,7 @@ use maud::html;
 
 use super::scale::Scale;
 use super::{Drawing, place};
+use crate::milliseconds;
 
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 230.0;
@@ -13,6 +14,8 @@ const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
 /// The most parts that a course is kept in.
 const MOST_PARTS: usize = 240;
+/// A level that is so many times higher than the longest time would press the times together.
+const FAR: f64 = 3.0;
 
 /// A time for each frame, of any number of frames: kept in parts, each with the least and the most of some frames.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,14 +73,17 @@ impl Course {
     }
 }
 
-/// Draws how the times of frames went, with levels in seconds, such as the median. `None` for less than two frames.
+/// Draws how the times of frames went, with levels in seconds, such as the median: a level that is far above all of them is told in words.
+/// `None` for less than two frames.
 pub fn course_drawing(course: &Course, levels: &[(&str, f64)], caption: &str) -> Option<Drawing> {
     let parts = &course.parts;
-    let levels: Vec<(&str, f64)> = levels.iter().map(|(name, seconds)| (*name, 1e3 * seconds)).collect();
     if parts.len() < 2 || parts.iter().any(|part| !part.sum.is_finite()) {
         return None;
     }
-    let most = parts.iter().map(|part| part.most).chain(levels.iter().map(|level| level.1)).fold(0.0, f64::max);
+    let longest = parts.iter().map(|part| part.most).fold(0.0, f64::max);
+    let levels = levels.iter().map(|(name, seconds)| (*name, 1e3 * seconds));
+    let (far, levels): (Vec<_>, Vec<_>) = levels.partition(|level| level.1 > FAR * longest);
+    let most = levels.iter().map(|level| level.1).fold(longest, f64::max);
     let x = Scale::new(0.0, course.frames() as f64, (LEFT, RIGHT));
     let y = Scale::new(0.0, 1.1 * most, (BOTTOM, TOP));
 
@@ -113,11 +119,14 @@ pub fn course_drawing(course: &Course, levels: &[(&str, f64)], caption: &str) ->
             }
         }
     };
-    Some(Drawing { svg: drawn.into_string(), caption: caption.to_owned(), legend: Vec::new() })
+    let above = far.iter().map(|(name, level)| format!(" Far above it: {name}, {} ms.", milliseconds(level / 1e3)));
+    let caption = std::iter::once(caption.to_owned()).chain(above).collect();
+    Some(Drawing { svg: drawn.into_string(), caption, legend: Vec::new() })
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
     #[test]
@@ -134,5 +143,30 @@ mod tests {
         let drawn = course_drawing(&course, &[("p99", 0.002)], "times");
         assert!(drawn.is_some_and(|own| own.svg.contains("p99")));
         assert_eq!(course_drawing(&Course::default(), &[], "nothing"), None);
+    }
+
+    /// Frames of 1 and 3 ms in turn, up to an axis of 3.3 ms that is 164 high: the line of their means is at 2 ms with parts of two.
+    #[test]
+    fn times_are_drawn_where_they_are_and_far_levels_are_told() {
+        let mut course = Course::default();
+        (0..4).for_each(|frame| course.push(if frame % 2 == 0 { 0.001 } else { 0.003 }));
+        let drawn = course_drawing(&course, &[("p50", 0.002), ("deadline", 10.0)], "Times.").unwrap();
+        assert_eq!(drawn.caption, "Times. Far above it: deadline, 10000 ms.");
+        let at = |milliseconds: f64| place(BOTTOM - (BOTTOM - TOP) * milliseconds / 3.3);
+        let line = drawn.svg.split("class=\"front\" points=\"").nth(1).unwrap().split('"').next().unwrap();
+        let heights: Vec<&str> = line.split(' ').map(|point| point.split(',').nth(1).unwrap()).collect();
+        assert_eq!(
+            heights,
+            [at(1.0), at(3.0), at(1.0), at(3.0)].each_ref().map(|height| height.as_str()),
+            "{}",
+            drawn.svg
+        );
+        assert_eq!(drawn.svg.matches("class=\"limit\"").count(), 1, "the deadline is not drawn");
+    }
+
+    #[test]
+    fn the_line_is_of_the_means() {
+        let part = Part { frames: 2, least: 1.0, most: 3.0, sum: 4.0 };
+        assert_eq!(part.mean(), 2.0);
     }
 }

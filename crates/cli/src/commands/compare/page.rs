@@ -120,3 +120,39 @@ fn tone(is_better: bool, is_noise: bool) -> Tone {
         (false, false) => Tone::Warning,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream::EngineName;
+
+    use super::super::summary::tests::contender;
+    use super::*;
+
+    #[test]
+    fn our_best_stands_beside_the_best_rival() {
+        let engine = Some(EngineName::OnnxRuntime);
+        let mut contenders = vec![
+            contender("ours for throughput", None, 60.0, 0.040),
+            contender("ours for latency", None, 50.0, 0.020),
+            contender("all cores", engine, 40.0, 0.016),
+            contender("an instance per core", engine, 48.0, 0.050),
+        ];
+        // Enough rounds for the difference to be told.
+        contenders.iter_mut().for_each(|own| own.rounds = vec![own.frames_per_second; 12]);
+        let shown = numbers(&NetworkContest { network: "net".to_owned(), contenders });
+        let [rate, time] = shown.as_slice() else { panic!("{shown:?}") };
+        assert_eq!((rate.value.as_str(), rate.tone), ("60.0", Tone::Good));
+        assert_eq!(rate.remark, "25.0 % more than the best rival's, an instance per core");
+        assert_eq!((time.value.as_str(), time.tone), ("20.0 ms", Tone::Plain));
+        assert_eq!(time.remark, "25.0 % longer than the best rival's, all cores");
+    }
+
+    #[test]
+    fn only_what_rounds_can_tell_is_good_or_bad() {
+        assert_eq!(
+            [(true, false), (false, false)].map(|(is_better, is_noise)| tone(is_better, is_noise)),
+            [Tone::Good, Tone::Warning]
+        );
+        assert_eq!([true, false].map(|is_better| tone(is_better, true)), [Tone::Plain; 2]);
+    }
+}

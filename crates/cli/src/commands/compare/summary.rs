@@ -231,11 +231,16 @@ fn together<'a>(ratios: impl Iterator<Item = (&'a str, f64)>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
 
-    fn contender(name: &str, rival: Option<EngineName>, frames_per_second: f64, frame_seconds: f64) -> ContenderReport {
+    pub(in super::super) fn contender(
+        name: &str,
+        rival: Option<EngineName>,
+        frames_per_second: f64,
+        frame_seconds: f64,
+    ) -> ContenderReport {
         ContenderReport {
             name: name.to_owned(),
             rival,

@@ -129,3 +129,63 @@ fn disturbances(run: &NetworkRun) -> Vec<Fact> {
     }
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A run with more of what a report may have.
+    fn run(more: &Value) -> NetworkRun {
+        let mut report = json!({
+            "network": "net", "configuration": "B1-s1", "frames": 10, "different_frames": 4, "has_own_frames": false, "dropped_frames": 0,
+            "predicted_period_seconds": 0.010, "measured_period_seconds": 0.008, "predicted_latency_seconds": 0.020,
+            "measured_latency_seconds": 0.021,
+            "latency": { "p50_seconds": 0.031, "p90_seconds": 0.032, "p99_seconds": 0.033, "max_seconds": 0.034 },
+            "largest_difference": 0.0, "checked_frames": 10, "stages": [], "adaptations": [], "warnings": [],
+        });
+        report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(report).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_report() {
+        let run = run(&json!({ "measured_joules_per_frame": 1.5 }));
+        let shown: Vec<(String, String, Tone)> =
+            numbers(&run, false).into_iter().map(|own| (own.label, own.value, own.tone)).collect();
+        let expected = [
+            ("frames per second", "125.0", Tone::Warning),
+            ("through the stages", "21.0 ms", Tone::Plain),
+            ("p50", "31.0 ms", Tone::Plain),
+            ("p90", "32.0 ms", Tone::Plain),
+            ("p99", "33.0 ms", Tone::Plain),
+            ("longest", "34.0 ms", Tone::Plain),
+            ("energy of a frame", "1.500 J", Tone::Plain),
+        ];
+        assert_eq!(shown, expected.map(|(label, value, tone)| (label.to_owned(), value.to_owned(), tone)));
+        let remarks: Vec<String> = numbers(&run, false).into_iter().map(|own| own.remark).collect();
+        assert!(remarks[0].contains("25.0 % faster") && remarks[1].contains("5.0 % slower"), "{remarks:?}");
+    }
+
+    #[test]
+    fn the_rate_of_a_camera_stands_beside_what_arrived() {
+        let numbers = numbers(&run(&json!({ "frames_per_second_offered": 130.0 })), false);
+        assert_eq!((numbers[0].remark.as_str(), numbers[0].tone), ("of 130.0 that arrived", Tone::Plain));
+    }
+
+    #[test]
+    fn whatever_went_wrong_is_told() {
+        let quiet = disturbances(&run(&json!({ "others_cores": 0.04 })));
+        assert_eq!((quiet.len(), quiet[0].label.as_str()), (1, "Nothing"), "{quiet:?}");
+        assert!(quiet[0].text.contains("0.04 cores"), "{quiet:?}");
+
+        let more = json!({ "warnings": ["core 1 is slow"], "failed_frames": 3, "dropped_frames": 2 });
+        let told: Vec<String> = disturbances(&run(&more)).iter().map(|fact| fact.to_string()).collect();
+        for part in ["core 1 is slow", "3", "2"] {
+            assert!(told.iter().any(|fact| fact.contains(part)), "{part}: {told:?}");
+        }
+        assert!(!told.iter().any(|fact| fact.starts_with("Nothing")), "{told:?}");
+    }
+}

@@ -7,10 +7,7 @@ use millstream::{Scheduled, Taken};
 use millstream_report::{Course, Drawing, GanttBar, course_drawing, gantt_drawing, processor_lane, processor_lanes};
 use millstream_schedule::Schedule;
 
-/// The fewest and the most frames that are drawn in detail, and how many there are for each replica.
-const FEWEST_FRAMES: usize = 8;
-const MOST_FRAMES: usize = 40;
-const FRAMES_PER_REPLICA: usize = 4;
+use crate::html::drawn_frames;
 
 /// The frames of a network while they come.
 #[derive(Default)]
@@ -33,8 +30,7 @@ impl Watched {
         if frame.failure.is_none() {
             seen.course.push(frame.latency_seconds());
         }
-        let replicas: usize = own.schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
-        if seen.frames < (FRAMES_PER_REPLICA * replicas).clamp(FEWEST_FRAMES, MOST_FRAMES) {
+        if seen.frames < drawn_frames(&own.schedule) {
             seen.frames += 1;
             let begin = *seen.begin.get_or_insert(frame.result.submitted);
             seen.bars.extend(bars(&own.schedule, frame, begin));

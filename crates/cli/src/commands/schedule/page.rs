@@ -12,11 +12,7 @@ use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{Conditions, Stream, simulate_streams};
 
 use super::printing::network_line;
-
-/// The fewest and the most frames that are drawn, and how many there are for each replica.
-const FEWEST_FRAMES: usize = 8;
-const MOST_FRAMES: usize = 40;
-const FRAMES_PER_REPLICA: usize = 4;
+use crate::html::drawn_frames;
 
 /// A schedule with what it was made from.
 pub(super) struct Told<'a> {
@@ -106,8 +102,7 @@ impl Told<'_> {
 
     /// The first frames, as the simulator has them flow with the costs that the schedule was made from.
     fn gantt(&self) -> Option<Part> {
-        let replicas: usize = self.schedule.stages.iter().map(|stage| stage.replicas.len()).sum();
-        let frames = (FRAMES_PER_REPLICA * replicas).clamp(FEWEST_FRAMES, MOST_FRAMES);
+        let frames = drawn_frames(self.schedule);
         let stream = Stream::new(self.schedule, self.network.graph(), self.costs?, frames);
         let conditions = Conditions {
             keeps_spans: true,
