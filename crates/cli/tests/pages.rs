@@ -116,10 +116,41 @@ fn runs_are_told_on_a_page_that_browsers_show() {
     assert!(shown.lines().all(|line| line.chars().count() <= 80 || line.contains("script")), "{shown}");
     let page = text(&workplace.path("page.html"));
     check(&page);
-    for part in ["What was disturbed", "Times of the frames", "p99", "Energy", "Operators", "0 of 40 frames missed"] {
+    for part in [
+        "What was disturbed",
+        "Times of the frames",
+        "p99",
+        "Energy",
+        "Operators",
+        "0 of 40 frames missed",
+        "Far above it: deadline",
+    ] {
         assert!(page.contains(part), "{part} is missing in {page}");
     }
 
+    looks_right(&workplace);
+}
+
+#[test]
+fn several_networks_that_run_or_are_compared_have_a_chapter_each() {
+    let workplace = Workplace::new();
+    small_model(&workplace);
+    named_model(&workplace);
+    let both = ["--model", "named.onnx", "--model", "small.onnx"];
+    workplace.succeed(&[&["profile", "--no-sweep", "--budget", "200ms"], &both[..]].concat());
+    workplace.succeed(&[&["schedule", "--profile", "profile.json"], &both[..]].concat());
+    workplace.succeed(&["run", "--frames", "20", "--html", "page.html"]);
+    let page = text(&workplace.path("page.html"));
+    check(&page);
+    assert_eq!(page.matches("<svg class=\"network\"").count(), 2, "{page}");
+    assert!(page.contains("small") && page.contains("named"), "{page}");
+    looks_right(&workplace);
+
+    let quick = ["compare", "--rounds", "1", "--budget", "100ms", "--html", "page.html"];
+    workplace.succeed(&[&quick, &both[..]].concat());
+    let page = text(&workplace.path("page.html"));
+    check(&page);
+    assert_eq!(page.matches("Time of a frame</").count(), 2, "{page}");
     looks_right(&workplace);
 }
 
