@@ -3,7 +3,21 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::style::STYLE;
 use crate::{Align, Table};
 
-/// A page for browsers that needs nothing else: tables, notes and drawings in chapters.
+/// What every page begins with.
+pub(crate) fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+/// A page of many tables in chapters, such as what was computed of papers. What a command did with a network is told on a
+/// [`ReportPage`](crate::ReportPage).
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// Its title.
@@ -50,12 +64,7 @@ impl Page<'_> {
         let page = html! {
             (DOCTYPE)
             html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { (self.title) }
-                    style { (PreEscaped(STYLE)) }
-                }
+                (head(self.title))
                 body {
                     h1 { (self.title) }
                     @for text in self.introduction { p { (text) } }

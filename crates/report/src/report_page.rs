@@ -2,11 +2,11 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::page::table;
-use crate::style::STYLE;
+use crate::page::{head, table};
 use crate::{Drawing, Fact, Table, Tone};
 
-/// A page for browsers that needs nothing else, neither scripts nor a network: readable on a phone, in light and in dark.
+/// What a command did with networks, on a page for browsers that needs nothing else, neither scripts nor a network: readable on a phone, in
+/// light and in dark.
 #[derive(Debug)]
 pub struct ReportPage {
     /// Its title.
@@ -79,13 +79,7 @@ impl ReportPage {
         let page = html! {
             (DOCTYPE)
             html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { (self.title) }
-                    style { (PreEscaped(STYLE)) }
-                }
+                (head(&self.title))
                 body {
                     h1 { (self.title) }
                     p { (self.lead) }
