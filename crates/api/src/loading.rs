@@ -89,7 +89,7 @@ impl RunSource {
         if ScheduleSetDocument::is_one(text) {
             self.refuse_for_several().in_file(&self.schedule)?;
         }
-        let mut network = |document: &ScheduleDocument| self.network(document).in_file(&self.schedule);
+        let mut network = |document: &ScheduleDocument| self.network(document);
         schedules_of(text, &self.schedule, machine.board(), &mut network)
     }
 
@@ -99,9 +99,11 @@ impl RunSource {
             self.model.is_none() && self.sizes().iter().any(|size| !document.model.dimensions.contains(size));
         if is_other {
             let planned = sizes_text(&document.model);
-            return Err(Error::Unfit(format!("the schedule is for {planned}, not for other sizes")));
+            return Err(Error::Unfit(format!("the schedule is for {planned}, not for other sizes")))
+                .in_file(&self.schedule);
         }
-        open(document, self.model.as_deref(), &self.options)?.with_inputs(&self.inputs)
+        // What is wrong with a file of frames says so itself.
+        open(document, self.model.as_deref(), &self.options).in_file(&self.schedule)?.with_inputs(&self.inputs)
     }
 
     /// What can't be said of several networks at once.

@@ -58,6 +58,10 @@ impl From<Duration> for Nanoseconds {
 
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:.3} ms", self.0 as f64 / 1e6)
+        match self.0 {
+            // Rounded to nothing otherwise.
+            1..500 => write!(formatter, "{} ns", self.0),
+            _ => write!(formatter, "{:.3} ms", self.0 as f64 / 1e6),
+        }
     }
 }

@@ -115,7 +115,7 @@ fn this_machine(py: Python<'_>) -> PyResult<Machine> {
     // A layer of Mesa's looks for a desktop, and prints errors where there is no session.
     let is_quiet = !cfg!(target_os = "linux") || environment.contains(SESSION_FOLDER)?;
     if !is_quiet {
-        environment.set_item(SESSION_FOLDER, std::env::temp_dir())?;
+        environment.set_item(SESSION_FOLDER, std::env::temp_dir().display().to_string())?;
     }
     let machine = do_long(py, &Arc::default(), Machine::detect);
     if !is_quiet {

@@ -320,3 +320,15 @@ def test_a_missing_engine_is_told(folder):
     machine = {183: 62}.get(int.from_bytes(library[18:20], sys.byteorder), 183)
     other = library[:18] + machine.to_bytes(2, sys.byteorder) + library[20:]
     assert "ORT_DYLIB_PATH" in engine_in(folder, "other.so", other)
+
+
+def test_nothing_of_a_desktop_is_needed(folder):
+    code = """
+        import os
+        import millstream
+        print(millstream.Board.detect().name, "XDG_RUNTIME_DIR" in os.environ)
+    """
+    variables = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=folder, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith(" False\n"), done.stderr
+    assert "XDG_RUNTIME_DIR" not in done.stderr, done.stderr

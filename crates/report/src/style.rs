@@ -1,6 +1,7 @@
 //! What pages look like: in light and in dark, on a phone and on a desk, without anything from elsewhere.
 
-/// The style of all pages. Colours are variables, which the dark ones replace.
+/// The style of all pages. Colours are variables, which the dark ones replace. What is too wide for a window scrolls by itself, with a shadow where there is more
+/// of it: at the ends, what scrolls along with it covers the shadow.
 pub(crate) const STYLE: &str = "
 :root { color-scheme: light dark; --text: #1c2733; --quiet: #5a6b7d; --line: #d5dce4; --page: #fff; --raised: #f4f6f9;
   --good: #19703a; --warning: #8a5300; --bad: #b3261e;
@@ -24,7 +25,11 @@ th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid var(--line); text-alig
 .long { white-space: normal; min-width: 18rem; }
 th { border-bottom: 2px solid var(--text); }
 .number { text-align: right; }
-.scroll { overflow-x: auto; margin: 0.8rem 0; }
+.scroll { overflow-x: auto; margin: 0.8rem 0; background:
+  linear-gradient(to right, var(--page), transparent) left / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--page), transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--quiet), transparent) left / 0.7rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--quiet), transparent) right / 0.7rem 100% no-repeat scroll; }
 .kind, figcaption, footer { color: var(--quiet); font-size: 0.9rem; }
 .holds { color: var(--good); }
 .misses { color: var(--bad); }

@@ -85,7 +85,10 @@ pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
 pub(super) fn parse_dimension(text: &str) -> Result<(String, Vec<usize>), String> {
     let expected = || format!("'{text}' is not NAME=SIZE, such as height=224, or NAME=SIZE,SIZE");
     let (name, sizes) = text.rsplit_once('=').ok_or_else(expected)?;
-    let size = |size: &str| size.parse().ok().filter(|&size: &usize| size > 0).ok_or_else(expected);
+    let size = |size: &str| match size.parse::<usize>() {
+        Ok(0) => Err(format!("'{text}': a size is at least 1")),
+        size => size.map_err(|_| expected()),
+    };
     let sizes: Vec<usize> = sizes.split(',').map(size).collect::<Result<_, _>>()?;
     if name.is_empty() { Err(expected()) } else { Ok((name.to_owned(), sizes)) }
 }

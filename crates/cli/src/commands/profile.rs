@@ -104,7 +104,7 @@ fn summary(profile: &Profile) -> Table {
             };
             let conditions = worst(samples().map(|sample| sample.conditions));
             table.row([
-                format!("sweep ({} networks)", swept.len()),
+                format!("sweep ({} network{})", swept.len(), if swept.len() == 1 { "" } else { "s" }),
                 class.to_string(),
                 "-".to_owned(),
                 "-".to_owned(),

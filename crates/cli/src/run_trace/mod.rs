@@ -21,8 +21,9 @@ pub(crate) struct RunTrace<'a> {
     schedule: &'a Schedule,
     graph: &'a Graph,
     tracks: CoreTracks,
-    /// When the first frame arrived.
+    /// When the first frame arrived, and its number: those before it, that warmed up, are not in the trace.
     begin: Instant,
+    first: u64,
     queues: QueueCounts,
     sampler: Sampler,
     writer: TraceWriter<Growing>,
@@ -34,7 +35,8 @@ impl<'a> RunTrace<'a> {
         let tracks = CoreTracks::of([schedule]);
         let writer = TraceWriter::new(file, &tracks.tracks())?;
         let (queues, sampler) = (QueueCounts::default(), Sampler::start());
-        Ok(Self { schedule, graph, tracks, begin: first.arrived, queues, sampler, writer })
+        let (begin, first) = (first.arrived, first.result.sequence);
+        Ok(Self { schedule, graph, tracks, begin, first, queues, sampler, writer })
     }
 
     /// Adds what was done for a frame. A schedule that took over after a device was lost has other stages: what it did belongs to no
@@ -57,16 +59,21 @@ impl<'a> RunTrace<'a> {
             let track =
                 replica.assignments.first().and_then(|own| self.tracks.of_processor(&own.processor).first().copied());
             let at = self.microseconds(span.start);
-            events.extend(track.map(|track| TraceEvent::Flow { id: frame.result.sequence, track, at, step }));
+            events.extend(track.map(|track| TraceEvent::Flow { id: self.number(frame), track, at, step }));
         }
         for step in &frame.result.steps {
-            self.add_step(frame.result.sequence, step, &mut events);
+            self.add_step(self.number(frame), step, &mut events);
         }
         // Frames come in their order: what the next ones waited for began no sooner than this one arrived.
         let arrived = self.microseconds(frame.arrived);
         events.extend(self.queues.until(arrived, ""));
         events.iter().try_for_each(|event| self.writer.add(event))?;
         self.add_samples()
+    }
+
+    /// A frame's number, counted from the first that was measured.
+    fn number(&self, frame: &Taken) -> u64 {
+        frame.result.sequence.saturating_sub(self.first)
     }
 
     /// Ends the trace.
@@ -100,7 +107,7 @@ impl<'a> RunTrace<'a> {
         for assignment in &replica.assignments {
             for track in self.tracks.of_processor(&assignment.processor) {
                 let arguments = vec![
-                    ("frame", Value::from(frame.result.sequence)),
+                    ("frame", Value::from(self.number(frame))),
                     ("label", Value::from(frame.label.clone())),
                     ("stage", Value::from(span.stage + 1)),
                     ("replica", Value::from(span.replica + 1)),
@@ -108,7 +115,7 @@ impl<'a> RunTrace<'a> {
                     ("operators", Value::from(assignment.operators.len())),
                     ("waited_ms", Value::from(waited)),
                 ];
-                let name = format!("frame {}", frame.result.sequence);
+                let name = format!("frame {}", self.number(frame));
                 events.push(self.slice(name, track, (span.start, span.end), arguments));
             }
         }

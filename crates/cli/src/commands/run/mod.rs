@@ -7,6 +7,7 @@ mod set_table;
 mod table;
 mod watched;
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -93,7 +94,8 @@ pub(crate) fn run(command: &RunCommand) -> Result<()> {
 fn load(command: &RunCommand, machine: &Machine, control: &Control) -> Result<Loaded> {
     Loaded::read(machine, &source(command)?, control).map_err(|error| {
         let schedule = &command.scheduled.schedule;
-        let is_missing = matches!(&error, Error::Io { action: "read", path, .. } if path == schedule);
+        let is_missing = matches!(&error, Error::Io { action: "read", path, source }
+            if path == schedule && source.kind() == ErrorKind::NotFound);
         match is_missing {
             true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
             false => error.into(),

@@ -31,9 +31,10 @@ impl Watched {
             seen.course.push(frame.latency_seconds());
         }
         if seen.frames < drawn_frames(&own.schedule) {
-            seen.frames += 1;
             let begin = *seen.begin.get_or_insert(frame.result.submitted);
-            seen.bars.extend(bars(&own.schedule, frame, begin));
+            let number = seen.frames as u64;
+            seen.bars.extend(bars(&own.schedule, (frame, number), begin));
+            seen.frames += 1;
         }
     }
 
@@ -57,9 +58,8 @@ impl Watched {
 }
 
 /// What worked on a frame: single processors for the whole of it, those of teams step by step.
-fn bars(schedule: &Schedule, frame: &Taken, begin: Instant) -> Vec<GanttBar> {
+fn bars(schedule: &Schedule, (frame, number): (&Taken, u64), begin: Instant) -> Vec<GanttBar> {
     let since = |moment: Instant| moment.saturating_duration_since(begin).as_secs_f64();
-    let number = frame.result.sequence;
     let bar = |place: (usize, usize, usize), start: Instant, end: Instant| {
         let lane = processor_lane(schedule, place)?;
         Some(GanttBar { lane, frame: number, start_seconds: since(start), end_seconds: since(end) })

@@ -165,7 +165,7 @@ fn gap_of(objective: Objective) -> &'static str {
 fn show(plan: &PublishedPlan, network: &Network, machine: &Machine, bound: &str) {
     let PublishedPlan { algorithm, schedule, document, table, work, .. } = plan;
     output::line(network_line(network, machine.board()));
-    output::line(format!("\n{algorithm} ({}), after {}: {}\n", algorithm.source(), work, document.configuration));
+    output::prose(format!("\n{algorithm} ({}), after {}: {}\n", algorithm.source(), work, document.configuration));
     output::table(&stage_table(&stage_rows(schedule, document, network.graph())));
     if let Some(table) = split_table(schedule, network.graph(), table) {
         output::line("\nOperators that processors share:\n");
