@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::board::Board;
 use crate::documents::{Document, to_python};
-use crate::errors::{self, InputError};
+use crate::errors;
 use crate::events::control;
 use crate::planning::{Wanted, aim, duration, scheduled};
 use crate::waiting::do_long;
@@ -134,7 +134,16 @@ pub(crate) fn simulate<'py>(
     memory: bool,
     heat: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    check_numbers(frames, frame_rate, queue, noise)?;
+    let numbers = |costs| {
+        let mut options = SimulateOptions::new(costs, frames);
+        options.queue = queue;
+        options.frame_rate_hertz = frame_rate;
+        options.noise = noise;
+        options.seed = seed;
+        options
+    };
+    // Before anything is read.
+    numbers(CostSource::Cached).check().map_err(|error| errors::of(&error))?;
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
@@ -142,30 +151,13 @@ pub(crate) fn simulate<'py>(
     let control = control(None, &is_cancelled);
     let work = move || {
         let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
-        let mut options = SimulateOptions::new(costs, frames);
-        options.queue = queue;
-        options.frame_rate_hertz = frame_rate;
-        options.noise = noise;
-        options.seed = seed;
+        let mut options = numbers(costs);
         options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
         options.has_heat = heat;
         simulated(&machine, wanted, &document, &options, &control)
     };
     let report = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
     to_python(py, &report)
-}
-
-/// Refuses numbers that mean nothing, by the names that callers know.
-fn check_numbers(frames: u32, frame_rate: Option<f64>, queue: usize, noise: f64) -> PyResult<()> {
-    let is_rate = |hertz: f64| hertz.is_finite() && hertz > 0.0;
-    let message = match (frames, queue) {
-        (0, _) => "frames must be at least 1",
-        (_, 0) => "queue must be at least 1",
-        _ if !frame_rate.is_none_or(is_rate) => "frame_rate must be a positive number",
-        _ if !(noise.is_finite() && noise >= 0.0) => "noise must be a number that is not negative",
-        _ => return Ok(()),
-    };
-    Err(InputError::new_err(message))
 }
 
 fn simulated(
