@@ -102,16 +102,10 @@ fn searched_proof(network: &Network, machine: &Machine, searched: &CostTable) ->
     }
 }
 
-/// One in so many pairs of a network and a board.
+/// One in so many pairs of a network and a board; `cargo xtask certificates` looks at all.
 #[test]
 fn proofs_of_all_that_is_searched_hold() {
-    searched_proofs_hold(|network, board| (7 * network + 3 * board) % 61 == 4, 4);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn proofs_of_all_that_is_searched_hold_for_the_zoo_on_the_boards() {
-    searched_proofs_hold(|_, _| true, 400);
+    searched_proofs_hold(|network, board| (network + board) % 13 == 4, 40);
 }
 
 /// That the proofs hold, and that they prove no other period.
