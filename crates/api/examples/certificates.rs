@@ -3,6 +3,8 @@
 //! `certificates PART PARTS`: one in so many pairs of a network and a board, from 0. It fails if a certificate does not hold, or if it holds
 //! with another period.
 
+#![allow(clippy::print_stdout, reason = "a program prints")]
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -134,16 +134,9 @@ pub(crate) fn simulate<'py>(
     memory: bool,
     heat: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let numbers = |costs| {
-        let mut options = SimulateOptions::new(costs, frames);
-        options.queue = queue;
-        options.frame_rate_hertz = frame_rate;
-        options.noise = noise;
-        options.seed = seed;
-        options
-    };
+    let numbers = Numbers { frames, frame_rate, queue, noise, seed };
     // Before anything is read.
-    numbers(CostSource::Cached).check().map_err(|error| errors::of(&error))?;
+    numbers.options(CostSource::Cached).check().map_err(|error| errors::of(&error))?;
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
@@ -151,13 +144,34 @@ pub(crate) fn simulate<'py>(
     let control = control(None, &is_cancelled);
     let work = move || {
         let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
-        let mut options = numbers(costs);
+        let mut options = numbers.options(costs);
         options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
         options.has_heat = heat;
         simulated(&machine, wanted, &document, &options, &control)
     };
     let report = do_long(py, &is_cancelled, work)?.map_err(|error| errors::of(&error))?;
     to_python(py, &report)
+}
+
+/// The numbers of a simulation, by the names that callers know.
+#[derive(Clone, Copy)]
+struct Numbers {
+    frames: u32,
+    frame_rate: Option<f64>,
+    queue: usize,
+    noise: f64,
+    seed: u64,
+}
+
+impl Numbers {
+    fn options(self, costs: CostSource<'_>) -> SimulateOptions<'_> {
+        let mut options = SimulateOptions::new(costs, self.frames);
+        options.queue = self.queue;
+        options.frame_rate_hertz = self.frame_rate;
+        options.noise = self.noise;
+        options.seed = self.seed;
+        options
+    }
 }
 
 fn simulated(
