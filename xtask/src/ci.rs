@@ -2,8 +2,8 @@
 
 use crate::command::{Failure, cargo, crates, package, root, run};
 use crate::{
-    arrows, book, chaos, claims, conformance, dependencies, exhaustive, lengths, light, native, outside, plugin,
-    readmes, soak, tools,
+    arrows, book, certificates, chaos, claims, conformance, dependencies, exhaustive, lengths, light, native, outside,
+    plugin, readmes, soak, tools,
 };
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
@@ -20,6 +20,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     light::test(&library)?;
+    certificates::certificates(&certificates::FEW.map(str::to_owned))?;
     soak::soak(&[])?;
     chaos::chaos(&[])?;
     outside::outside()?;

@@ -10,6 +10,7 @@
 mod arrows;
 mod benchmarks;
 mod book;
+mod certificates;
 mod chaos;
 mod ci;
 mod claims;
@@ -88,6 +89,9 @@ Work on Millstream:
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
   conformance run ONNX's own test models in every way [--engine openvino] [part of a name]
+  certificates
+              plan the zoo's networks on the fixtures' boards, check each certificate, also with numbers changed, and print what both
+              took [--shard 0/20, the first twentieth]; all of them take two hours
   chaos       run the engine in a simulation of threads, time and faults, for a minute; [--long] for an hour or two;
               scenarios of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
               [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]
@@ -160,6 +164,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "node-soak" => node::soak(rest).map(|()| ExitCode::SUCCESS),
         "node-test" => node::test(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
+        "certificates" => certificates::certificates(rest).map(|()| ExitCode::SUCCESS),
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),
         "sanitize" => sanitize::sanitize(rest).map(|()| ExitCode::SUCCESS),
         "chaos" => chaos::chaos(rest).map(|()| ExitCode::SUCCESS),

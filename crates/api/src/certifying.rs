@@ -135,7 +135,7 @@ fn check_simulated(
     let (graph, rate) = (network.graph(), board.memory_bytes_per_second());
     let SteadyState { mut evaluation, energy } = SteadyState::of(schedule, graph, table, rate)?;
     // Of few frames, a simulation may show a little less than what is possible.
-    let unhindered = schedule.evaluate(graph, &table.within_memory_of(board, graph))?.period;
+    let unhindered = schedule.evaluate(graph, &table.within_memory_of(board, graph))?.least_period();
     let bound = Nanoseconds::from_seconds(document.predicted.lower_bound_period_seconds);
     evaluation.period = evaluation.period.max(unhindered).max(bound);
     Ok(check_prediction(&document.predicted, &evaluation, energy)?)

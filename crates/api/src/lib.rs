@@ -52,6 +52,7 @@ mod loading;
 mod machine;
 mod measured;
 mod measuring;
+mod memory_parts;
 mod network;
 mod planning;
 mod plans;

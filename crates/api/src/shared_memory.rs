@@ -41,7 +41,7 @@ impl<'a> SharedMemory<'a> {
         let schedule = problem.schedule(plan);
         let plan = simulated(plan, (&schedule, self.network, self.table), Some(self.bytes_per_second), frames)?;
         // Of few frames, a simulation may show a little less than what is possible even if nobody waits for memory.
-        let unhindered = schedule.evaluate(self.network.graph(), &self.searched)?.period;
+        let unhindered = schedule.evaluate(self.network.graph(), &self.searched)?.least_period();
         Ok(Plan { period: plan.period.max(unhindered), ..plan })
     }
 
@@ -106,7 +106,7 @@ impl<'a> SharedMemory<'a> {
     }
 }
 
-/// A plan with the numbers of its steady state over so many frames. Nothing is below what its evaluation says.
+/// A plan with the numbers of its steady state over so many frames. Nothing is below the least that its evaluation says.
 pub(crate) fn simulated(
     plan: &Plan,
     (schedule, network, table): (&Schedule, &Network, &CostTable),
@@ -116,7 +116,7 @@ pub(crate) fn simulated(
     let graph = network.graph();
     let SteadyState { evaluation, energy } =
         SteadyState::over(frames, schedule, graph, table, memory_bytes_per_second)?;
-    let least = schedule.evaluate(graph, table)?.period;
+    let least = schedule.evaluate(graph, table)?.least_period();
     let times = evaluation.stages.into_iter().map(|stage| stage.replica_times).collect();
     Ok(Plan {
         latency: evaluation.latency,

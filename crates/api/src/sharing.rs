@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_pipeline::{
@@ -17,8 +17,9 @@ use millstream_schedule::{
 use millstream_sim::{Conditions, Simulation, SteadyState, Stream, simulate_streams};
 
 use crate::document::document;
+use crate::memory_parts::boards_with_parts;
 use crate::planning::{PlanOn, measured_costs};
-use crate::plans::algorithm;
+use crate::plans::{algorithm, with_timed_engines};
 use crate::simulating::rounds_hertz;
 use crate::{Control, Error, Machine, Network};
 
@@ -81,16 +82,22 @@ pub fn plan_shared(
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     let ground = Ground { networks, tables: &tables, shares, board };
-    let found = ground.share_within_memory(&ground.problems(&[])?);
+    let found = ground.share_within_memory(Teams::Without);
     let found = match found {
         // Several processors for each frame may keep deadlines that one for each does not.
         Err(Error::Pipeline(PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. })) => {
-            let teams = TeamSpace::of(board).teams(board);
-            ground.share_within_memory(&ground.problems(&teams)?)
+            ground.share_within_memory(Teams::With)
         }
         found => found,
     };
     ground.shared(found?)
+}
+
+/// Whether several processors may work on one frame.
+#[derive(Debug, Clone, Copy)]
+enum Teams {
+    With,
+    Without,
 }
 
 /// Networks that share a board, with what each costs.
@@ -110,29 +117,37 @@ struct Together {
 }
 
 impl Ground<'_> {
-    /// The search's problem of each network, with teams or without.
-    fn problems(&self, teams: &[Vec<ProcessorClass>]) -> Result<Vec<Problem>, Error> {
-        let problem = |(network, table): (&Network, &CostTable)| {
-            let searched = table.within_memory_of(self.board, network.graph());
-            Problem::with_teams(network.graph(), network.chain(), self.board, &searched, teams)
+    /// The search's problem of each network on a board of its own, which differ only in what memory accelerators have.
+    fn problems(&self, boards: &[Board], teams: Teams) -> Result<Vec<Problem>, Error> {
+        let problem = |((network, table), board): ((&Network, &CostTable), &Board)| {
+            let board = &with_timed_engines(board, table);
+            let searched = table.within_memory_of(board, network.graph());
+            let teams = match teams {
+                Teams::With => TeamSpace::of(board).teams(board),
+                Teams::Without => Vec::new(),
+            };
+            Problem::with_teams(network.graph(), network.chain(), board, &searched, &teams)
         };
-        Ok(self.networks.iter().zip(self.tables).map(problem).collect::<Result<_, _>>()?)
+        Ok(self.networks.iter().zip(self.tables).zip(boards).map(problem).collect::<Result<_, _>>()?)
     }
 
-    /// The best that is found of sharing the board and its memory. Where what is best without a look at memory does not fit, all that fit are
-    /// tried, and also what each network does within a part of the memory.
-    fn share_within_memory(&self, problems: &[Problem]) -> Result<(Sharing, Option<f64>), Error> {
+    /// The best that is found of sharing the board and its memories. Where what is best without a look at memory does not fit, all that fit
+    /// are tried, and also what each network does within a part of the memories.
+    fn share_within_memory(&self, teams: Teams) -> Result<(Sharing, Option<f64>), Error> {
         let is_roomy = Cell::new(true);
-        let among_all = self.share(problems, &is_roomy);
+        let mut best = self.share(&self.problems(&vec![self.board.clone(); self.networks.len()], teams)?, &is_roomy);
         if is_roomy.get() {
-            return among_all;
+            return best;
         }
-        let within_parts = divide_memory(problems).map_err(Error::from);
-        match (among_all, within_parts.and_then(|divided| self.share(&divided, &is_roomy))) {
-            (Ok(one), Ok(other)) if other.0.rounds_per_second > one.0.rounds_per_second => Ok(other),
-            (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
-            (Err(_), Err(error)) => Err(error),
+        for boards in boards_with_parts(self.board, self.networks)? {
+            let divided = divide_memory(&self.problems(&boards, teams)?).map_err(Error::from);
+            best = match (best, divided.and_then(|divided| self.share(&divided, &is_roomy))) {
+                (Ok(one), Ok(other)) if other.0.rounds_per_second > one.0.rounds_per_second => Ok(other),
+                (Ok(one), _) | (Err(_), Ok(one)) => Ok(one),
+                (Err(_), Err(error)) => Err(error),
+            };
         }
+        best
     }
 
     /// The best that is found of sharing the board, of all that fits into its memories, and rounds a second of the other way to share. Says if

@@ -61,6 +61,26 @@ impl<'a> SimulateOptions<'a> {
             keeps_spans: false,
         }
     }
+
+    /// Whether there is something to simulate, at a rate at which frames can arrive.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] with the first number that means nothing.
+    pub fn check(&self) -> Result<(), Error> {
+        let is_rate = |hertz: f64| hertz.is_finite() && hertz > 0.0;
+        let message = match self.frame_rate_hertz {
+            _ if self.frames == 0 => "no frames are to be simulated; 1 is the fewest".to_owned(),
+            _ if self.queue == 0 => "the queue before each stage is 0: it must hold 1 frame or more".to_owned(),
+            Some(hertz) if !is_rate(hertz) => {
+                format!("the frame rate is {hertz} frames per second: it must be a number above 0")
+            }
+            _ if !(self.noise.is_finite() && self.noise >= 0.0) => {
+                format!("the noise is {}: it must be a number that is not negative", self.noise)
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Unfit(message))
+    }
 }
 
 /// Whether processors compete for the memory's bandwidth in a simulation.
@@ -124,7 +144,7 @@ pub fn simulate(
     options: &SimulateOptions<'_>,
     control: &Control,
 ) -> Result<Vec<Simulated>, Error> {
-    check_numbers(options)?;
+    options.check()?;
     let machine = &set.first().map_or_else(|| machine.clone(), |own| machine.as_planned(&own.document));
     let board = machine.board();
     let mut tables = Vec::new();
@@ -167,19 +187,6 @@ pub fn simulate(
     let expected = set.iter().zip(&tables).map(|(own, table)| expected(own, table)).collect::<Result<Vec<_>, _>>()?;
     let all = simulations.into_iter().zip(expected).zip(tables);
     Ok(all.map(|((simulation, expected), table)| Simulated { simulation, expected, table }).collect())
-}
-
-/// Whether there is something to simulate, at a rate at which frames can arrive.
-fn check_numbers(options: &SimulateOptions<'_>) -> Result<(), Error> {
-    if options.frames == 0 {
-        return Err(Error::Unfit("no frames are to be simulated; 1 is the fewest".to_owned()));
-    }
-    match options.frame_rate_hertz {
-        Some(hertz) if !(hertz.is_finite() && hertz > 0.0) => {
-            Err(Error::Unfit(format!("{hertz} frames per second are not a rate; it must be a number above 0")))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn read_fallback(path: &Path, set: &[Scheduled], board: &Board) -> Result<Schedule, Error> {

@@ -41,6 +41,7 @@ mod certificate;
 mod check;
 mod error;
 mod promise;
+mod reached;
 mod searched;
 mod single;
 mod space;

@@ -32,9 +32,9 @@ pub fn check_prediction(promised: &Prediction, found: &Evaluation, energy: Optio
     promised.watts.map_or(Ok(()), |promised| close("its mean power [W]", promised, watts, tolerance))
 }
 
-/// Whether a period is not below what the schedule takes if nobody waits for memory or links.
+/// Whether a period is not below what the schedule takes at least, however processors and stages wait for memory and links.
 pub(crate) fn check_not_below(promised: &Prediction, evaluated: &Evaluation) -> Result<(), CertifyError> {
-    let (promised, found) = (promised.period_seconds, evaluated.period.seconds());
+    let (promised, found) = (promised.period_seconds, evaluated.least_period().seconds());
     match promised >= found {
         true => Ok(()),
         false => Err(CertifyError::Promise { what: "its period [s]", promised, found }),

@@ -1,16 +1,16 @@
 //! What no pipeline of a searched space goes below.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::{Chain, Subgraph, subgraphs};
 
-use crate::single::{Reached, has_too_many_states, is_rounded_below, quick_sizes};
+use crate::reached::{Beginning, Reached, Ways};
+use crate::single::{SingleWays, has_too_many_states};
 use crate::space::Space;
 use crate::stage_rates::{StageRates, possible};
 use crate::team_costs::{BILLION, TeamCosts, rounded_down};
@@ -37,27 +37,28 @@ pub fn check_searched(
         .filter(|rates| !has_too_many_states(rates))
         .ok_or_else(|| wrong("the costs are of another board, or it has more states than can be checked".to_owned()))?;
     let space = Space::of(&rates);
-    let ways = TeamWays::new(proof, (graph, chain), board, (&rates, &space), table).map_err(wrong)?;
-    let quick = |period: u64| {
-        let (ways, space, rates, below) = (&ways, &space, &rates, Nanoseconds(period));
-        move |senders: &[usize], start, end| ways.quick_sizes(space, rates, (senders, start, end), below)
-    };
-    if let Some(used) = Reached::new(&space, &rates, quick(proof.period_nanoseconds)).end() {
+    let mut ways = TeamWays::new(proof, (graph, chain), board, (&rates, &space), table).map_err(wrong)?;
+    let reached = Reached::by(&space, rates.blocks, &mut ways, proof.period_nanoseconds);
+    if let Some(used) = reached.end() {
         return Err(wrong(format!("stages on {used:?} cores of the clusters may have a shorter period")));
     }
-    match Reached::is_end(&space, &rates, quick(proof.period_nanoseconds.saturating_add(1))) {
+    match reached.is_end_possible() {
         true => Ok(()),
         false => Err(wrong("nothing that is proven here keeps it from being longer".to_owned())),
     }
 }
 
-/// The teams of a space, and the least that each takes.
-struct TeamWays {
+/// The teams of a space and single processors, and the least that each takes.
+struct TeamWays<'a> {
+    space: &'a Space,
+    rates: &'a StageRates<'a>,
+    singles: SingleWays<'a>,
     teams: Vec<TeamWay>,
     /// Of each number of blocks, how many subgraphs have the same operators, if that is a whole number.
     subgraphs_until: Vec<Option<usize>>,
-    /// By the senders, the least that each team pays to take anything over.
-    hand_overs: RefCell<HashMap<Vec<usize>, Rc<[u64]>>>,
+    /// By the senders, teams that there is room for beside them, and the least that each pays to take anything over.
+    beside: HashMap<Vec<usize>, Rc<[(usize, u64)]>>,
+    replicas: Replicas,
 }
 
 struct TeamWay {
@@ -69,12 +70,12 @@ struct TeamWay {
     processors: Vec<ProcessorIndex>,
 }
 
-impl TeamWays {
+impl<'a> TeamWays<'a> {
     fn new(
         proof: &SearchedProof,
         (graph, chain): (&Graph, &Chain),
         board: &Board,
-        (rates, space): (&StageRates<'_>, &Space),
+        (rates, space): (&'a StageRates<'a>, &'a Space),
         table: &CostTable,
     ) -> Result<Self, String> {
         let teams = proof.teams.on(board, table).ok_or("its space has more teams than can be checked")?;
@@ -96,83 +97,104 @@ impl TeamWays {
         };
         let teams = known.iter().zip(&proof.worths).map(way).collect::<Result<_, _>>()?;
         let subgraphs_until = subgraphs_until(graph, chain, &subgraphs);
-        Ok(Self { teams, subgraphs_until, hand_overs: RefCell::default() })
+        let (singles, replicas) = (SingleWays::new(space, rates), Replicas::default());
+        Ok(Self { space, rates, singles, teams, subgraphs_until, beside: HashMap::new(), replicas })
     }
 
-    /// The least that each team pays to take anything over from these senders.
-    fn hand_overs(&self, rates: &StageRates<'_>, senders: &[usize]) -> Rc<[u64]> {
-        if let Some(known) = self.hand_overs.borrow().get(senders) {
+    /// The teams that there is room for beside these senders, and the least that each pays to take anything over from them.
+    fn beside(&mut self, Beginning { senders, sizes, .. }: Beginning<'_>) -> Rc<[(usize, u64)]> {
+        if let Some(known) = self.beside.get(senders) {
             return Rc::clone(known);
         }
-        let of_team = |team: &TeamWay| team.processors.iter().map(|&to| rates.least_hand_over(senders, to)).min();
-        let own: Rc<[u64]> = self.teams.iter().map(|team| of_team(team).unwrap_or(0)).collect();
-        self.hand_overs.borrow_mut().insert(senders.to_vec(), Rc::clone(&own));
+        let have_room = |(_, team): &(usize, &TeamWay)| sizes.binary_search(&team.size).is_ok();
+        let hand_over = |(index, team): (usize, &TeamWay)| {
+            let each = team.processors.iter().map(|&to| self.rates.least_hand_over(senders, to));
+            (index, each.min().unwrap_or(0))
+        };
+        let own: Rc<[(usize, u64)]> = self.teams.iter().enumerate().filter(have_room).map(hand_over).collect();
+        self.beside.insert(senders.to_vec(), Rc::clone(&own));
         own
-    }
-
-    /// The numbers of cores on which a range of blocks may pass frames with a period that is rounded to less than a given one.
-    fn quick_sizes(
-        &self,
-        space: &Space,
-        rates: &StageRates<'_>,
-        (senders, start, end): (&[usize], usize, usize),
-        below: Nanoseconds,
-    ) -> Vec<usize> {
-        let hand_overs = self.hand_overs(rates, senders);
-        let time = |(team, hand_over): (&TeamWay, &u64)| {
-            let own = self.subgraphs_until[start]?..self.subgraphs_until[end]?;
-            team.time(own, if start == 0 { 0 } else { *hand_over })
-        };
-        let all = self.teams.iter().zip(&*hand_overs);
-        let teams = all.filter_map(|own| Some((own.0.size, time(own)?)));
-        if rates.occupies_links(senders, start, end) {
-            // Beside others, nobody knows what a team takes over a link.
-            let mut sizes = quick_sizes(space, rates, (senders, start, end), below);
-            sizes.extend(teams.filter(|&(_, time)| Nanoseconds(time) < below).map(|(size, _)| size));
-            sizes.sort_unstable();
-            sizes.dedup();
-            return sizes;
-        }
-
-        let mut least: Vec<Option<u64>> = vec![None; space.sizes()];
-        let single = |unit: usize, count: usize| {
-            let mut cores = vec![0; rates.units.len()];
-            cores[unit] = count;
-            Some((space.encode(&cores), rates.least_time((unit, count), senders, start, end)?))
-        };
-        let counts =
-            (0..rates.units.len()).flat_map(|unit| (1..=rates.units[unit].cores).map(move |count| (unit, count)));
-        for (size, time) in counts.filter_map(|(unit, count)| single(unit, count)).chain(teams) {
-            least[size] = Some(least[size].map_or(time, |known: u64| known.min(time)));
-        }
-        together(space, &least, below)
     }
 }
 
-/// The numbers of cores on which replicas pass frames often enough that each take so long on theirs.
-fn together(space: &Space, least: &[Option<u64>], below: Nanoseconds) -> Vec<usize> {
-    // Who is no quicker than somebody with fewer cores is of no use.
-    let mut quickest: Vec<u64> = Vec::with_capacity(least.len());
-    let mut ways: Vec<(usize, f64)> = Vec::new();
-    for (size, own) in least.iter().enumerate() {
-        let fewer = space.one_fewer(size).map(|fewer| quickest[fewer]).min().unwrap_or(u64::MAX);
-        let own = own.unwrap_or(u64::MAX);
-        if own < fewer {
-            ways.push((size, 1.0 / own.max(1) as f64));
+impl Ways for TeamWays<'_> {
+    fn periods(&mut self, beginning: Beginning<'_>, end: usize, periods: &mut [f64]) {
+        let Beginning { senders, start, sizes } = beginning;
+        let all = self.beside(beginning);
+        let subgraphs = self.subgraphs_until[start].zip(self.subgraphs_until[end]);
+        let time = |&(team, hand_over): &(usize, u64)| {
+            let (team, (first, past)) = (&self.teams[team], subgraphs?);
+            Some((team.size, team.time(first..past, if start == 0 { 0 } else { hand_over })?))
+        };
+        let teams = all.iter().filter_map(time);
+        if self.rates.occupies_links(senders, start, end) {
+            // Beside others, nobody knows what a team takes over a link.
+            self.singles.periods(beginning, end, periods);
+            teams.for_each(|(size, time)| periods[size] = periods[size].min(time as f64));
+            return;
         }
-        quickest.push(own.min(fewer));
-    }
-    let mut rate: Vec<f64> = vec![0.0; least.len()];
-    for size in 1..least.len() {
-        for &(own, more) in ways.iter().take_while(|(own, _)| *own <= size) {
-            if own == size || space.contains(size, own) && rate[size - own] > 0.0 {
-                let before = if own == size { 0.0 } else { rate[size - own] };
-                rate[size] = rate[size].max(before + more);
+
+        let least = &mut self.replicas.least;
+        least.resize(self.space.sizes(), NEVER);
+        sizes.iter().for_each(|&size| least[size] = NEVER);
+        let most = sizes.last().map_or(&[][..], |&all| self.space.decode(all));
+        for (unit, &cores) in most.iter().enumerate() {
+            for count in 1..=cores {
+                let time = self.rates.least_time((unit, count), senders, start, end);
+                least[self.space.encode_one(unit, count)] = time.unwrap_or(NEVER);
             }
         }
+        teams.for_each(|(size, time)| least[size] = least[size].min(time));
+        self.replicas.periods(self.space, sizes, periods);
     }
-    let is_quick = |rate: f64| rate > 0.0 && is_rounded_below(1.0 / rate, below);
-    (1..least.len()).filter(|&size| is_quick(rate[size])).collect()
+}
+
+/// No time at all.
+const NEVER: u64 = u64::MAX;
+
+/// Replicas of one stage, by the numbers of their cores.
+#[derive(Default)]
+struct Replicas {
+    /// The least time on just these cores.
+    least: Vec<u64>,
+    /// The least time on these cores or some of them.
+    quickest: Vec<u64>,
+    /// Frames per nanosecond of all replicas together.
+    rate: Vec<f64>,
+    /// Cores and frames per nanosecond of those that are of use.
+    ways: Vec<(usize, f64)>,
+}
+
+impl Replicas {
+    /// The periods of replicas that each take so long on theirs.
+    fn periods(&mut self, space: &Space, sizes: &[usize], periods: &mut [f64]) {
+        // Who is no quicker than somebody with fewer cores is of no use.
+        self.quickest.resize(space.sizes(), NEVER);
+        self.quickest[0] = NEVER;
+        self.ways.clear();
+        for &size in sizes {
+            let (own, fewer) = (self.least[size], space.one_fewer(size).map(|fewer| self.quickest[fewer]));
+            let fewer = fewer.min().unwrap_or(NEVER);
+            if own < fewer {
+                self.ways.push((size, 1.0 / own.max(1) as f64));
+            }
+            self.quickest[size] = own.min(fewer);
+        }
+
+        self.rate.resize(space.sizes(), 0.0);
+        for &size in sizes {
+            let among = self.ways.iter().take_while(|(own, _)| *own <= size);
+            let with = |&(own, more): &(usize, f64)| match size - own {
+                0 => Some(more),
+                others => {
+                    Some(self.rate[others] + more).filter(|_| space.contains(size, own) && self.rate[others] > 0.0)
+                }
+            };
+            let rate = among.filter_map(with).fold(0.0, f64::max);
+            self.rate[size] = rate;
+            periods[size] = if rate > 0.0 { 1.0 / rate } else { f64::INFINITY };
+        }
+    }
 }
 
 impl TeamWay {

@@ -53,6 +53,11 @@ impl Space {
         cores.iter().zip(&self.strides).map(|(cores, stride)| cores * stride).sum()
     }
 
+    /// The number of so many cores of one unit.
+    pub(crate) fn encode_one(&self, unit: usize, cores: usize) -> usize {
+        cores * self.strides[unit]
+    }
+
     /// Sets of units that a last stage may have been on, as far as it matters.
     pub(crate) fn lasts(&self) -> usize {
         self.lasts
@@ -66,6 +71,14 @@ impl Space {
     /// Whether there are as many cores as two numbers of them need together.
     pub(crate) fn have_room_for(&self, one: usize, other: usize) -> bool {
         (self.packed[one] + self.packed[other] + self.room) & self.spare == 0
+    }
+
+    /// The numbers of cores, but for none, that there is room for beside one of each unit of a set; with each, all that it contains, and
+    /// these first.
+    pub(crate) fn sizes_beside(&self, last: usize) -> Vec<usize> {
+        let senders = Self::units_of(if self.lasts == 1 { 0 } else { last });
+        let used: usize = senders.into_iter().map(|unit| self.strides[unit]).sum();
+        (1..self.sizes()).filter(|&size| self.have_room_for(used, size)).collect()
     }
 
     /// The same cores without one of some unit.

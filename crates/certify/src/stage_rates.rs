@@ -27,6 +27,15 @@ impl Unit {
     }
 }
 
+/// Frames per nanosecond on cores of a unit.
+#[derive(Clone, Default)]
+pub(crate) struct UnitRates {
+    /// Of one processor of so many cores, from 1.
+    alone: Vec<f64>,
+    /// Of the best replicas on at most so many cores, from 0.
+    pub(crate) best: Vec<f64>,
+}
+
 /// What is needed to time every stage of a network.
 pub(crate) struct StageRates<'a> {
     table: &'a CostTable,
@@ -125,21 +134,27 @@ impl<'a> StageRates<'a> {
         with_each.filter_map(|&class| self.time(unit, class, senders, start, end)).min()
     }
 
-    /// Frames per nanosecond of the best replicas on at most so many cores of a unit, by the number of cores.
-    pub(crate) fn rates(&self, unit: usize, senders: &[usize], start: usize, end: usize) -> Vec<f64> {
-        let own = &self.units[unit];
+    /// Works out what so many cores of a unit do at the most for a stage.
+    pub(crate) fn work_out(
+        &self,
+        rates: &mut UnitRates,
+        (unit, cores): (usize, usize),
+        (senders, start, end): (&[usize], usize, usize),
+    ) {
         let single = |count: usize| Some(1.0 / self.least_time((unit, count), senders, start, end)? as f64);
-        let alone: Vec<f64> = (1..=own.cores).map(|count| single(count).unwrap_or(0.0)).collect();
-        let mut best = vec![0.0_f64; own.cores + 1];
-        for cores in 1..=own.cores {
-            best[cores] =
-                (1..=cores).map(|count| alone[count - 1] + best[cores - count]).fold(best[cores - 1], f64::max);
+        let UnitRates { alone, best } = rates;
+        alone.clear();
+        alone.extend((1..=cores).map(|count| single(count).unwrap_or(0.0)));
+        best.clear();
+        best.push(0.0);
+        for cores in 1..=cores {
+            let with_one_of = |count: usize| alone[count - 1] + best[cores - count];
+            best.push((1..=cores).map(with_one_of).fold(best[cores - 1], f64::max));
         }
-        let link =
-            self.longest(unit, senders, |from, bytes| self.table.link_time(from, own.first_class(), bytes), start, end);
-        match link {
-            Nanoseconds::ZERO => best,
-            link => best.into_iter().map(|rate| rate.min(1.0 / link.0 as f64)).collect(),
+        let own = self.units[unit].first_class();
+        match self.longest(unit, senders, |from, bytes| self.table.link_time(from, own, bytes), start, end) {
+            Nanoseconds::ZERO => {}
+            link => best.iter_mut().for_each(|rate| *rate = rate.min(1.0 / link.0 as f64)),
         }
     }
 

@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[allow(dead_code, reason = "these cases are not random")]
 mod random_cases;
 
 use millstream_partition::Chain;
-use millstream_pipeline::{PipelineError, Plan, Problem, best_period, divide_memory, pareto_front};
-use random_cases::Case;
+use millstream_pipeline::{
+    PipelineError, Plan, Problem, Sharing, Tenant, best_period, divide_memory, pareto_front, share,
+};
+use millstream_schedule::Schedule;
+use proptest::prelude::*;
+use random_cases::{Case, cases, plans};
 
 fn best(case: &Case) -> Result<Plan, PipelineError> {
     let (graph, board, table) = case.build();
@@ -66,4 +69,75 @@ fn networks_that_share_a_board_share_its_memory() {
     assert_eq!(periods(&divide_memory(&networks(1208)).unwrap()), [1200, 1200]);
     let refused = divide_memory(&networks(1207)).unwrap_err();
     assert_eq!(refused, PipelineError::MemoryTogether { least_bytes: 1208, most_bytes: 1207 });
+}
+
+/// What a plan holds of the memory: of every replica, the values and weights of its blocks.
+fn held(case: &Case, schedule: &Schedule) -> u64 {
+    let (graph, board, _) = case.build();
+    schedule.memory_bytes(&graph, &board)
+}
+
+/// Rounds a second and bytes of all plans of a network, of which no other is better in both.
+fn choices(case: &Case) -> Vec<(f64, u64)> {
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    let all = plans(&problem, &board).into_iter().filter_map(|plan| {
+        let schedule = problem.schedule(&plan);
+        Some((schedule.evaluate(&graph, &table).ok()?.period.seconds(), held(case, &schedule)))
+    });
+    all.collect()
+}
+
+/// The most rounds a second of two networks that take turns and fit into the memory together, by trying every pair.
+fn brute_force_turns(one: &[(f64, u64)], other: &[(f64, u64)], bytes: u64) -> Option<f64> {
+    let pairs = one.iter().flat_map(|mine| other.iter().map(move |theirs| (mine, theirs)));
+    let fitting = pairs.filter(|(mine, theirs)| mine.1 + theirs.1 <= bytes);
+    fitting.map(|(mine, theirs)| 1.0 / (mine.0 + theirs.0)).reduce(f64::max)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// Something is found whenever anything fits, it does fit, and it promises no more than the best of all that fit; where all do, it is the best.
+    #[test]
+    fn networks_together_against_all_that_fit(case in cases(), scale in 1_u64..6, share in 0.3_f64..1.6) {
+        let mut other = case.clone();
+        other.times.iter_mut().flatten().flatten().for_each(|time| *time = *time * scale % 3000 + 1);
+        let (Ok(_), Ok(_)) = (problem_of(&case), problem_of(&other)) else { return Ok(()) };
+        let (mine, theirs) = (choices(&case), choices(&other));
+        let most = |all: &[(f64, u64)]| all.iter().map(|own| own.1).max().unwrap_or(0);
+        let bytes = (((most(&mine) + most(&theirs)) as f64 * share) as u64).max(1);
+        let best = brute_force_turns(&mine, &theirs, bytes);
+
+        let with_memory = |case: &Case| Case { memory: Some(bytes), ..case.clone() };
+        let problems = [problem_of(&with_memory(&case)).unwrap(), problem_of(&with_memory(&other)).unwrap()];
+        let found = together(&problems, bytes, [&case, &other]);
+        prop_assert_eq!(found.is_some(), best.is_some(), "{:?} {:?}", found, best);
+        prop_assert!(found <= best.map(|best| best * (1.0 + 1e-9)), "{found:?} {best:?}");
+        // Where everything fits, the search is exact.
+        let is_roomy = bytes >= most(&mine) + most(&theirs);
+        prop_assert!(!is_roomy || found >= best.map(|best| best * (1.0 - 1e-9)), "{found:?} {best:?}");
+    }
+}
+
+fn problem_of(case: &Case) -> Result<Problem, PipelineError> {
+    let (graph, board, table) = case.build();
+    Problem::new(&graph, &Chain::of(&graph), &board, &table)
+}
+
+/// The rounds a second of the best that is found by turns, with the whole memory for each and with a part of it.
+fn together(problems: &[Problem; 2], bytes: u64, cases: [&Case; 2]) -> Option<f64> {
+    let by_turns = |problems: &[Problem]| {
+        let tenants: Vec<Tenant<'_>> = problems
+            .iter()
+            .map(|problem| Tenant { name: "one of two", problem, weight: 1.0, deadline: None })
+            .collect();
+        let fits =
+            |own: &Sharing| cases.iter().zip(&own.schedules).map(|(case, own)| held(case, own)).sum::<u64>() <= bytes;
+        let found = share(&tenants, |own| (own.takes_turns && fits(own)).then_some(own.rounds_per_second)).ok()?;
+        assert!(found.takes_turns && fits(&found));
+        Some(found.rounds_per_second)
+    };
+    let divided = divide_memory(problems).ok().and_then(|divided| by_turns(&divided));
+    by_turns(problems).into_iter().chain(divided).reduce(f64::max)
 }

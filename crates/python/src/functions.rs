@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::board::Board;
 use crate::documents::{Document, to_python};
-use crate::errors::InputError;
+use crate::errors;
 use crate::events::followed;
 use crate::numbers::Whole;
 use crate::planning::{Wanted, aim, duration, scheduled};
@@ -134,18 +134,16 @@ pub(crate) fn simulate<'py>(
     heat: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (frames, queue, seed) = (frames.of("frames")?, queue.of("queue")?, seed.of("seed")?);
-    check_numbers(frames, frame_rate, queue, noise)?;
+    let numbers = Numbers { frames, frame_rate, queue, noise, seed };
+    // Before anything is read.
+    numbers.options(CostSource::Cached).check().map_err(|error| errors::of(&error))?;
     let wanted = Wanted::new(model, None, None)?;
     let document = Document::read(schedule)?;
     let machine = Board::machine_or_this(py, board)?;
 
     let report = followed(py, None, move |control| {
         let costs = CostSource::named(profile.as_deref(), costs.as_deref())?.unwrap_or(CostSource::Cached);
-        let mut options = SimulateOptions::new(costs, frames);
-        options.queue = queue;
-        options.frame_rate_hertz = frame_rate;
-        options.noise = noise;
-        options.seed = seed;
+        let mut options = numbers.options(costs);
         options.memory = if memory { MemoryCompetition::IfStated } else { MemoryCompetition::Never };
         options.has_heat = heat;
 
@@ -154,17 +152,25 @@ pub(crate) fn simulate<'py>(
     to_python(py, &report)
 }
 
-/// Refuses numbers that mean nothing, by the names that callers know.
-fn check_numbers(frames: u32, frame_rate: Option<f64>, queue: usize, noise: f64) -> PyResult<()> {
-    let is_rate = |hertz: f64| hertz.is_finite() && hertz > 0.0;
-    let message = match (frames, queue) {
-        (0, _) => "frames must be at least 1",
-        (_, 0) => "queue must be at least 1",
-        _ if !frame_rate.is_none_or(is_rate) => "frame_rate must be a positive number",
-        _ if !(noise.is_finite() && noise >= 0.0) => "noise must be a number that is not negative",
-        _ => return Ok(()),
-    };
-    Err(InputError::new_err(message))
+/// The numbers of a simulation, by the names that callers know.
+#[derive(Clone, Copy)]
+struct Numbers {
+    frames: u32,
+    frame_rate: Option<f64>,
+    queue: usize,
+    noise: f64,
+    seed: u64,
+}
+
+impl Numbers {
+    fn options(self, costs: CostSource<'_>) -> SimulateOptions<'_> {
+        let mut options = SimulateOptions::new(costs, self.frames);
+        options.queue = self.queue;
+        options.frame_rate_hertz = self.frame_rate;
+        options.noise = self.noise;
+        options.seed = self.seed;
+        options
+    }
 }
 
 fn simulated(

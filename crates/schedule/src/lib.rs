@@ -44,6 +44,7 @@ mod error;
 mod evaluate;
 pub mod execution;
 mod footprint;
+mod least_period;
 mod notation;
 mod objective;
 mod paces;

@@ -40,8 +40,9 @@ pub fn replicated_period(times: &[Nanoseconds]) -> Nanoseconds {
     period_of(times.iter().copied().map(rate).sum())
 }
 
-/// The same where replicas may share links: those that take frames over one take no more than it carries. What each replica occupies is
-/// told one by one.
+/// The same where replicas may share links: those that take frames over one take no more than it carries, each in proportion to how often it
+/// would take a frame otherwise. Where they occupy it for different times, that is no bound: [`Evaluation::least_period`](crate::Evaluation::least_period)
+/// is one. What each replica occupies is told one by one.
 pub fn shared_period<L: OccupiedLink>(times: &[Nanoseconds], links: &[impl AsRef<[L]>]) -> Nanoseconds {
     match times {
         [time] => *time,

@@ -51,6 +51,7 @@ impl SteadyState {
         let alone = schedule.evaluate(graph, table)?;
         let competes = |rate: f64| most_wanted(schedule, graph, table).is_none_or(|wanted| wanted > rate);
         let alone_waits = alone.shares_board_links();
+        let least_period = if alone_waits { alone.least_period() } else { Nanoseconds::ZERO };
         if !memory_bytes_per_second.is_some_and(competes) && !alone_waits {
             return Ok(Self { evaluation: alone, energy: schedule.energy(graph, table)? });
         }
@@ -71,11 +72,7 @@ impl SteadyState {
             links: alone.links,
             board_links: alone.board_links,
             // Of few frames, a simulation may show a little less than links carry.
-            period: Nanoseconds::from_seconds(period_seconds).max(if alone_waits {
-                alone.period
-            } else {
-                Nanoseconds::ZERO
-            }),
+            period: Nanoseconds::from_seconds(period_seconds).max(least_period),
             latency: simulation.worst_time_in_stages(),
         };
         let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));

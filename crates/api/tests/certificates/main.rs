@@ -102,16 +102,10 @@ fn searched_proof(network: &Network, machine: &Machine, searched: &CostTable) ->
     }
 }
 
-/// One in so many pairs of a network and a board.
+/// One in so many pairs of a network and a board; `cargo xtask certificates` looks at all.
 #[test]
 fn proofs_of_all_that_is_searched_hold() {
-    searched_proofs_hold(|network, board| (7 * network + 3 * board) % 61 == 4, 4);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn proofs_of_all_that_is_searched_hold_for_the_zoo_on_the_boards() {
-    searched_proofs_hold(|_, _| true, 400);
+    searched_proofs_hold(|network, board| (network + board) % 13 == 4, 40);
 }
 
 /// That the proofs hold, and that they prove no other period.
@@ -121,11 +115,16 @@ fn searched_proofs_hold(is_wanted: impl Fn(usize, usize) -> bool, least: usize) 
     for (place, name) in millstream_zoo::names().enumerate() {
         let network = network(name);
         let wanted = machines.iter().enumerate().filter(|(board, _)| is_wanted(place, *board));
-        // Eight clusters that all hand over differently have more states for long networks than anybody writes down.
+        // Eight clusters that all hand over differently take long to search.
         for (_, (board, machine)) in wanted.filter(|(_, own)| own.1.board().clusters().len() < 8) {
             let costs = fixture("costs", board);
             let table = CostSource::Models(&costs).table(&network, machine).unwrap();
             let searched = table.within_memory_of(machine.board(), network.graph());
+            // What is too much to be written down of single processors is so with teams.
+            let problem = Problem::new(network.graph(), network.chain(), machine.board(), &searched).unwrap();
+            if SingleProcessorReach::of(&problem).unwrap().is_none() {
+                continue;
+            }
             let proof = searched_proof(&network, machine, &searched);
             let ground = (&**network.graph(), network.chain());
             let check = |proof: &SearchedProof| check_searched(proof, ground, machine.board(), &searched);

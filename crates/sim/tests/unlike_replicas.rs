@@ -1,0 +1,67 @@
+//! Replicas that occupy the same link for different times, by hand.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+use millstream_sim::{Settings, SteadyState, simulate};
+
+/// `first` makes 100 bytes for `left` and 1000 for `right`.
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("fork");
+    let mut value = |name: &str, size| builder.value(name, Some(DataType::F32), Some(Shape::from([size]))).unwrap();
+    let (input, small, large) = (value("input", 1), value("small", 25), value("large", 250));
+    let (left, right) = (value("of left", 1), value("of right", 1));
+    builder.input(input);
+    let mut operator = |name: &str, reads, makes: &[_]| {
+        let own = NewOperator::new(name, "x", OperatorKind::Opaque);
+        builder.operator(own.reads([reads]).makes(makes.iter().copied())).unwrap()
+    };
+    operator("first", input, &[small, large]);
+    operator("left", small, &[left]);
+    operator("right", large, &[right]);
+    builder.output(left);
+    builder.output(right);
+    builder.build().unwrap()
+}
+
+/// A replica of 50 ns that occupies the link for 1100 ns a frame, and one of 200 ns beside it that occupies it for 100 ns.
+///
+/// In proportion to how often each would take a frame, four would go to the first for each that goes to the second, and the link would be
+/// occupied for (4 * 1100 + 100) / 5 = 900 ns a frame. But who is free waits for the link, one after the other. Say that it comes to the second
+/// at 0 and to the first, which waited, at 100. The first is done at 150 and waits again, the second at 200: the link comes to the first once
+/// more at 1200, and to the second at 2300. So three frames pass in 2300 ns.
+#[test]
+fn unlike_replicas_behind_a_link_are_promised_what_they_show() {
+    let graph = graph();
+    let classes = ["A", "B", "C"].map(|cluster| ProcessorClass::new(cluster, 1));
+    let mut table = CostTable::new(3, classes.clone());
+    let [from, to, beside] = classes.map(|class| table.find(&class).unwrap());
+    table.set_time(from, 0, Nanoseconds(10));
+    (1..3).for_each(|operator| table.set_time(to, operator, Nanoseconds(25)));
+    table.set_time(beside, 2, Nanoseconds(200));
+    table.set_link(from, to, LinkCost { hand_over: HandOver::FREE, occupied_seconds_per_byte: 1e-9 });
+
+    let [first, left, right] = graph.order() else { panic!("there are three operators") };
+    let on = |cluster: &str, core, operators: &[_]| Assignment {
+        processor: Processor::new(cluster, [core]),
+        operators: operators.to_vec(),
+    };
+    let alone = Replica::new(vec![on("B", 1, &[*left, *right])]);
+    let team = Replica::new(vec![on("B", 2, &[*left]), on("C", 3, &[*right])]);
+    let stages = [vec![Replica::new(vec![on("A", 0, &[*first])])], vec![alone, team]];
+    let schedule = Schedule { stages: stages.map(|replicas| Stage { replicas }).to_vec() };
+
+    let evaluated = schedule.evaluate(&graph, &table).unwrap();
+    assert_eq!(evaluated.stages[1].replica_times, [Nanoseconds(50), Nanoseconds(200)]);
+    assert!(evaluated.shares_board_links());
+    assert_eq!((evaluated.period, evaluated.least_period()), (Nanoseconds(900), Nanoseconds(100)));
+
+    let promised = SteadyState::of(&schedule, &graph, &table, None).unwrap().evaluation.period;
+    let settings = Settings { frames: 5000, ..Settings::default() };
+    let shown = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
+    assert!((shown / (2300e-9 / 3.0) - 1.0).abs() < 0.001, "{shown}");
+    assert!((promised.seconds() / shown - 1.0).abs() < 0.001, "{promised} {shown}");
+}
