@@ -18,6 +18,7 @@ mod conformance;
 mod cross;
 mod dependencies;
 mod exhaustive;
+mod files;
 mod fuzz;
 mod lengths;
 mod light;

@@ -52,6 +52,12 @@ fn chosen() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).map(PathBuf::from).filter(|folder| !folder.ends_with(FOLDER))
 }
 
+/// The folder with the libraries for this computer, where they are.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let own = root().join(FOLDER);
+    chosen().or_else(|| is_there(&own).then_some(own))
+}
+
 /// Makes sure that the libraries are there, if they can be had. Says so once if not.
 pub(crate) fn prepare() -> Result<(), Failure> {
     let folder = root().join(FOLDER);

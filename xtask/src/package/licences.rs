@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
 use crate::cross::{Target, zig};
+use crate::files::read;
 use crate::tools;
 
 use super::{failed, folder};
@@ -68,10 +69,6 @@ pub(crate) fn of_rust(target: Target) -> Result<PathBuf, Failure> {
     let file = found.ok_or_else(|| Failure(format!("{} has no licence of Rust's library", sysroot.display())))?;
     let to = own.join(file.file_name().unwrap_or_default());
     fs::copy(&file, &to).map(|_| own).map_err(|error| failed(&file, &error))
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| failed(path, &error))
 }
 
 #[cfg(test)]
