@@ -147,6 +147,13 @@ mod tests {
     use std::fs;
 
     #[test]
+    fn the_readme_names_the_release_that_is_used() {
+        let page = include_str!("../../README.md");
+        let named: Vec<&str> = page.split("openvino==").skip(1).collect();
+        assert!(!named.is_empty() && named.iter().all(|rest| rest.starts_with(&format!("{}`", super::OPENVINO))));
+    }
+
+    #[test]
     fn libraries_that_were_cut_off_are_not_there() {
         let folder = std::env::temp_dir().join(format!("millstream-openvino-{}", std::process::id()));
         let written = fs::create_dir_all(&folder)
