@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::command::{Failure, crates, root};
+use crate::files::read;
 
 /// Sentences with these are claims.
 const WORDS: [&str; 12] = [
@@ -65,10 +66,6 @@ fn pages() -> Result<Vec<PathBuf>, Failure> {
     }
     pages.sort();
     Ok(pages)
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure(format!("{}: {error}", path.display())))
 }
 
 /// The sentences of a page with one of the words, without what is in blocks of code. Cells of tables and points of lists are apart.

@@ -1,9 +1,7 @@
 //! Whether errors may grow: every public enum of errors is `#[non_exhaustive]`, and so are the options that others fill in.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use crate::command::{Failure, crates, root};
+use crate::files::{ending, read};
 
 /// Types whose names end so are options.
 const OPTIONS: &str = "Options";
@@ -14,9 +12,9 @@ pub(crate) fn check() -> Result<(), Failure> {
     for name in crates()? {
         let folder = root().join("crates").join(name).join("src");
         // Only libraries have users whose code a new variant breaks.
-        let files = if folder.join("lib.rs").is_file() { sources(&folder)? } else { Vec::new() };
+        let files = if folder.join("lib.rs").is_file() { ending(&folder, ".rs")? } else { Vec::new() };
         for file in files {
-            let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
+            let text = read(&file)?;
             let path = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
             unmarked.extend(exhaustive(&text).into_iter().map(|name| format!("{path}: {name}")));
         }
@@ -50,24 +48,6 @@ fn exhaustive(source: &str) -> Vec<String> {
         }
     }
     found
-}
-
-pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))?.filter_map(Result::ok) {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(sources(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

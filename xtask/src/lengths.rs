@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, crates, root};
-use crate::exhaustive::sources;
+use crate::files::ending;
 
 /// The most lines of a function, from its first to its last.
 const MOST: usize = 60;
@@ -30,7 +30,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     for name in crates()? {
         for folder in ["src", "tests", "examples", "benches"] {
             let folder = root().join("crates").join(&name).join(folder);
-            let files = if folder.is_dir() { sources(&folder)? } else { Vec::new() };
+            let files = if folder.is_dir() { ending(&folder, ".rs")? } else { Vec::new() };
             for file in files {
                 let text =
                     fs::read_to_string(&file).map_err(|error| Failure(format!("{}: {error}", file.display())))?;

@@ -52,6 +52,12 @@ fn chosen() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).map(PathBuf::from).filter(|folder| !folder.ends_with(FOLDER))
 }
 
+/// The folder with the libraries for this computer, where they are.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let own = root().join(FOLDER);
+    chosen().or_else(|| is_there(&own).then_some(own))
+}
+
 /// Makes sure that the libraries are there, if they can be had. Says so once if not.
 pub(crate) fn prepare() -> Result<(), Failure> {
     let folder = root().join(FOLDER);
@@ -139,6 +145,13 @@ fn files(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
 mod tests {
     use super::{LIBRARY, is_there, link, stamp};
     use std::fs;
+
+    #[test]
+    fn the_readme_names_the_release_that_is_used() {
+        let page = include_str!("../../README.md");
+        let named: Vec<&str> = page.split("openvino==").skip(1).collect();
+        assert!(!named.is_empty() && named.iter().all(|rest| rest.starts_with(&format!("{}`", super::OPENVINO))));
+    }
 
     #[test]
     fn libraries_that_were_cut_off_are_not_there() {

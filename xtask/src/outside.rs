@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, cargo, root, run};
+use crate::files::failed;
 use crate::native;
 use crate::scratch::Scratch;
 
@@ -108,8 +109,4 @@ fn link(from: &Path, to: &Path) -> Result<(), Failure> {
 #[cfg(not(unix))]
 fn link(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::copy(from, to).map(drop).map_err(|error| failed(to, &error))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

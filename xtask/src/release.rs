@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::command::{Failure, root};
+use crate::files::{failed, read};
 
 /// The release, as the workspace has it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -14,33 +15,36 @@ pub(crate) fn release(arguments: &[String]) -> Result<(), Failure> {
     let [tag] = arguments else {
         return Err(Failure("give the tag of the release: cargo xtask release v0.1.0".to_owned()));
     };
-    if tag.strip_prefix('v') != Some(VERSION) {
-        return Err(Failure(format!("the tag is {tag}, and the version in Cargo.toml {VERSION}")));
-    }
-    let changelog = read("CHANGELOG.md")?;
-    let Some(section) = section(&changelog, VERSION) else {
-        return Err(Failure(format!("CHANGELOG.md has no section `## [{VERSION}] - DATE`")));
-    };
-    if let Some(unreleased) = unreleased(&changelog) {
-        let first = unreleased.lines().next().unwrap_or_default();
-        return Err(Failure(format!("CHANGELOG.md has changes that are in no release: {first} ...")));
-    }
-    let citation = read("CITATION.cff")?;
-    if !citation.lines().any(|line| line == format!("version: {VERSION}")) {
-        return Err(Failure(format!("CITATION.cff has another version than {VERSION}")));
-    }
-    let date = date(&changelog, VERSION).unwrap_or_default();
-    if !citation.lines().any(|line| line == format!("date-released: {date}")) {
-        return Err(Failure(format!("CITATION.cff has another date than {date}, which CHANGELOG.md has")));
+    let changelog = read(&root().join("CHANGELOG.md"))?;
+    let citation = read(&root().join("CITATION.cff"))?;
+    if let Some(problem) = problem(tag, VERSION, &changelog, &citation) {
+        return Err(Failure(problem));
     }
     let notes = root().join(NOTES);
-    fs::write(&notes, section).map_err(|error| Failure(format!("{}: {error}", notes.display())))?;
+    let section = section(&changelog, VERSION).unwrap_or_default();
+    fs::write(&notes, section).map_err(|error| failed(&notes, &error))?;
     println!("{}", notes.display());
     Ok(())
 }
 
-fn read(name: &str) -> Result<String, Failure> {
-    fs::read_to_string(root().join(name)).map_err(|error| Failure(format!("{name}: {error}")))
+/// What does not belong together of a tag, the version, a changelog and what those read who cite the program.
+fn problem(tag: &str, version: &str, changelog: &str, citation: &str) -> Option<String> {
+    let says = |line: &str| citation.lines().any(|own| own == line);
+    if tag.strip_prefix('v') != Some(version) {
+        return Some(format!("the tag is {tag}, and the version in Cargo.toml {version}"));
+    }
+    let Some(date) = section(changelog, version).and_then(|_| date(changelog, version)) else {
+        return Some(format!("CHANGELOG.md has no section `## [{version}] - DATE`"));
+    };
+    if let Some(unreleased) = unreleased(changelog) {
+        let first = unreleased.lines().next().unwrap_or_default();
+        return Some(format!("CHANGELOG.md has changes that are in no release: {first} ..."));
+    }
+    if !says(&format!("version: {version}")) {
+        return Some(format!("CITATION.cff has another version than {version}"));
+    }
+    (!says(&format!("date-released: {date}")))
+        .then(|| format!("CITATION.cff has another date than {date}, which CHANGELOG.md has"))
 }
 
 /// What a changelog says of a release that has a date, without its heading.
@@ -69,7 +73,26 @@ fn unreleased(changelog: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{date, section, unreleased};
+    use super::*;
+
+    #[test]
+    fn what_does_not_belong_together_is_said() {
+        let changelog = "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n- b\n";
+        let citation = "cff-version: 1.2.0\nversion: 0.2.0\ndate-released: 2026-12-01\n";
+        let told = |tag: &str, changelog: &str, citation: &str| problem(tag, "0.2.0", changelog, citation);
+        assert_eq!(told("v0.2.0", changelog, citation), None);
+        for (tag, changelog, citation, fault) in [
+            ("v0.2.1", changelog, citation, "the tag is v0.2.1"),
+            ("0.2.0", changelog, citation, "the tag is 0.2.0"),
+            ("v0.2.0", &changelog.replace("0.2.0", "0.1.0"), citation, "no section `## [0.2.0]"),
+            ("v0.2.0", &changelog.replace("2026-12-01", "soon"), citation, "no section `## [0.2.0]"),
+            ("v0.2.0", &changelog.replace("[Unreleased]\n", "[Unreleased]\n\n- c\n"), citation, "in no release: - c"),
+            ("v0.2.0", changelog, &citation.replace("n: 0.2.0", "n: 0.1.0"), "another version than 0.2.0"),
+            ("v0.2.0", changelog, &citation.replace("-12-01", "-12-02"), "another date than 2026-12-01"),
+        ] {
+            assert!(told(tag, changelog, citation).is_some_and(|told| told.contains(fault)), "{fault}");
+        }
+    }
 
     #[test]
     fn a_release_has_a_section_with_a_date() {
@@ -88,7 +111,7 @@ mod tests {
     /// The version that is here is told of, in the changelog and for those who cite it.
     #[test]
     fn this_version_is_in_the_changelog() {
-        let read = |name| super::read(name).unwrap_or_default();
+        let read = |name| read(&root().join(name)).unwrap_or_default();
         assert!(section(&read("CHANGELOG.md"), super::VERSION).is_some());
         let citation = read("CITATION.cff");
         assert!(citation.contains(&format!("\nversion: {}\n", super::VERSION)));

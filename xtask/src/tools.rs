@@ -12,7 +12,7 @@ const CARGO_DENY: &str = "0.20.2";
 const CARGO_MUTANTS: &str = "27.1.0";
 
 /// The cargo-about that is built where the machine has none; takes about five minutes, once.
-const CARGO_ABOUT: &str = "0.9.3";
+pub(crate) const CARGO_ABOUT: &str = "0.9.3";
 
 /// The cargo-semver-checks that is built where the machine has none; takes about ten minutes, once.
 const CARGO_SEMVER_CHECKS: &str = "0.51.0";
@@ -45,6 +45,14 @@ pub(crate) fn about() -> Result<Command, Failure> {
     tool("about", CARGO_ABOUT, &["--features", "cli"])
 }
 
+/// Where cargo writes down what it has installed into a folder.
+const INSTALLED: &str = ".crates.toml";
+
+/// Whether that list has a package in a version.
+fn is_installed(list: &str, package: &str, version: &str) -> bool {
+    list.lines().any(|line| line.starts_with(&format!("\"{package} {version} (")))
+}
+
 /// A command of cargo's that others wrote: the machine's own, else one of this version that is built here with these options.
 fn tool(name: &str, version: &str, options: &[&str]) -> Result<Command, Failure> {
     if cargo().args([name, "--version"]).output().is_ok_and(|output| output.status.success()) {
@@ -55,7 +63,8 @@ fn tool(name: &str, version: &str, options: &[&str]) -> Result<Command, Failure>
     let package = format!("cargo-{name}");
     let folder = target_folder().join("millstream").join(&package);
     let binary = folder.join("bin").join(format!("{package}{}", std::env::consts::EXE_SUFFIX));
-    if !binary.is_file() {
+    let is_this = |list: String| is_installed(&list, &package, version);
+    if !binary.is_file() || !std::fs::read_to_string(folder.join(INSTALLED)).is_ok_and(is_this) {
         eprintln!("building {package} {version} ...");
         let install = ["install", &package, "--version", version, "--locked", "--quiet"];
         run(cargo().args(install).args(options).arg("--root").arg(&folder))?;
@@ -63,4 +72,19 @@ fn tool(name: &str, version: &str, options: &[&str]) -> Result<Command, Failure>
     let mut command = Command::new(binary);
     command.arg(name).current_dir(root());
     Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_installed;
+
+    #[test]
+    fn a_tool_of_another_version_is_built_anew() {
+        let list =
+            "[v1]\n\"cargo-deny 0.20.2 (registry+https://github.com/rust-lang/crates.io-index)\" = [\"cargo-deny\"]\n";
+        assert!(is_installed(list, "cargo-deny", "0.20.2"));
+        for (package, version) in [("cargo-deny", "0.20.3"), ("cargo-deny", "0.20"), ("cargo-about", "0.20.2")] {
+            assert!(!is_installed(list, package, version), "{package} {version}");
+        }
+    }
 }

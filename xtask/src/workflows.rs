@@ -36,6 +36,17 @@ fn actions_are_of_one_commit() {
     assert!(seen > 20, "{seen} actions were found");
 }
 
+/// `deploy` compares a package with the checksum beside it, which must come with it.
+#[test]
+fn packages_are_released_with_their_checksums() {
+    for file in ["ci.yml", "release.yml"] {
+        let uploaded: Vec<String> = lines().into_iter().filter(|(own, _)| own == file).map(|(_, line)| line).collect();
+        for ending in ["tar.gz", "deb", "sha256"] {
+            assert!(uploaded.contains(&format!("target/package/*.{ending}")), "{file} does not upload *.{ending}");
+        }
+    }
+}
+
 #[test]
 fn verbs_of_steps_are_there() {
     let is_verb =

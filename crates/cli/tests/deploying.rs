@@ -8,121 +8,17 @@ mod ssh_server;
 mod support;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::LazyLock;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ssh_server::SshServer;
-use support::{Workplace, small_model};
-use tempfile::TempDir;
+use millstream_onnx::proto::{EXTERNAL, StringStringEntryProto};
+use millstream_onnx::{ModelBuilder, Weight};
+use ssh_server::place::{PATIENCE, Place};
+use support::Workplace;
 
 /// A signal ends everything within this.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Whatever is waited for comes long before.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A package for this computer: the program as it is built, and its engine.
-static PACKAGE: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
-    let folder = TempDir::new().unwrap();
-    let name = format!("millstream-{}-{}-linux", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-    let engine = std::env::var_os("ORT_DYLIB_PATH").unwrap();
-    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(engine).canonicalize().unwrap();
-    for (place, file) in
-        [("bin/millstream", Path::new(env!("CARGO_BIN_EXE_millstream"))), ("lib/libonnxruntime.so", &engine)]
-    {
-        let link = folder.path().join(&name).join(place);
-        fs::create_dir_all(link.parent().unwrap()).unwrap();
-        symlink(file, link).unwrap();
-    }
-    let archive = folder.path().join(format!("{name}.tar.gz"));
-    let mut tar = Command::new("tar");
-    tar.args(["-c", "-h", "--use-compress-program", "gzip -1", "-f"]).arg(&archive).arg("-C").arg(folder.path());
-    assert!(tar.arg(&name).status().unwrap().success());
-    (folder, archive)
-});
-
-/// A desk with a model, and a board.
-struct Place {
-    workplace: Workplace,
-    server: SshServer,
-}
-
-impl Place {
-    fn new() -> Option<Self> {
-        let (workplace, server) = (Workplace::new(), SshServer::start()?);
-        small_model(&workplace);
-        Some(Self { workplace, server })
-    }
-
-    /// A command for a board, with more words; of a flag that is there as well, they replace the usual one.
-    fn arguments(&self, host: &str, more: &[&str]) -> Vec<String> {
-        let configuration = self.server.path("config").display().to_string();
-        let package = PACKAGE.1.display().to_string();
-        let usual = [
-            ["--model", "small.onnx"],
-            ["--budget", "200ms"],
-            ["--frames", "8"],
-            ["--ssh-config", &configuration],
-            ["--package", &package],
-        ];
-        let usual = usual.iter().filter(|[flag, _]| !more.contains(flag)).flatten();
-        ["deploy", host].iter().chain(usual).chain(more).map(|&word| word.to_owned()).collect()
-    }
-
-    fn succeed(&self, more: &[&str]) -> String {
-        self.workplace.succeed(&self.arguments("board", more).iter().map(String::as_str).collect::<Vec<_>>())
-    }
-
-    fn fail(&self, host: &str, more: &[&str]) -> String {
-        self.workplace.fail(&self.arguments(host, more).iter().map(String::as_str).collect::<Vec<_>>())
-    }
-
-    /// Runs for so long that nobody sees its end.
-    fn start(&self) -> Child {
-        let mut command = Command::new("env");
-        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_millstream")]);
-        command.args(self.arguments("board", &["--frames", "100000000"])).current_dir(self.workplace.path(""));
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(self.workplace.path("log")).unwrap());
-        command.spawn().unwrap()
-    }
-
-    /// Waits until the network runs on the board.
-    fn await_run(&self, child: &mut Child) {
-        let begin = Instant::now();
-        while self.of_board(" run ").is_empty() {
-            let log = || fs::read_to_string(self.workplace.path("log")).unwrap();
-            assert!(begin.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "{}", log());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        // Frames flow by then.
-        std::thread::sleep(Duration::from_secs(1));
-    }
-
-    /// Processes whose program is in the board's home, with such words in their command.
-    fn of_board(&self, words: &str) -> Vec<String> {
-        let home = self.server.path("home").display().to_string();
-        let processes =
-            fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
-        let commands = processes.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
-        commands.filter(|command| command.starts_with(&home) && command.contains(words)).collect()
-    }
-
-    /// Waits until nothing runs on the board any more, and nothing is left there.
-    fn await_nothing(&self, limit: Duration) {
-        let begin = Instant::now();
-        while !(self.of_board("").is_empty() && self.server.left_behind().is_empty()) {
-            let left = (self.of_board(""), self.server.left_behind());
-            assert!(begin.elapsed() < limit, "after {:?}, there is still {left:?}", begin.elapsed());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
 #[test]
 fn reports_come_back_and_nothing_stays() {
     let Some(place) = Place::new() else { return };
@@ -296,6 +192,65 @@ fn what_goes_wrong_on_the_board_is_told_and_removed() {
         place.workplace.path("deployed/schedule.json").is_file() && !place.workplace.path("deployed/run.json").exists()
     );
     place.await_nothing(PATIENCE);
+
+    // So does what a command writes that fails.
+    place.server.stand_in(
+        "env",
+        "for word; do [ \"$word\" = run ] && { echo a part; exit 7; }; done; exec /usr/bin/env \"$@\"",
+    );
+    let message = place.fail("board", &[]);
+    assert!(message.contains("failed on board"), "{message}");
+    assert_eq!(fs::read_to_string(place.workplace.path("deployed/run.json")).unwrap(), "a part\n");
+    place.await_nothing(PATIENCE);
+}
+
+/// A network with an open dimension, `far.onnx`, whose weights are in `far.bin` beside it.
+fn open_model(workplace: &Workplace) {
+    let mut builder = ModelBuilder::new("far");
+    let tokens = builder.open_input("tokens", &["1", "sequence", "8"]);
+    let matrix = builder.weight("matrix", &Weight::from_f32([8, 8], (0..64_u8).map(f32::from).collect()));
+    let product = builder.node("MatMul", &[&tokens, &matrix]);
+    let made = builder.node("Tanh", &[&product]);
+    builder.output(&made);
+    let mut model = builder.into_proto();
+    for weight in &mut model.graph.as_mut().unwrap().initializer {
+        workplace.write("far.bin", weight.raw_data.take().unwrap());
+        let entry = StringStringEntryProto { key: Some("location".to_owned()), value: Some("far.bin".to_owned()) };
+        (weight.external_data, weight.data_location) = (vec![entry], Some(EXTERNAL));
+    }
+    workplace.write("far.onnx", prost::Message::encode_to_vec(&model));
+}
+
+#[test]
+fn what_is_asked_for_here_is_done_there() {
+    let Some(place) = Place::new() else { return };
+    open_model(&place.workplace);
+    let log = place.server.path("words");
+    place.server.stand_in("env", &format!("echo \"$@\" >> '{}'; exec /usr/bin/env \"$@\"", log.display()));
+    let asked = ["--model", "far.onnx", "--dim", "sequence=4", "--max-weights", "3"];
+    let how = ["--objective", "latency", "--budget", "150ms", "--keep", "-o", "asked"];
+    place.succeed(&[&asked[..], &how].concat());
+
+    let words = fs::read_to_string(log).unwrap();
+    let of_verb = |verb: &str| words.lines().find(|line| line.contains(&format!("/millstream {verb} "))).unwrap_or("");
+    for verb in ["profile", "schedule", "run"] {
+        assert!(of_verb(verb).contains("--dim=sequence=4") && of_verb(verb).contains("--max-weights=3"), "{words}");
+    }
+    assert!(of_verb("profile").contains("--budget 0.15s"), "{words}");
+    assert!(of_verb("run").contains("--frames 8"), "{words}");
+    let report = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(place.workplace.path("asked").join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(report("schedule.json")["objective"], "latency", "{}", report("schedule.json"));
+    assert_eq!(report("run.json")["networks"][0]["dimensions"][0][1], 4);
+
+    // What is kept is nobody else's business.
+    let kept = place.server.left_behind().into_iter().find(|path| path.is_dir()).unwrap();
+    assert!(kept.join("model/far.bin").is_file());
+    for part in ["", "work", "package", "model"] {
+        let mode = fs::metadata(kept.join(part)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{part}: {mode:o}");
+    }
 }
 
 #[test]

@@ -8,10 +8,10 @@ mod pages;
 mod rendered;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, cargo, root, run};
+use crate::files::copy;
 use crate::native;
 
 /// What makes the book of the pages.
@@ -58,33 +58,4 @@ pub(crate) fn book(arguments: &[String]) -> Result<(), Failure> {
 /// Links in Markdown of the repository that lead to files that are not there, as `file: link`.
 pub(crate) fn check() -> Result<(), Failure> {
     pages::check()
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    let parent = to.parent().unwrap_or(to);
-    fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
-    fs::copy(from, to).map(drop).map_err(|error| failed(from, &error))
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| failed(path, &error))
-}
-
-/// All files below a folder whose names end so, sorted.
-fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))?.filter_map(Result::ok) {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files(&path, ending)?);
-        } else if path.to_string_lossy().ends_with(ending) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

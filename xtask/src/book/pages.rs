@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::command::{Failure, crates, root};
 
 use super::links::{self, Change};
-use super::{copy, failed, files, read};
+use crate::files::{copy, ending, failed, read};
 
 /// The list of pages.
 const SUMMARY: &str = "docs/SUMMARY.md";
@@ -30,7 +30,7 @@ pub(super) fn gather(folder: &Path, made: &Path) -> Result<(), Failure> {
 pub(super) fn check() -> Result<(), Failure> {
     let pages = listed()?;
     let mut texts: BTreeSet<PathBuf> = pages.clone();
-    for path in files(&root().join("docs"), ".md")? {
+    for path in ending(&root().join("docs"), ".md")? {
         let path = path.strip_prefix(root()).unwrap_or(&path).to_owned();
         if !pages.contains(&path) && path != Path::new(SUMMARY) {
             return Err(Failure(format!("{} is not in {SUMMARY}", path.display())));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::command::Failure;
 
-use super::{files, read};
+use crate::files::{ending, read};
 
 /// Pages that repeat others.
 const REPEATED: [&str; 3] = ["print.html", "toc.html", "404.html"];
@@ -12,7 +12,7 @@ const REPEATED: [&str; 3] = ["print.html", "toc.html", "404.html"];
 /// Fails with the links that lead nowhere.
 pub(super) fn check(book: &Path) -> Result<(), Failure> {
     let mut lost = Vec::new();
-    for page in files(book, ".html")? {
+    for page in ending(book, ".html")? {
         if REPEATED.iter().any(|name| page.ends_with(name)) {
             continue;
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture};
+use crate::files::entries;
 
 use super::{failed, folder};
 
@@ -116,16 +117,10 @@ impl Apt {
 
     /// Fetches a package and returns its file.
     fn download(&self, name: &str) -> Result<PathBuf, Failure> {
+        remove_files_of(&self.archives, name)?;
         self.run(&["download", name])?;
-        let entries = fs::read_dir(&self.archives).map_err(|error| failed(&self.archives, &error))?;
-        let start = format!("{name}_");
-        let files = entries.filter_map(Result::ok).map(|entry| entry.path());
-        let is_package = |file: &PathBuf| {
-            file.file_name().is_some_and(|own| own.to_string_lossy().starts_with(&start))
-                && file.extension().is_some_and(|extension| extension == "deb")
-        };
-        // The last by name, where an older one was left.
-        files.filter(is_package).max().ok_or_else(|| Failure(format!("apt-get download {name} has left no package")))
+        let file = files_of(&self.archives, name)?.pop();
+        file.ok_or_else(|| Failure(format!("apt-get download {name} has left no package")))
     }
 
     fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
@@ -137,6 +132,21 @@ impl Apt {
             ))
         })
     }
+}
+
+/// The files of a package, of whatever version.
+fn files_of(folder: &Path, name: &str) -> Result<Vec<PathBuf>, Failure> {
+    let start = format!("{name}_");
+    let is_of = |file: &PathBuf| {
+        let own = file.file_name().unwrap_or_default().to_string_lossy();
+        own.starts_with(&start) && own.ends_with(".deb")
+    };
+    Ok(entries(folder)?.into_iter().filter(is_of).collect())
+}
+
+/// Those of earlier times go, so that what is there afterwards is what was fetched: versions do not sort as texts do.
+fn remove_files_of(folder: &Path, name: &str) -> Result<(), Failure> {
+    files_of(folder, name)?.iter().try_for_each(|file| fs::remove_file(file).map_err(|error| failed(file, &error)))
 }
 
 /// Each option as apt takes it.
@@ -154,7 +164,25 @@ fn sources_of(server: &str, release: &str, state: &Path) -> Result<Vec<String>, 
 
 #[cfg(test)]
 mod tests {
-    use super::followed;
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn files_of_earlier_times_go_and_those_of_other_packages_stay() {
+        let told = || -> Result<Vec<String>, Failure> {
+            let scratch = Scratch::new("debian-test")?;
+            let names = ["libc6_2.31-13_amd64.deb", "libc6_2.31-9_amd64.deb", "libc6-dev_1_amd64.deb", "libc6_list"];
+            for name in names {
+                let file = scratch.path().join(name);
+                fs::write(&file, "").map_err(|error| failed(&file, &error))?;
+            }
+            remove_files_of(scratch.path(), "libc6")?;
+            let left = entries(scratch.path())?;
+            Ok(left.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+        };
+        let told = told().unwrap_or_else(|Failure(message)| vec![message]);
+        assert_eq!(told, ["libc6-dev_1_amd64.deb", "libc6_list"]);
+    }
 
     #[test]
     fn only_packages_that_are_asked_for_are_followed() {

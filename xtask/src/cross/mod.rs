@@ -7,9 +7,10 @@ mod rust;
 mod target;
 pub(crate) mod zig;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::command::{Failure, root};
+use crate::command::root;
+use crate::files::failed;
 
 pub(crate) use board::{Cores, EmulatedBoard, RECORDED};
 pub(crate) use old_system::OldSystem;
@@ -18,8 +19,4 @@ pub(crate) use target::{GLIBC, Target};
 /// The folder of what is fetched for this.
 fn folder() -> PathBuf {
     root().join("target/cross")
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

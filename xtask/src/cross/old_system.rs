@@ -44,10 +44,10 @@ impl OldSystem {
     /// Lays it out with a place for `folder`, which is the same there; says why not where this computer can't fetch it or doesn't let anybody
     /// enter it, unless one is needed.
     pub(crate) fn with(folder: &Path) -> Result<Result<Self, String>, Failure> {
-        match way_in().and_then(|way_in| debian::can_fetch_releases().map(|()| way_in)) {
+        let way_in = way_in().and_then(|way_in| debian::can_fetch_releases().map(|()| way_in));
+        match needed(way_in, std::env::var_os(NEEDED).is_some())? {
             Ok(way_in) => Self::entered(way_in, folder).map(Ok),
-            Err(reason) if std::env::var_os(NEEDED).is_none() => Ok(Err(reason)),
-            Err(reason) => Err(Failure(format!("{NEEDED} is set, and there is no older system: {reason}"))),
+            Err(reason) => Ok(Err(reason)),
         }
     }
 
@@ -85,6 +85,14 @@ impl OldSystem {
     }
 }
 
+/// Fails if there is none of what is needed.
+fn needed<T>(found: Result<T, String>, is_needed: bool) -> Result<Result<T, String>, Failure> {
+    match found {
+        Err(reason) if is_needed => Err(Failure(format!("{NEEDED} is set, and there is no older system: {reason}"))),
+        found => Ok(found),
+    }
+}
+
 /// What gives the right to enter a system, as far as this computer gives it.
 fn way_in() -> Result<WayIn, String> {
     let is_allowed = |way: &WayIn| {
@@ -118,6 +126,21 @@ mod tests {
     #[test]
     fn paths_stay_within_the_system() {
         assert_eq!(inside(Path::new("/a/old"), Path::new("/tmp/own")), Path::new("/a/old/tmp/own"));
+    }
+
+    #[test]
+    fn an_older_system_that_is_needed_must_be_there() {
+        let told = |found: Result<u8, &str>, is_needed| {
+            needed(found.map_err(str::to_owned), is_needed).map_err(|Failure(message)| message)
+        };
+        assert_eq!(told(Err("no apt"), false), Ok(Err("no apt".to_owned())));
+        assert!(
+            told(Err("no apt"), true).is_err_and(|message| message.ends_with("no apt") && message.contains(NEEDED))
+        );
+        assert_eq!((told(Ok(7), false), told(Ok(7), true)), (Ok(Ok(7)), Ok(Ok(7))));
+        // Those who release need it.
+        let release = include_str!("../../../.github/workflows/release.yml");
+        assert!(release.contains(&format!("{NEEDED}: 1")));
     }
 
     #[test]

@@ -70,3 +70,15 @@ impl Target {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::GLIBC;
+
+    /// `deploy` knows nothing of this crate.
+    #[test]
+    fn boards_are_asked_for_what_packages_need() {
+        let source = include_str!("../../../crates/cli/src/commands/deploy/board.rs");
+        assert!(source.contains(&format!("const GLIBC: (u32, u32) = {GLIBC:?};")));
+    }
+}

@@ -9,11 +9,13 @@ use std::process::Command;
 
 use crate::command::{Failure, capture};
 use crate::cross::{Cores, EmulatedBoard, OldSystem, RECORDED, Target};
+use crate::files::{below, copy};
+use crate::openvino;
 use crate::scratch::Scratch;
 
 use super::elsewhere::{self, FRAME};
 use super::installed::{Installed, NETWORK, home};
-use super::{contents, deb, deb_records, failed};
+use super::{archive, contents, deb, deb_records, dpkg, failed};
 
 /// The clusters of the recorded board: how they are called, what their cores are, and which.
 const CLUSTERS: [[&str; 3]; 3] =
@@ -32,6 +34,7 @@ struct Emulators {
 
 /// Unpacks and uses a package, and the Debian package of the same if there is one; fails with what went wrong.
 pub(super) fn check(target: Target, tarball: &Path, debian: Option<&Path>) -> Result<(), Failure> {
+    archive::check(tarball)?;
     let scratch = Scratch::new("package")?;
     let folder = scratch.path();
     let emulators = Emulators::new(target, folder)?;
@@ -48,8 +51,9 @@ pub(super) fn check(target: Target, tarball: &Path, debian: Option<&Path>) -> Re
     }
 
     check_built_in(&installed)?;
-    installed.for_c(target, &[("PKG_CONFIG_PATH", folder.join("lib/pkgconfig"))])?;
+    installed.for_c(target, &[("PKG_CONFIG_PATH", folder.join("lib/pkgconfig"))], None)?;
     on_older_system(target, &installed, folder)?;
+    with_openvino(target, &installed)?;
     without_library(&installed)?;
     eprintln!("{} is sound", tarball.display());
     debian.map_or(Ok(()), |deb| check_deb(target, deb, &folder.join("debian"), network, &emulators))
@@ -145,6 +149,20 @@ fn on_older_system(target: Target, installed: &Installed, folder: &Path) -> Resu
     there.measure_and_run()
 }
 
+/// With the other engine's libraries in `lib`, as its Python package lays them out, the program computes with that.
+fn with_openvino(target: Target, installed: &Installed) -> Result<(), Failure> {
+    let Some(libraries) = openvino::folder().filter(|_| target.is_own()) else {
+        eprintln!("left out: OpenVINO in lib, which is not here for {}", target.name());
+        return Ok(());
+    };
+    let own = installed.package.join("lib/openvino");
+    copy(&libraries, &own.join("libs"))?;
+    // What was planned without it stays as it was.
+    let elsewhere = Installed { home: home(&installed.home)?, ..installed.clone() };
+    elsewhere.measure_and_run_with(&["--engine", "openvino"])?;
+    fs::remove_dir_all(&own).map_err(|error| failed(&own, &error))
+}
+
 /// Without the library of its engine, the program says where it belongs.
 fn without_library(installed: &Installed) -> Result<(), Failure> {
     let library = installed.package.join("lib/libonnxruntime.so");
@@ -158,10 +176,9 @@ fn without_library(installed: &Installed) -> Result<(), Failure> {
     }
 }
 
-/// Unpacks a Debian package, and uses what a system has of it: the command, all links, and what compilers look for.
+/// Installs a Debian package into a folder, and uses what a system has of it: the command, all links, and what compilers look for.
 fn check_deb(target: Target, file: &Path, root: &Path, network: String, emulators: &Emulators) -> Result<(), Failure> {
-    fs::create_dir_all(root).map_err(|error| failed(root, &error))?;
-    capture(Command::new("dpkg-deb").arg("-x").arg(file).arg(root))?;
+    archive::check(file)?;
     let fields = capture(Command::new("dpkg-deb").arg("--field").arg(file))?;
     let version = format!("Version: {}", contents::VERSION);
     for field in [version, format!("Architecture: {}", target.debian()), "Installed-Size: ".to_owned()] {
@@ -170,12 +187,12 @@ fn check_deb(target: Target, file: &Path, root: &Path, network: String, emulator
             return Err(Failure(format!("{} does not say '{field}':\n{fields}", file.display())));
         }
     }
+    dpkg::check_dependencies(target, &fields, Scratch::new("dependencies")?.path())?;
+    dpkg::install(target, file, root)?;
     deb_records::check(file, root)?;
-    let links = links(root, root)?;
-    for name in ["usr/bin/millstream", "usr/include/millstream.h", "usr/share/man/man1/millstream.1"] {
-        if !links.contains(&root.join(name)) {
-            return Err(Failure(format!("{} has no link {name}", file.display())));
-        }
+    let links = links(root)?;
+    if let Some(name) = deb::expected_links().into_iter().find(|name| !links.contains(&root.join(name))) {
+        return Err(Failure(format!("{} has no link {name}", file.display())));
     }
 
     let package = root.join(deb::PLACE);
@@ -191,25 +208,20 @@ fn check_deb(target: Target, file: &Path, root: &Path, network: String, emulator
     installed.measure_and_run()?;
     // As in a system that one compiles for, whose files are not where they will be.
     let description = root.join(deb::libraries(target)).join("pkgconfig");
-    installed.for_c(target, &[("PKG_CONFIG_LIBDIR", description), ("PKG_CONFIG_SYSROOT_DIR", root.to_owned())])?;
+    let variables = [("PKG_CONFIG_LIBDIR", description), ("PKG_CONFIG_SYSROOT_DIR", root.to_owned())];
+    installed.for_c(target, &variables, Some(&deb::run_path()))?;
     eprintln!("{} is sound", file.display());
     Ok(())
 }
 
-/// All links below a folder; fails on one that leads nowhere, or out of `root`.
-fn links(folder: &Path, root: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut links = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
-        let path = entry.map_err(|error| failed(folder, &error))?.path();
-        let kind = fs::symlink_metadata(&path).map_err(|error| failed(&path, &error))?.file_type();
-        if kind.is_dir() {
-            links.extend(self::links(&path, root)?);
-        } else if kind.is_symlink() {
-            let real = |path: &Path| fs::canonicalize(path).map_err(|error| failed(path, &error));
-            if !real(&path)?.starts_with(real(root)?) {
-                return Err(Failure(format!("the link {} leads out of the package", path.display())));
-            }
-            links.push(path);
+/// All links below a folder; fails on one that leads nowhere, or out of the folder.
+fn links(root: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
+    let links: BTreeSet<PathBuf> = below(root)?.into_iter().filter(|path| path.is_symlink()).collect();
+    let real = |path: &Path| fs::canonicalize(path).map_err(|error| failed(path, &error));
+    let root = real(root)?;
+    for link in &links {
+        if !real(link)?.starts_with(&root) {
+            return Err(Failure(format!("the link {} leads out of the package", link.display())));
         }
     }
     Ok(links)
@@ -240,9 +252,7 @@ mod tests {
                 let _ = fs::remove_file(&place);
                 let made = fs::create_dir_all(root.join("sub")).and_then(|()| std::os::unix::fs::symlink(to, &place));
                 made.map_err(|error| failed(&place, &error))?;
-                Ok::<_, Failure>(
-                    links(root, root).map_or_else(|Failure(message)| message, |found| found.len().to_string()),
-                )
+                Ok::<_, Failure>(links(root).map_or_else(|Failure(message)| message, |found| found.len().to_string()))
             };
             fs::write(root.join("file"), "text").map_err(|error| failed(root, &error))?;
             Ok(vec![link("../file")?, link("../none")?, link("/usr")?])

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::command::{Failure, capture, cargo, root};
 use crate::cross::Target;
+use crate::files::copy;
 use crate::native;
 
 use super::compile::Compiled;
@@ -89,17 +90,6 @@ fn manual(target: Target, program: &Path, share: &Path) -> Result<(), Failure> {
     capture(command.arg("manual").arg(share).env("MILLSTREAM_COMMAND", "")).map(drop)
 }
 
-/// Copies a file, or a folder with all that is in it.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    if from.is_dir() {
-        let entries = fs::read_dir(from).map_err(|error| failed(from, &error))?;
-        return entries.filter_map(Result::ok).try_for_each(|entry| copy(&entry.path(), &to.join(entry.file_name())));
-    }
-    let parent = to.parent().unwrap_or(to);
-    fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
-    fs::copy(from, to).map(drop).map_err(|error| failed(from, &error))
-}
-
 /// Fails with what is missing of an unpacked package, or empty.
 pub(super) fn check(unpacked: &Path) -> Result<(), Failure> {
     let is_there = |path: &str| {
@@ -117,7 +107,7 @@ pub(super) fn check(unpacked: &Path) -> Result<(), Failure> {
 }
 
 /// Files that a package has, and folders in which something is.
-const EXPECTED: [&str; 25] = [
+pub(super) const EXPECTED: [&str; 25] = [
     "bin/millstream",
     "include/millstream.h",
     "lib/libhighs.so.1",

@@ -1,6 +1,7 @@
 //! A laid out package as one of Debian: below `/usr/lib/millstream`, with links where the system looks for commands, manual pages,
 //! completions and headers.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,7 @@ use crate::command::{Failure, capture};
 use crate::cross::{GLIBC, Target};
 
 use super::archive::checksum;
-use super::contents::{VERSION, pkg_config};
+use super::contents::{EXPECTED, VERSION, pkg_config};
 use super::{deb_records, failed, folder};
 
 /// Where it is.
@@ -48,6 +49,25 @@ pub(super) fn deb(target: Target, unpacked: &Path) -> Result<PathBuf, Failure> {
     check_compression(&deb)?;
     checksum(&deb)?;
     Ok(deb)
+}
+
+/// Links that a system has where the package is installed, of the files that every package has.
+pub(super) fn expected_links() -> BTreeSet<String> {
+    EXPECTED.into_iter().filter_map(expected_link).collect()
+}
+
+/// The link by which a file of the package is found, or the folder that it is in.
+fn expected_link(file: &str) -> Option<String> {
+    LINKED.into_iter().find_map(|(from, to)| {
+        let rest = file.strip_prefix(from)?.strip_prefix('/')?;
+        let name = rest.split_once('/').map_or(rest, |(folder, _)| folder);
+        Some(format!("usr/{to}/{name}"))
+    })
+}
+
+/// Where programs in C look for the library when they run.
+pub(super) fn run_path() -> String {
+    format!("/{PLACE}/lib")
 }
 
 /// Where Debian has the libraries of an architecture, and what pkg-config reads.
@@ -95,7 +115,8 @@ fn describe_for_c(folder: &Path) -> Result<(), Failure> {
         .map_err(|error| failed(&description, &error))
 }
 
-fn description(target: Target, installed_kib: u64) -> String {
+/// What dpkg is told of the package, which takes so much room.
+pub(super) fn description(target: Target, installed_kib: u64) -> String {
     let (major, minor) = GLIBC;
     format!(
         "Package: millstream\nVersion: {VERSION}\nArchitecture: {}\nMaintainer: The Millstream developers\n\
@@ -110,6 +131,22 @@ fn description(target: Target, installed_kib: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whatever_a_system_looks_for_is_linked() {
+        // Libraries are found from the program and by pkg-config, schemas by those who read about them.
+        let is_apart = |file: &&str| file.starts_with("lib/") || file.starts_with("share/millstream/");
+        for file in EXPECTED.into_iter().filter(|file| !is_apart(file)) {
+            assert!(expected_link(file).is_some(), "nothing links {file}");
+        }
+        let links = expected_links();
+        for link in ["bin/millstream", "share/doc/millstream", "share/zsh/vendor-completions/_millstream"] {
+            assert!(links.contains(&format!("usr/{link}")), "{links:?}");
+        }
+        for (_, to) in LINKED {
+            assert!(links.iter().any(|link| link.starts_with(&format!("usr/{to}/"))), "nothing is expected in {to}");
+        }
+    }
 
     #[test]
     fn parts_that_an_older_dpkg_can_not_read_are_noticed() {

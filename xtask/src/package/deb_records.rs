@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Failure, capture, root};
+use crate::files::below;
 
 use super::deb::PLACE;
 use super::failed;
@@ -55,20 +56,9 @@ pub(super) fn check(deb: &Path, unpacked: &Path) -> Result<(), Failure> {
 
 /// Regular files of a package that are installed.
 fn files(tree: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let (mut files, mut folders) = (Vec::new(), vec![tree.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(|error| failed(&folder, &error))? {
-            let path = entry.map_err(|error| failed(&folder, &error))?.path();
-            let kind = fs::symlink_metadata(&path).map_err(|error| failed(&path, &error))?.file_type();
-            match (kind.is_dir(), kind.is_file()) {
-                (true, _) if path != tree.join(CONTROL) => folders.push(path),
-                (_, true) => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
+    let control = tree.join(CONTROL);
+    let is_installed = |path: &PathBuf| !path.starts_with(&control) && !path.is_symlink();
+    Ok(below(tree)?.into_iter().filter(is_installed).collect())
 }
 
 #[cfg(test)]

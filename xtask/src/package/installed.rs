@@ -84,14 +84,26 @@ impl Installed {
 
     /// Measures, plans and streams.
     pub(super) fn measure_and_run(&self) -> Result<(), Failure> {
-        self.succeed(&["profile", "--no-sweep", "--model", &self.network, "--budget", "1s"])?;
-        self.succeed(&["schedule", "--model", &self.network, "--profile", "profile.json"])?;
+        self.measure_and_run_with(&[])
+    }
+
+    /// The same where measuring and planning take more words.
+    pub(super) fn measure_and_run_with(&self, more: &[&str]) -> Result<(), Failure> {
+        let network = ["--model", &self.network];
+        self.succeed(&[&["profile", "--no-sweep", "--budget", "1s"], &network[..], more].concat())?;
+        self.succeed(&[&["schedule", "--profile", "profile.json"], &network[..], more].concat())?;
         self.succeed(&["run", "--frames", "4"]).map(drop)
     }
 
     /// Where programs of the package run, so do those that are compiled with it: as pkg-config tells, with these variables, by a compiler that
-    /// knows nothing else.
-    pub(super) fn for_c(&self, target: Target, variables: &[(&str, PathBuf)]) -> Result<(), Failure> {
+    /// knows nothing else. A package that is not where it will be has them look for the library in a folder, `will_be_in`, which is not there; one
+    /// that may be anywhere leaves it to whoever compiles to say.
+    pub(super) fn for_c(
+        &self,
+        target: Target,
+        variables: &[(&str, PathBuf)],
+        will_be_in: Option<&str>,
+    ) -> Result<(), Failure> {
         if !target.is_own() {
             return Ok(());
         }
@@ -101,15 +113,22 @@ impl Installed {
         let (program, input) = (self.home.join("run"), self.home.join("input"));
         let mut compile = Command::new("cc");
         compile.arg(self.package.join("share/doc/millstream/examples/run.c")).args(flags.split_whitespace());
-        let library = self.package.join("lib").display().to_string();
-        capture(compile.arg(format!("-Wl,-rpath,{library}")).arg("-o").arg(&program))?;
+        let library = self.package.join("lib");
+        if will_be_in.is_none() {
+            compile.arg(format!("-Wl,-rpath,{}", library.display()));
+        }
+        capture(compile.arg("-o").arg(&program))?;
+        let mut run = Command::new(&program);
+        run.current_dir(&self.home).env_clear().envs(self.variables());
+        if let Some(folder) = will_be_in {
+            check_run_path(&capture(Command::new("readelf").arg("--dynamic").arg(&program))?, folder)?;
+            run.env("LD_LIBRARY_PATH", &library);
+        }
 
         // A frame of the network, all of it zeros.
         fs::write(&input, vec![0; 3 * 224 * 224 * 4]).map_err(|error| failed(&input, &error))?;
         eprintln!("a program in C, {}", flags.trim());
-        let mut run = Command::new(&program);
-        run.args([NETWORK, "input", "output", "{ \"profile_seconds\": 1 }"]).current_dir(&self.home).env_clear();
-        capture(run.envs(self.variables())).map(drop)
+        capture(run.args([NETWORK, "input", "output", "{ \"profile_seconds\": 1 }"])).map(drop)
     }
 }
 
@@ -118,4 +137,28 @@ pub(super) fn home(folder: &Path) -> Result<PathBuf, Failure> {
     let home = folder.join("home");
     fs::create_dir_all(&home).map_err(|error| failed(&home, &error))?;
     Ok(home)
+}
+
+/// Fails if a program, of which `readelf` tells, does not look for libraries in a folder.
+fn check_run_path(told: &str, folder: &str) -> Result<(), Failure> {
+    let lines = told.lines().filter(|line| line.contains("(RUNPATH)") || line.contains("(RPATH)"));
+    let mut paths = lines.filter_map(|line| line.split_once('[')?.1.strip_suffix(']')).flat_map(|list| list.split(':'));
+    match paths.any(|path| path == folder) {
+        true => Ok(()),
+        false => Err(Failure(format!("programs in C do not look for the library in {folder}:\n{told}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_do_not_remember_where_the_library_is_are_noticed() {
+        let told = " 0x000000000000001d (RUNPATH)            Library runpath: [/usr/lib/millstream/lib]\n";
+        assert!(check_run_path(told, "/usr/lib/millstream/lib").is_ok());
+        for (told, folder) in [(told, "/usr/lib"), ("", "/usr/lib/millstream/lib")] {
+            assert!(check_run_path(told, folder).is_err_and(|Failure(message)| message.contains(folder)));
+        }
+    }
 }

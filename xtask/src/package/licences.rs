@@ -2,17 +2,20 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::{Failure, capture, root};
+use crate::command::{Failure, capture, crates, root};
 use crate::cross::{Target, zig};
+use crate::files::read;
 use crate::tools;
 
 use super::{failed, folder};
 
-/// What decides about the page.
-const SOURCES: [&str; 3] = ["Cargo.lock", "xtask/about/about.toml", "xtask/about/page.hbs"];
+/// What decides about the page, beside the manifests of crates and the version of what gathers it.
+const SOURCES: [&str; 4] = ["Cargo.lock", "Cargo.toml", CONFIG, TEMPLATE];
+const CONFIG: &str = "xtask/about/about.toml";
+const TEMPLATE: &str = "xtask/about/page.hbs";
 
 /// Files and folders with the licences of crates, of Rust's own library and of what Zig links in, with the names that they get in the package.
 /// What the library for C consists of, the program does as well.
@@ -33,19 +36,26 @@ pub(crate) fn page(target: Target, name: &str) -> Result<PathBuf, Failure> {
     let own = folder().join(target.name());
     fs::create_dir_all(&own).map_err(|error| failed(&own, &error))?;
     let (page, stamp) = (own.join(format!("{name}.html")), own.join(format!("{name}.stamp")));
-    let sources = SOURCES.iter().map(|name| read(&root().join(name))).collect::<Result<Vec<_>, _>>()?.concat();
+    let sources = sources()?;
     if page.is_file() && fs::read_to_string(&stamp).is_ok_and(|known| known == sources) {
         return Ok(page);
     }
     eprintln!("gathering licences of {name}, which takes minutes ...");
-    let [_, config, template] = SOURCES;
     let mut about = tools::about()?;
     about.args(["generate", "--offline", "--fail", "--locked", "--target", &target.triple()]);
-    about.args(["--config", config, "--manifest-path", &format!("crates/{name}/Cargo.toml"), template]);
+    about.args(["--config", CONFIG, "--manifest-path", &format!("crates/{name}/Cargo.toml"), TEMPLATE]);
     let text = capture(&mut about)?;
     fs::write(&page, text).map_err(|error| failed(&page, &error))?;
     fs::write(&stamp, sources).map_err(|error| failed(&stamp, &error))?;
     Ok(page)
+}
+
+/// All that the page is made from: what a manifest turns on is compiled, too.
+fn sources() -> Result<String, Failure> {
+    let manifests = crates()?.into_iter().map(|name| format!("crates/{name}/Cargo.toml"));
+    let names = SOURCES.into_iter().map(str::to_owned).chain(manifests);
+    let texts = names.map(|name| read(&root().join(name))).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("cargo-about {}\n{}", tools::CARGO_ABOUT, texts.concat()))
 }
 
 /// A folder with what the compiler's makers say of its library, which is part of all that is compiled: of the compiler that is used for a target.
@@ -70,10 +80,6 @@ pub(crate) fn of_rust(target: Target) -> Result<PathBuf, Failure> {
     fs::copy(&file, &to).map(|_| own).map_err(|error| failed(&file, &error))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| failed(path, &error))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -88,6 +94,15 @@ mod tests {
         let told = capture(&mut tree).unwrap_or_else(|Failure(message)| message);
         let lines = told.lines().filter(|line| !line.contains("(/"));
         lines.map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    }
+
+    #[test]
+    fn whatever_decides_about_the_page_is_looked_at() {
+        let sources = sources().unwrap_or_else(|Failure(message)| message);
+        let parts = [tools::CARGO_ABOUT, "name = \"millstream-c-api\"", "[workspace.dependencies]", "accepted = ["];
+        for part in parts {
+            assert!(sources.contains(part), "{part}");
+        }
     }
 
     #[test]

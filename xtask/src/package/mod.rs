@@ -9,6 +9,7 @@ mod compile;
 mod contents;
 mod deb;
 mod deb_records;
+mod dpkg;
 mod elsewhere;
 mod installed;
 pub(crate) mod licences;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 
 use crate::command::{Failure, root};
 use crate::cross::Target;
+use crate::files::failed;
 use crate::native;
 
 /// What the command was asked for.
@@ -64,10 +66,6 @@ fn parse(arguments: &[String]) -> Result<Arguments, Failure> {
 /// The folder of packages and of what they are made from.
 fn folder() -> PathBuf {
     root().join("target/package")
-}
-
-fn failed(path: &std::path::Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

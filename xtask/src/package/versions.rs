@@ -159,6 +159,10 @@ Version needs section '.gnu.version_r' contains 2 entries:
         assert_eq!(told, "needs libstdc++ 3.4.26, which is newer than 3.4.25");
         let newer = TOLD.replace("GLIBCXX_3.4.25", "CXXABI_1.3.12");
         assert!(fault_of(&newer, Target::X86_64, &highs).contains("1.3.12, which is newer than 1.3.11"));
+        let with_libgcc = |version| TOLD.replace("GLIBCXX_3.4.25", &format!("GCC_{version}"));
+        assert_eq!(fault_of(&with_libgcc("7.0.0"), Target::X86_64, &highs), "");
+        let told = fault_of(&with_libgcc("12.0.0"), Target::X86_64, &highs);
+        assert_eq!(told, "needs libgcc 12.0.0, which is newer than 7.0.0");
         assert!(fault_of("", Target::X86_64, &highs).contains("is for nothing"));
     }
 }

@@ -74,3 +74,14 @@ fn environment(folder: &Path) -> Result<PathBuf, Failure> {
     fs::write(&stamp, version).map_err(|error| Failure(format!("cannot write {}: {error}", stamp.display())))?;
     Ok(python)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::PACKAGES;
+    use crate::native::ONNX_RUNTIME;
+
+    #[test]
+    fn wheels_are_tested_with_the_release_that_is_used() {
+        assert!(PACKAGES.contains(&format!("onnxruntime=={ONNX_RUNTIME}").as_str()), "{PACKAGES:?}");
+    }
+}

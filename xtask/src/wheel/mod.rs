@@ -11,6 +11,7 @@ use std::process::Command;
 
 use crate::command::{Failure, root, run};
 use crate::cross::{GLIBC, Target, zig};
+use crate::files::failed;
 use crate::native::python_tool;
 
 /// What builds the package.
@@ -98,10 +99,6 @@ fn in_folder(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(folder).map_err(|error| failed(folder, &error))?;
     let files = entries.filter_map(Result::ok).map(|entry| entry.path());
     Ok(files.filter(|file| file.display().to_string().ends_with(ending)).collect())
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }
 
 /// What wheels call the systems that [`GLIBC`] is old enough for.

@@ -56,7 +56,8 @@ impl DimensionArguments {
         }
     }
 
-    /// The same as flags, for a command that runs elsewhere.
+    /// The same as flags, for a command that runs elsewhere. `--linked-weights` is not among them: what is copied there are the files that links
+    /// lead to, so nothing leads out of the model's folder any more.
     #[cfg(unix)]
     pub(crate) fn flags(&self) -> Vec<String> {
         let sizes = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");

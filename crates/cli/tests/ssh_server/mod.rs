@@ -1,6 +1,8 @@
 //! An ssh server of a test's own: run by whoever runs the test, on a port and with keys of its own. Who logs in there finds a home of its
 //! own, and may find other programs than this computer has.
 
+pub(crate) mod place;
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;

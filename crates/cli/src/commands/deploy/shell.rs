@@ -33,6 +33,11 @@ pub(super) fn file_of(printed: &str) -> &str {
 /// and `afterwards` is done. Graphics libraries find a folder for sessions, without which they complain. What stands in `file` in the end is printed after a
 /// line that [`file_of`] knows.
 pub(super) fn guarded(folder: &str, command: &str, file: &str, afterwards: &str) -> String {
+    guarded_for(SILENCE_SECONDS, folder, command, file, afterwards)
+}
+
+/// The same with so many seconds of silence, where the board can wait for that.
+fn guarded_for(silence: u32, folder: &str, command: &str, file: &str, afterwards: &str) -> String {
     let file = quoted(file);
     format!(
         "exec 3<&0
@@ -40,7 +45,7 @@ cd {folder}/work || exit 1
 : \"${{XDG_RUNTIME_DIR:=$(pwd)}}\"
 export XDG_RUNTIME_DIR
 beat='dd bs=1 count=1'
-command -v timeout >/dev/null && beat=\"timeout {SILENCE_SECONDS} $beat\"
+command -v timeout >/dev/null && beat=\"timeout {silence} $beat\"
 {command} </dev/null 3<&- &
 main=$!
 (
@@ -69,26 +74,42 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::io::Write;
-    use std::path::Path;
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
     use super::*;
 
-    fn shell(script: &str) -> Command {
-        by_shell("sh", script)
-    }
+    /// Shells, each by the words that a script follows. BusyBox is started by the name of what it is to be.
+    const SHELLS: [&[&str]; 9] = [
+        &["sh", "-c"],
+        &["bash", "-c"],
+        &["busybox", "sh", "-c"],
+        &["csh", "-c"],
+        &["dash", "-c"],
+        &["fish", "-c"],
+        &["ksh", "-c"],
+        &["tcsh", "-c"],
+        &["zsh", "-c"],
+    ];
 
-    fn by_shell(shell: &str, script: &str) -> Command {
-        let mut command = Command::new(shell);
-        command.args(["-c", &in_posix_shell(script)]);
+    fn by(words: &[&str], script: &str) -> Command {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(script);
         command
     }
 
     /// The shell that everybody has, and those of users that are here.
-    fn shells() -> Vec<&'static str> {
-        let is_here = |shell: &&str| Command::new(shell).args(["-c", "exit"]).output().is_ok();
-        ["sh", "bash", "busybox", "csh", "dash", "fish", "ksh", "tcsh", "zsh"].into_iter().filter(is_here).collect()
+    fn shells() -> Vec<&'static [&'static str]> {
+        let is_here = |words: &&[&str]| by(words, "exit 0").output().is_ok_and(|output| output.status.success());
+        let here: Vec<_> = SHELLS.into_iter().filter(is_here).collect();
+        assert!(here.contains(&SHELLS[0]), "{here:?}");
+        here
+    }
+
+    /// Those among them that a board may have as its `sh`, which runs whole scripts.
+    fn shells_of_boards() -> Vec<&'static [&'static str]> {
+        let is_posix = |words: &&[&str]| ["sh", "bash", "busybox", "dash"].contains(&words[0]);
+        shells().into_iter().filter(is_posix).collect()
     }
 
     #[test]
@@ -109,8 +130,8 @@ mod tests {
         for (shell, word) in shells().into_iter().flat_map(|shell| words.map(|word| (shell, word))) {
             // A script in a script, as the file that a command writes is named.
             let script = format!("sh -c {}", quoted(&format!("printf %s {}", quoted(word))));
-            let output = by_shell(shell, &script).output().unwrap();
-            assert_eq!(String::from_utf8_lossy(&output.stdout), word, "{shell}: {output:?}");
+            let output = by(shell, &in_posix_shell(&script)).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), word, "{shell:?}: {output:?}");
         }
     }
 
@@ -120,51 +141,108 @@ mod tests {
         assert_eq!(sent, r#"exec sh -c 'eval "$(printf %b "$1")"' sh 'it\0047s\0012\0041\0041 \0134'"#);
     }
 
-    fn workplace() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("work")).unwrap();
-        folder
+    /// A folder as there is one on a board, with a shell that is to be its `sh`.
+    struct Place {
+        folder: tempfile::TempDir,
+        shell: &'static [&'static str],
     }
 
-    fn has(folder: &Path, name: &str) -> bool {
-        folder.join("work").join(name).exists()
+    impl Place {
+        /// One for each shell that is here.
+        fn all() -> Vec<Self> {
+            let place = |shell| {
+                let folder = tempfile::tempdir().unwrap();
+                std::fs::create_dir(folder.path().join("work")).unwrap();
+                Self { folder, shell }
+            };
+            shells_of_boards().into_iter().map(place).collect()
+        }
+
+        fn path(&self) -> &str {
+            self.folder.path().to_str().unwrap()
+        }
+
+        fn has(&self, name: &str) -> bool {
+            self.folder.path().join("work").join(name).exists()
+        }
+
+        /// Starts a script as whoever calls from elsewhere does. Where BusyBox is the shell, it has no tools but those of BusyBox.
+        fn start(&self, script: &str) -> Child {
+            let mut command = by(self.shell, &in_posix_shell(script));
+            if self.shell[0] == "busybox" {
+                let tools = self.folder.path().join("tools");
+                std::fs::create_dir(&tools).unwrap();
+                let install = Command::new("busybox").args(["--install", "-s"]).arg(&tools).status().unwrap();
+                assert!(install.success() && tools.join("sh").exists());
+                command = by(&["sh", "-c"], &in_posix_shell(script));
+                // What is started is looked for there as well.
+                command.env("PATH", tools);
+            }
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+        }
+
+        fn wait_for(&self, name: &str) {
+            let begin = Instant::now();
+            while !self.has(name) {
+                assert!(begin.elapsed() < Duration::from_secs(30), "{:?}: there is no {name}", self.shell);
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
     }
 
     #[test]
     fn a_command_runs_to_its_end_and_its_file_comes_back() {
-        let folder = workplace();
-        let path = folder.path().to_str().unwrap();
-        let script = guarded(path, "sh -c 'echo told; echo 7 > out; exit 3'", "out", "touch work/afterwards");
-        let mut child = shell(&script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        input.write_all(b"..").unwrap();
-        let output = child.wait_with_output().unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
-        assert_eq!((output.status.code(), file_of(&printed)), (Some(3), "7\n"));
-        assert!(printed.starts_with("told\n") && file_of("told\n").is_empty(), "{printed}");
-        drop(input);
-        assert!(!has(folder.path(), "afterwards"));
+        for place in Place::all() {
+            let command = "sh -c 'echo told; echo 7 > out; exit 3'";
+            let mut child = place.start(&guarded(place.path(), command, "out", "touch work/afterwards"));
+            let mut input = child.stdin.take().unwrap();
+            input.write_all(b"..").unwrap();
+            let output = child.wait_with_output().unwrap();
+            let printed = String::from_utf8(output.stdout).unwrap();
+            assert_eq!((output.status.code(), file_of(&printed)), (Some(3), "7\n"), "{:?}", place.shell);
+            assert!(printed.starts_with("told\n") && file_of("told\n").is_empty(), "{printed}");
+            drop(input);
+            assert!(!place.has("afterwards"));
+        }
     }
+
+    /// Says when it is asked to end, which nothing else has it do.
+    const ENDLESS: &str = "sh -c 'trap \"touch ended; exit 5\" TERM; touch begun; while :; do sleep 0.1; done'";
 
     #[test]
     fn a_command_ends_with_the_connection() {
-        let folder = workplace();
-        let path = folder.path().to_str().unwrap();
-        let command = "sh -c 'trap \"touch ended; exit 5\" TERM; touch begun; while :; do sleep 0.1; done'";
-        let script = guarded(path, command, "out", &format!("touch {path}/work/afterwards"));
-        let mut child = shell(&script).stdin(Stdio::piped()).spawn().unwrap();
-        let begin = Instant::now();
-        let wait_for = |name: &str| {
-            while !has(folder.path(), name) {
-                assert!(begin.elapsed() < Duration::from_secs(30), "there is no {name}");
-                std::thread::sleep(Duration::from_millis(10));
+        for place in Place::all() {
+            let afterwards = format!("touch {}/work/afterwards", place.path());
+            let mut child = place.start(&guarded(place.path(), ENDLESS, "out", &afterwards));
+            place.wait_for("begun");
+            assert!(!place.has("ended"));
+            drop(child.stdin.take());
+            place.wait_for("ended");
+            place.wait_for("afterwards");
+            assert_eq!(child.wait().unwrap().code(), Some(5), "{:?}", place.shell);
+        }
+    }
+
+    /// A cable that was pulled out closes nothing.
+    #[test]
+    fn a_command_ends_when_nobody_is_heard_any_more() {
+        for place in Place::all() {
+            let afterwards = format!("touch {}/work/afterwards", place.path());
+            let mut child = place.start(&guarded_for(2, place.path(), ENDLESS, "out", &afterwards));
+            let mut input = child.stdin.take().unwrap();
+            place.wait_for("begun");
+            for _ in 0..5 {
+                input.write_all(b".").unwrap();
+                std::thread::sleep(Duration::from_millis(500));
             }
-        };
-        wait_for("begun");
-        assert!(!has(folder.path(), "ended"));
-        drop(child.stdin.take());
-        wait_for("ended");
-        wait_for("afterwards");
-        assert_eq!(child.wait().unwrap().code(), Some(5));
+            assert!(!place.has("ended"), "{:?}: somebody was heard", place.shell);
+            place.wait_for("ended");
+            place.wait_for("afterwards");
+            assert_eq!(child.wait().unwrap().code(), Some(5), "{:?}", place.shell);
+            drop(input);
+        }
+        // One minute is what the page says.
+        let script = guarded("folder", "true", "out", ":");
+        assert!(script.contains("timeout 60 "), "{script}");
     }
 }

@@ -1,5 +1,6 @@
 //! Commands on the board, through the system's `ssh`.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -81,15 +82,20 @@ impl Ssh {
 
     fn talk(&self, script: &str, input: Input, is_shown: bool, ends: Ends) -> Result<Ended> {
         let mut command = Command::new("ssh");
-        command.arg("-T").args(OPTIONS.iter().flat_map(|option| ["-o", option]));
-        command.args(self.configuration.iter().flat_map(|file| ["-F".as_ref(), file.as_os_str()]));
         // In a group of its own, so that Ctrl-C comes to this program alone, which ends both sides.
-        command.arg("--").arg(&self.host).arg(in_posix_shell(script)).process_group(0);
+        command.args(self.words()).arg("--").arg(&self.host).arg(in_posix_shell(script)).process_group(0);
         let ended = talk(command, input, is_shown, ends)?;
         match ended.status.code() {
             Some(SSH_FAILED) | None => bail!(self.problem(&ended.stderr)),
             Some(_) => Ok(ended),
         }
+    }
+
+    /// How `ssh` is to connect. What is said here counts, whatever the user's configuration says.
+    fn words(&self) -> Vec<&OsStr> {
+        let options = OPTIONS.iter().flat_map(|option| ["-o", option]);
+        let words = std::iter::once("-T").chain(options).map(OsStr::new);
+        words.chain(self.configuration.iter().flat_map(|file| [OsStr::new("-F"), file.as_os_str()])).collect()
     }
 
     /// What is wrong with a connection, and what to do about it.
@@ -224,7 +230,33 @@ fn lines(pipe: impl Read, is_shown: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
     use super::*;
+
+    /// By what `ssh` itself makes of it, with a configuration that says the opposite of everything.
+    #[test]
+    fn nobody_is_asked_and_lost_connections_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        let text = "Host *\nBatchMode no\nServerAliveInterval 0\nServerAliveCountMax 99\nControlMaster auto\nConnectTimeout 900\n";
+        std::fs::write(&file, text).unwrap();
+        let ssh = Ssh::new("board", Some(&file));
+        let output = Command::new("ssh").args(ssh.words()).args(["-G", "--", "board"]).output();
+        // Where there is no ssh, there is nothing to deploy with.
+        let Ok(output) = output else { return };
+        let told = String::from_utf8(output.stdout).unwrap();
+        for setting in [
+            "batchmode yes",
+            "serveraliveinterval 5",
+            "serveralivecountmax 4",
+            "controlmaster false",
+            "connecttimeout 10",
+            "requesttty false",
+        ] {
+            assert!(told.lines().any(|line| line == setting), "{setting}: {told}");
+        }
+    }
 
     #[test]
     fn every_problem_has_its_remedy() {
