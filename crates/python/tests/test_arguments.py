@@ -1,5 +1,8 @@
 """Each argument changes something, and each thing that goes wrong has its own exception."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from conftest import convolutions, frame, growing, large, model
@@ -115,17 +118,27 @@ def test_a_frame_that_takes_too_long_fails(growing_schedule):
             session.run(large(3000))
 
 
-def test_so_many_frames_are_in_flight_and_no_more(growing_schedule):
-    def submitted(**options) -> int:
-        with millstream.Session(growing(), schedule=growing_schedule, **options) as session:
-            for count in range(3):
-                try:
-                    session.submit(large(2000), timeout=0.001)
-                except millstream.Timeout:
-                    return count
-            return 3
+def test_frames_in_flight_say_how_much_room_there_is(growing_schedule):
+    """A pipeline takes twice as many frames as are in flight; callers with one frame each fill it."""
 
-    assert submitted(frames_in_flight=1) == 1 and submitted(frames_in_flight=2) == 2
+    def has_room(frames_in_flight) -> bool:
+        options = {"frames_in_flight": frames_in_flight, "frames_outstanding": 1}
+        with millstream.Session(growing(), schedule=growing_schedule, **options) as session:
+            streams = [session.stream([large(3000)]) for _ in range(2)]
+            threads = [threading.Thread(target=list, args=(stream,)) for stream in streams]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.3)
+            try:
+                session.submit(large(2), timeout=0.01)
+            except millstream.Timeout:
+                return False
+            finally:
+                for thread in threads:
+                    thread.join()
+            return True
+
+    assert not has_room(1) and has_room(4)
 
 
 def test_bfloat16_is_what_numpy_makes_of_it():
