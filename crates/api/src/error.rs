@@ -242,6 +242,9 @@ pub enum Error {
     /// A session was closed.
     #[error("the session is closed")]
     Closed,
+    /// A frame is submitted after the end of the frames was told.
+    #[error("the end of the frames was told: no more can be submitted")]
+    Ended,
     /// A session is used in a process that was forked off the one that started it.
     #[error("the session was started in another process, whose threads do not come along; start one here")]
     Forked,
@@ -278,6 +281,10 @@ impl Error {
             Self::File { source, .. } => source.kind(),
             Self::Unfit(_) => ErrorKind::Unfit,
             Self::Backend(BackendError::Unavailable { .. }) => ErrorKind::Unavailable,
+            Self::Zoo(ZooError::Unknown { .. }) => ErrorKind::Unfit,
+            Self::Onnx(error) | Self::Zoo(ZooError::Model(error)) if is_of_dimensions(error) => ErrorKind::Unfit,
+            Self::Board(error) if is_of_engines(error) => ErrorKind::Unfit,
+            Self::Pipeline(PipelineError::Constraint { .. } | PipelineError::Power { .. }) => ErrorKind::Unfit,
             _ => ErrorKind::Other,
         }
     }
@@ -298,6 +305,22 @@ impl Error {
 fn with_file(path: &Path, error: &Error) -> String {
     let (path, text) = (path.display(), error.to_string());
     if text.contains(&format!(" {path}: ")) { text } else { format!("{path}: {text}") }
+}
+
+/// Whether sizes of dimensions were left out, or were given to dimensions that there are not.
+fn is_of_dimensions(error: &OnnxError) -> bool {
+    matches!(error, OnnxError::OpenDimensions { .. } | OnnxError::UnknownDimensions { .. })
+}
+
+/// Whether engines were named that can't be used.
+fn is_of_engines(error: &BoardError) -> bool {
+    matches!(
+        error,
+        BoardError::Engines { .. }
+            | BoardError::UnknownEngine { .. }
+            | BoardError::EngineLabel { .. }
+            | BoardError::ProviderName { .. }
+    )
 }
 
 /// Whether the system has refused something.
@@ -334,5 +357,33 @@ mod tests {
         assert_eq!(file.to_string(), format!("a.onnx: {}", Error::Closed));
         let empty = Network::open("", ReadOptions::default()).err().unwrap();
         assert_eq!((empty.kind(), empty.to_string().as_str()), (ErrorKind::Unfit, "the path of the model is empty"));
+    }
+
+    #[test]
+    fn what_callers_name_wrongly_is_unfit() {
+        let kind = |model: &str, options| Network::open(model, options).err().unwrap().kind();
+        assert_eq!(kind("zoo:none", ReadOptions::default()), ErrorKind::Unfit);
+        let unknown = ReadOptions::default().with_dimensions([("n".to_owned(), 3)]);
+        assert_eq!(kind("zoo:squeezenet", unknown), ErrorKind::Unfit);
+        let board = || crate::Machine::read(Path::new("khadas-vim3")).unwrap();
+        for engines in ["nothing", "onnxruntime,onnxruntime", ""] {
+            let refused = board().as_asked(Some(engines), None).err().map(|error| error.kind());
+            assert_eq!(refused, Some(ErrorKind::Unfit), "{engines}");
+        }
+
+        let costs = crate::PlanOn::Costs(crate::CostSource::Models(Path::new("khadas-vim3")));
+        let network = Network::open("zoo:squeezenet", ReadOptions::default()).unwrap();
+        let (latency, throughput, power) = (Some(1e-6), Some(1e6), Some(1e-6));
+        let limits = [
+            crate::Limits { max_latency: latency, ..crate::Limits::default() },
+            crate::Limits { min_throughput: throughput, ..crate::Limits::default() },
+            crate::Limits { max_power: power, ..crate::Limits::default() },
+        ];
+        for limits in limits {
+            let aim = crate::Aim::named("throughput", limits, 0.0).unwrap();
+            let unmet = crate::plan(&board(), &network, &aim, costs, &crate::Control::new()).err().unwrap();
+            assert_eq!(unmet.kind(), ErrorKind::Unfit, "{unmet}");
+        }
+        assert_eq!(Error::Closed.kind(), ErrorKind::Other);
     }
 }

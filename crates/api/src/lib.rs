@@ -118,7 +118,10 @@ pub use run::{
     Throttling, WarmUp, WhenLate, run, run_observed,
 };
 pub use scheduled::{Scheduled, read_schedules};
-pub use session::{Limits, Owner, Session, SessionReport, SessionRequest, Submitted, positive_seconds};
+pub use session::{
+    Limits, Owner, Session, SessionReport, SessionRequest, Submissions, Submitted, misfit, not_within,
+    positive_seconds, wait_for,
+};
 pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{Share, Shared, plan_shared};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};

@@ -87,6 +87,21 @@ impl Machine {
         Ok(machine)
     }
 
+    /// This machine as callers in other languages ask for it: with engines by their names, and a folder for what is kept for later.
+    ///
+    /// # Errors
+    /// [`Error::Board`] if the names are those of no engines; as [`Machine::asked_to_use`].
+    pub fn as_asked(self, engines: Option<&str>, cache_folder: Option<PathBuf>) -> Result<Self, Error> {
+        let machine = match engines {
+            Some(names) => self.asked_to_use(&names.parse()?)?,
+            None => self,
+        };
+        Ok(match cache_folder {
+            Some(folder) => machine.with_cache_folder(folder),
+            None => machine,
+        })
+    }
+
     /// This machine with the devices that OpenVINO drives here beside the cores, as accelerators. Graphics devices are among them only if
     /// the machine has none yet.
     ///

@@ -1,5 +1,7 @@
 //! Plans for networks: measured and tried on this computer, or searched on costs that are known.
 
+use std::time::Duration;
+
 use millstream_cost::{Clocks, CostTable};
 use millstream_pipeline::{ClockedPlan, Plan};
 use millstream_schedule::ScheduleDocument;
@@ -16,8 +18,8 @@ pub enum PlanOn<'a> {
     /// This computer: the network's cached profile or a new one, and trials of what the search finds.
     #[default]
     ThisMachine,
-    /// The same with a new profile in any case.
-    ThisMachineAnew,
+    /// The same with a new profile in any case, for which there is so much time; [`PROFILE_BUDGET`] is usual.
+    ThisMachineAnew(Duration),
     /// Costs that are known already. Nothing runs.
     Costs(CostSource<'a>),
 }
@@ -59,8 +61,8 @@ pub fn plan(
 ) -> Result<Planned, Error> {
     let board = machine.board();
     let plans = match on {
-        PlanOn::ThisMachine => tried(machine, network, false, aim, control)?,
-        PlanOn::ThisMachineAnew => tried(machine, network, true, aim, control)?,
+        PlanOn::ThisMachine => tried(machine, network, None, aim, control)?,
+        PlanOn::ThisMachineAnew(budget) => tried(machine, network, Some(budget), aim, control)?,
         PlanOn::Costs(CostSource::Profile(path)) => {
             let table = CostSource::Profile(path).table(network, machine)?;
             Plans::search(network, board, &table, *aim, control).in_file(path)?
@@ -102,24 +104,32 @@ pub(crate) fn chosen(
     Ok(Planned { plans, plan, document: ScheduleDocument { clocks, ..document }, clocked_front })
 }
 
-/// Plans from a cached or new profile, tried out on this machine.
-fn tried(machine: &Machine, network: &Network, is_fresh: bool, aim: &Aim, control: &Control) -> Result<Plans, Error> {
+/// Plans from a cached profile, tried out on this machine. `anew`: from a new one in any case, which takes so long.
+fn tried(
+    machine: &Machine,
+    network: &Network,
+    anew: Option<Duration>,
+    aim: &Aim,
+    control: &Control,
+) -> Result<Plans, Error> {
     machine.check_usable()?;
-    let known = cached(machine, network, is_fresh, control);
-    let mut measured = Measured::known_or_new(machine, network, known, PROFILE_BUDGET, control)?;
+    let known = cached(machine, network, anew.is_some(), control);
+    let budget = anew.unwrap_or(PROFILE_BUDGET);
+    let mut measured = Measured::known_or_new(machine, network, known, budget, control)?;
     measured.refine(&[aim.objective], *aim, control)
 }
 
-/// Costs from the cached profile or a new one, and what runs operators. `is_fresh`: from a new one in any case.
+/// Costs from the cached profile or a new one, and what runs operators. `anew`: from a new one in any case, which takes so long.
 pub(crate) fn measured_costs(
     machine: &Machine,
     network: &Network,
-    is_fresh: bool,
+    anew: Option<Duration>,
     control: &Control,
 ) -> Result<(CostTable, Backends), Error> {
     machine.check_usable()?;
     let board = machine.board();
-    let known = cached(machine, network, is_fresh, control);
-    let (profile, backends) = known_or_measured(network, machine, known, PROFILE_BUDGET, control)?;
+    let known = cached(machine, network, anew.is_some(), control);
+    let budget = anew.unwrap_or(PROFILE_BUDGET);
+    let (profile, backends) = known_or_measured(network, machine, known, budget, control)?;
     Ok((backends.choose_threads(network, board, &profile)?, backends))
 }

@@ -77,8 +77,8 @@ pub fn plan_shared(
     let board = machine.board();
     let costs = |network: &Network| match on {
         PlanOn::Costs(costs) => costs.table(network, machine),
-        PlanOn::ThisMachine => Ok(measured_costs(machine, network, false, control)?.0),
-        PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
+        PlanOn::ThisMachine => Ok(measured_costs(machine, network, None, control)?.0),
+        PlanOn::ThisMachineAnew(budget) => Ok(measured_costs(machine, network, Some(budget), control)?.0),
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     let ground = Ground { networks, tables: &tables, shares, board };

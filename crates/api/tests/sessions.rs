@@ -3,11 +3,12 @@
 #![cfg(feature = "ort")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use millstream_api::{
-    Control, EngineOptions, Error, Machine, Network, Owner, ReadOptions, Session, SessionRequest, Submitted, Tensor,
+    Control, EngineOptions, Error, Event, Machine, Network, Owner, ReadOptions, Session, SessionRequest, Submissions,
+    Submitted, Tensor,
 };
 use millstream_onnx::ModelBuilder;
 
@@ -101,4 +102,85 @@ fn who_waits_is_told_that_a_session_was_closed() {
     });
     assert!(session.is_closed() && matches!(session.join(), Err(Error::Closed)));
     assert!(matches!(session.report(), Err(Error::Closed)));
+}
+
+#[test]
+fn whoever_comes_for_one_frame_leaves_even_if_it_fails() {
+    let session = doubling();
+    let mut gone = Vec::new();
+    let done: Result<u64, Error> = session.as_owner(|owner| {
+        gone.push(owner);
+        submit(&session, owner, 1.0);
+        Ok(7)
+    });
+    let failed: Result<(), Error> = session.as_owner(|owner| {
+        gone.push(owner);
+        Err(Error::NoFrame)
+    });
+    assert!(done.is_ok_and(|done| done == 7) && matches!(failed, Err(Error::NoFrame)));
+    for owner in gone {
+        assert!(matches!(session.try_submit(owner, frame(2.0)).unwrap(), Submitted::TooMany(_)), "{owner:?} is there");
+    }
+}
+
+#[test]
+fn frames_of_another_thread_are_waited_for_until_their_end() {
+    let session = doubling();
+    let submissions = Submissions::new(&session).unwrap();
+    let receive = |awaits_more: bool| {
+        let received =
+            millstream_api::wait_for(None, TICK, |time| submissions.receive_within(&session, awaits_more, time));
+        received.unwrap().unwrap().map(|result| result.outcome.unwrap()[0].as_f32().unwrap()[0])
+    };
+    assert_eq!(receive(false), None, "without waiting for more, nothing is on its way");
+    assert!(submissions.receive_within(&session, true, Duration::ZERO).unwrap().is_none(), "a frame may come");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for value in [1.0, 2.0] {
+                std::thread::sleep(Duration::from_millis(50));
+                let mut held = Some(frame(value));
+                while submissions.submit_within(&session, &mut held, TICK).unwrap().is_none() {}
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            submissions.end();
+        });
+        assert_eq!((receive(true), receive(true), receive(true)), (Some(2.0), Some(4.0), None));
+    });
+    assert!(matches!(submissions.submit_within(&session, &mut Some(frame(3.0)), TICK), Err(Error::Ended)));
+}
+
+/// A chain that is long enough to be measured for as long as one likes.
+fn chain() -> Network {
+    let mut builder = ModelBuilder::new(&format!("chain-{}", std::process::id()));
+    let mut value = builder.input("x", [1, 64, 64]);
+    for _ in 0..12 {
+        let squared = builder.node("MatMul", &[&value, &value]);
+        value = builder.node("Tanh", &[&squared]);
+    }
+    builder.output(&value);
+    Network::of_model(Arc::new(builder.build().unwrap()), "chain", ReadOptions::default())
+}
+
+#[test]
+fn a_network_is_measured_anew_for_as_long_as_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Machine::detect().unwrap().with_cache_folder(folder.path());
+    let plan = |is_fresh| {
+        let is_cached = Arc::new(Mutex::new(false));
+        let told = Arc::clone(&is_cached);
+        let control = Control::new().observed_by(move |event| {
+            *told.lock().unwrap() |= matches!(event, Event::CachedProfile { .. });
+        });
+        let request =
+            SessionRequest { is_fresh, budget: Some(Duration::from_millis(500)), ..SessionRequest::default() };
+        let begin = Instant::now();
+        request.scheduled(&machine, Some(chain()), None, &control).unwrap();
+        (*is_cached.lock().unwrap(), begin.elapsed())
+    };
+    let (_, first) = plan(false);
+    assert!(plan(false).0, "it is measured again without being asked to");
+    let (is_cached, again) = plan(true);
+    assert!(!is_cached, "an old profile is used");
+    // The usual 20 s would be far beyond either.
+    assert!(again < first + Duration::from_secs(10), "{again:?} after {first:?}");
 }

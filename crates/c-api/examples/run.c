@@ -71,6 +71,8 @@ int main(int count, char **arguments) {
         fprintf(stderr, "%s can't be read\n", arguments[2]);
     } else if (ms_session_input(session, 0, &port) != MS_STATUS_OK) {
         fail("no input");
+    } else if (port.rank < 0) {
+        fprintf(stderr, "the network does not tell the shape of its input '%s'\n", port.name);
     } else {
         print("input", port.name, port.data_type, (size_t)port.rank, port.dimensions);
         input.data_type = port.data_type;

@@ -40,10 +40,10 @@ Owned<MsSession> open(const char *model, const char *options) {
     return Owned<MsSession>(session);
 }
 
-// The next result; none if all were received.
+// The next result; none if all were received, and no more frames will come.
 Owned<MsResult> receive(const MsSession &session) {
     MsResult *result = nullptr;
-    const MsStatus status = ms_session_receive(&session, -1, &result);
+    const MsStatus status = ms_session_await(&session, -1, &result);
     if (status == MS_STATUS_END) return nullptr;
     check(status);
     return Owned<MsResult>(result);
@@ -72,13 +72,14 @@ void run(const char *model, const char *input, const char *output, const char *o
 
     MsPort port;
     check(ms_session_input(session.get(), 0, &port));
+    if (port.rank < 0) throw std::runtime_error("the network does not tell the shape of its first input");
     if (port.data_type != MS_DATA_TYPE_F32) throw std::runtime_error("the first input has no floats");
     const std::size_t bytes = elements(port) * sizeof(float);
     const std::size_t frames = all.size() / bytes;
 
     // Without room for a frame, it is looked now and then whether anybody still receives.
     constexpr std::int64_t look_ms = 100;
-    std::atomic<bool> is_over{false}, is_given_up{false};
+    std::atomic<bool> is_given_up{false};
     std::string failure;
     std::thread submitting([&] {
         for (std::size_t frame = 0; frame < frames && failure.empty() && !is_given_up; ++frame) {
@@ -91,21 +92,13 @@ void run(const char *model, const char *input, const char *output, const char *o
             // A thread's errors are its own, so it hands its own on.
             if (status != MS_STATUS_OK) failure = ms_last_error();
         }
-        is_over = true;
+        ms_session_end(session.get());
     });
     try {
-        for (std::uint64_t received = 0;;) {
-            const bool was_over = is_over;
-            const auto result = receive(*session);
-            if (result) {
-                if (ms_result_sequence(result.get()) != received++) throw std::runtime_error("a result is not in order");
-                write(*result, file);
-            } else if (was_over) {
-                break;
-            } else {
-                // The next frame is still to be submitted.
-                std::this_thread::yield();
-            }
+        std::uint64_t received = 0;
+        while (const auto result = receive(*session)) {
+            if (ms_result_sequence(result.get()) != received++) throw std::runtime_error("a result is not in order");
+            write(*result, file);
         }
     } catch (...) {
         is_given_up = true;

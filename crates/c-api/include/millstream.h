@@ -6,6 +6,10 @@
  * Functions that can fail return an MsStatus, and ms_last_error tells why. Null pointers are errors, not crashes, and no panic leaves
  * the library. Texts are UTF-8 and end with a zero.
  *
+ * Opening a session looks for graphics devices. Where XDG_RUNTIME_DIR is not set, drivers of Mesa's print an error about it on stderr, which
+ * means nothing here. The library leaves the environment alone, since other threads may be reading it: a program that wants it quiet
+ * sets the variable to a folder before its first thread starts, or names a "board", which is not looked for.
+ *
  * This file is made of crates/c-api/src by `cargo xtask snapshots`. */
 
 #ifndef MILLSTREAM_H
@@ -251,7 +255,7 @@ void ms_string_free(char *string);
  *   keep to, in seconds, frames per second and watts; "margin": by what part predictions must be better than that, 0.1 for a tenth
  * - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is planned
  * - "profile", "costs": the path of a profile or of cost models, to plan on without measuring or trying anything
- * - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, if it was not
+ * - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that is done
  * - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open first one
  * - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime", "openvino", several
  *   with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are kept
@@ -298,6 +302,16 @@ MsStatus ms_session_run(const MsSession *session,
                         MsResult **result);
 
 /**
+ * The schedule, as it stands in a file. Free it with ms_string_free.
+ */
+MsStatus ms_session_plan_json(const MsSession *session, char **json);
+
+/**
+ * What was measured so far, times in seconds. Free it with ms_string_free.
+ */
+MsStatus ms_session_report_json(const MsSession *session, char **json);
+
+/**
  * Submits a frame, and puts its number into `sequence` unless that is null. Waits while there is no room, for `timeout_ms` milliseconds
  * at most, or as long as it takes if that is negative; results must be received meanwhile, by this thread or another one.
  */
@@ -306,6 +320,12 @@ MsStatus ms_session_submit(const MsSession *session,
                            size_t input_count,
                            int64_t timeout_ms,
                            uint64_t *sequence);
+
+/**
+ * Tells that no more frames will be submitted: ms_session_await returns MS_STATUS_END once the results of those before were received, and
+ * ms_session_submit fails from now on. ms_session_run goes on.
+ */
+MsStatus ms_session_end(const MsSession *session);
 
 /**
  * Puts the outputs of the next frame that was submitted into `result`, in order. Waits for them as ms_session_submit does. MS_STATUS_END
@@ -317,14 +337,12 @@ MsStatus ms_session_receive(const MsSession *session,
                             MsResult **result);
 
 /**
- * The schedule, as it stands in a file. Free it with ms_string_free.
+ * The same for a thread that receives what another one submits: while no frame is on its way, the next one is waited for as well, and
+ * MS_STATUS_END is the end that ms_session_end told.
  */
-MsStatus ms_session_plan_json(const MsSession *session, char **json);
-
-/**
- * What was measured so far, times in seconds. Free it with ms_string_free.
- */
-MsStatus ms_session_report_json(const MsSession *session, char **json);
+MsStatus ms_session_await(const MsSession *session,
+                          int64_t timeout_ms,
+                          MsResult **result);
 
 /**
  * How many outputs a result has: as many as the network. 0 for a null pointer.

@@ -1,6 +1,6 @@
 //! From a model and options to a session at work.
 
-use millstream_api::{Control, Machine, Network, Owner, Session};
+use millstream_api::{Control, Machine, Network, Session, Submissions};
 
 use crate::border::MsStatus;
 use crate::failure::Failure;
@@ -10,8 +10,8 @@ use crate::ports::Port;
 /// A session with what C asks of it by pointers that must stay as they are.
 pub(crate) struct Opened {
     pub(crate) session: Session,
-    /// Of frames that are submitted one by one.
-    pub(crate) owner: Owner,
+    /// Frames that are submitted one by one.
+    pub(crate) submissions: Submissions,
     pub(crate) inputs: Vec<Port>,
     pub(crate) outputs: Vec<Port>,
 }
@@ -37,6 +37,6 @@ fn start(model: Option<&str>, options: &Options) -> Result<Opened, Failure> {
     let ports = |ids: &[millstream_api::graph::ValueId]| ids.iter().map(|&id| Port::new(graph.value(id))).collect();
     let (inputs, outputs) = (ports(graph.inputs()), ports(graph.outputs()));
     let session = Session::start(&machine, scheduled, &engine_options)?;
-    let owner = session.join()?;
-    Ok(Opened { session, owner, inputs, outputs })
+    let submissions = Submissions::new(&session)?;
+    Ok(Opened { session, submissions, inputs, outputs })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_api::schedule::ScheduleDocument;
 use millstream_api::{
-    Aim, EngineOptions, EngineSet, Error, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
+    Aim, EngineOptions, Error, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -76,14 +76,7 @@ impl Options {
             Some(board) => Machine::read(board)?,
             None => Machine::detect()?,
         };
-        let machine = match &self.engine {
-            Some(names) => machine.asked_to_use(&names.parse::<EngineSet>()?)?,
-            None => machine,
-        };
-        Ok(match &self.cache_folder {
-            Some(folder) => machine.with_cache_folder(folder),
-            None => machine,
-        })
+        machine.as_asked(self.engine.as_deref(), self.cache_folder.clone())
     }
 
     /// The schedule, which is the path of a file or what stands in one.
@@ -104,6 +97,8 @@ impl Options {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use std::time::Duration;
+
     use super::*;
     use crate::border::MsStatus;
 
@@ -119,17 +114,38 @@ mod tests {
 
     #[test]
     fn what_is_said_arrives() {
-        let json = r#"{ "objective": "latency", "max_latency": 0.25, "profile_seconds": 2, "dimensions": { "n": 4 }, "batch": 3,
-            "frames_in_flight": 5, "frames_outstanding": 6, "frame_timeout": 1.5, "costs": "rk3588", "fresh": true }"#;
+        let json = r#"{ "objective": "latency", "max_latency": 0.25, "min_throughput": 20, "max_power": 3.5, "margin": 0.1,
+            "profile": "kept.json", "costs": "rk3588", "fresh": true, "profile_seconds": 2, "dimensions": { "n": 4 }, "batch": 3,
+            "frames_in_flight": 5, "frames_outstanding": 6, "frame_timeout": 1.5 }"#;
         let options = Options::parse(Some(json)).unwrap();
-        let request = options.request().unwrap();
-        assert_eq!(request.aim.objective.to_string(), "latency");
-        assert_eq!(request.budget, Some(std::time::Duration::from_secs(2)));
-        assert!(request.is_fresh && request.costs == Some("rk3588".into()) && request.profile.is_none());
-        let engine = options.engine_options().unwrap();
-        assert_eq!((engine.frames_in_flight, engine.frames_outstanding), (Some(5), Some(6)));
-        assert_eq!(engine.frame_timeout, Some(std::time::Duration::from_millis(1500)));
+        let SessionRequest { aim, profile, costs, is_fresh, budget } = options.request().unwrap();
+        let limits = Limits { max_latency: Some(0.25), min_throughput: Some(20.0), max_power: Some(3.5) };
+        assert_eq!(aim, Aim::named("latency", limits, 0.1).unwrap());
+        assert_eq!((profile, costs), (Some("kept.json".into()), Some("rk3588".into())));
+        assert_eq!((is_fresh, budget), (true, Some(Duration::from_secs(2))));
+
+        let expected = EngineOptions::default()
+            .with_frames_in_flight(5)
+            .with_frames_outstanding(6)
+            .with_frame_timeout(Duration::from_millis(1500));
+        assert_eq!(options.engine_options().unwrap(), expected);
         assert_eq!((options.read_options().batch, options.read_options().dimensions["n"]), (3, 4));
+    }
+
+    /// Where the cache is, `tests/statuses.rs` sees.
+    #[test]
+    fn the_board_and_its_engines_are_those_that_are_named() {
+        let machine = |json: &str| Options::parse(Some(json)).unwrap().machine();
+        let board = machine(r#"{ "board": "khadas-vim3" }"#).unwrap().board().clone();
+        assert_eq!(board.name(), Machine::read(Path::new("khadas-vim3")).unwrap().board().name());
+        let asked = machine(r#"{ "board": "khadas-vim3", "engine": "openvino" }"#).unwrap();
+        assert_ne!(asked.board().engines(), board.engines());
+        for json in [r#"{ "board": "khadas-vim3", "engine": "nothing" }"#, r#"{ "engine": "nothing" }"#] {
+            let failure = Failure::from(machine(json).unwrap_err());
+            assert!(failure.status == MsStatus::InvalidArgument && failure.message.contains("nothing"), "{failure:?}");
+        }
+        let nowhere = Failure::from(machine(r#"{ "board": "nowhere.json" }"#).unwrap_err());
+        assert!(nowhere.status == MsStatus::FileError && nowhere.message.contains("nowhere.json"), "{nowhere:?}");
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use std::ffi::CString;
 
-use millstream_api::Tensor;
 use millstream_api::graph::Value;
-use millstream_api::runtime::FrameError;
+use millstream_api::{Tensor, misfit};
 
 use crate::failure::Failure;
 use crate::last_error::text;
@@ -23,10 +22,8 @@ impl Port {
 
     /// Fails unless a tensor has the type and shape of this input.
     fn check(&self, tensor: &Tensor) -> Result<(), Failure> {
-        tensor.check_fits(&self.value).map_err(|expected| {
-            let value = self.value.name.clone();
-            Failure::frame(FrameError::Input { value, expected, found: tensor.description() }.to_string())
-        })
+        let unfit = |_| Failure::frame(misfit(&self.value, tensor.description()).to_string());
+        tensor.check_fits(&self.value).map_err(unfit)
     }
 }
 

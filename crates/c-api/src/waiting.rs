@@ -1,8 +1,8 @@
 //! Waiting for as long as a caller likes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use millstream_api::Error;
+use millstream_api::{Error, not_within};
 
 use crate::border::MsStatus;
 use crate::failure::Failure;
@@ -10,24 +10,14 @@ use crate::failure::Failure;
 /// Without a limit, it is looked so often.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Calls `look` with the time that it may wait until it returns something. A `limit` that is over is a failure that names `what` was
-/// waited for.
+/// As [`millstream_api::wait_for`]. A `limit` that is over is a failure that names `what` was waited for.
 pub(crate) fn wait_for<T>(
     limit: Option<Duration>,
     what: &str,
-    mut look: impl FnMut(Duration) -> Result<Option<T>, Error>,
+    look: impl FnMut(Duration) -> Result<Option<T>, Error>,
 ) -> Result<T, Failure> {
-    let begin = Instant::now();
-    loop {
-        let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
-        if let Some(found) = look(left.map_or(TICK, |left| left.min(TICK)))? {
-            return Ok(found);
-        }
-        if left.is_some_and(|left| left.is_zero()) {
-            let message = format!("there was no {what} within {:?}", limit.unwrap_or_default());
-            return Err(Failure::new(MsStatus::Timeout, message));
-        }
-    }
+    let found = millstream_api::wait_for(limit, TICK, look)?;
+    found.ok_or_else(|| Failure::new(MsStatus::Timeout, not_within(limit, what)))
 }
 
 #[cfg(test)]
@@ -35,22 +25,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_ends_with_what_comes_or_with_the_limit() {
-        let mut looks = 0;
-        let third = wait_for(None, "third", |time| {
-            assert_eq!(time, TICK);
-            looks += 1;
-            Ok((looks == 3).then_some(looks))
-        });
-        assert!(third.is_ok_and(|third| third == 3));
-        let mut times = Vec::new();
-        let failure = wait_for::<()>(Some(Duration::ZERO), "result", |time| {
-            times.push(time);
-            Ok(None)
-        });
-        assert_eq!(times, [Duration::ZERO], "without time it is looked once");
+    fn a_limit_that_is_over_is_a_status_that_names_what_was_waited_for() {
+        assert!(wait_for(None, "third", |_| Ok(Some(3))).is_ok_and(|third| third == 3));
+        let failure = wait_for::<()>(Some(Duration::ZERO), "result", |_| Ok(None));
         assert!(
-            failure.is_err_and(|failure| failure.status == MsStatus::Timeout && failure.message.contains("result"))
+            failure.is_err_and(|failure| failure.status == MsStatus::Timeout && failure.message.contains("no result"))
         );
     }
 }

@@ -41,11 +41,16 @@ static void without_a_session(const char *model) {
     expect("missing schedule", ms_session_open(model, "{ \"schedule\": \"none.json\" }", &session),
            MS_STATUS_FILE_ERROR, "none.json");
     expect("no schedule", ms_session_open(model, "{ \"schedule\": {} }", &session), MS_STATUS_FAILED, "schedule");
-    expect("missing network", ms_session_open("zoo:none", NULL, &session), MS_STATUS_FAILED, "none");
+    expect("missing network", ms_session_open("zoo:none", NULL, &session), bad, "no network 'none'");
+    expect("no such engine", ms_session_open(model, "{ \"engine\": \"nothing\" }", &session), bad, "nothing");
+    expect("no such dimension", ms_session_open(model, "{ \"dimensions\": { \"n\": 3 } }", &session), bad,
+           "no open dimension called n");
     expect("run", ms_session_run(NULL, &tensor, 1, &result), bad, "session is a null pointer");
     require("what failed leaves a result", result == NULL);
     expect("submit", ms_session_submit(NULL, &tensor, 1, 0, NULL), bad, "session is a null pointer");
     expect("receive", ms_session_receive(NULL, 0, &result), bad, "session is a null pointer");
+    expect("await", ms_session_await(NULL, 0, &result), bad, "session is a null pointer");
+    expect("end", ms_session_end(NULL), bad, "session is a null pointer");
     expect("input", ms_session_input(NULL, 0, &port), bad, "session is a null pointer");
     expect("output", ms_session_output(NULL, 0, &port), bad, "session is a null pointer");
     expect("plan", ms_session_plan_json(NULL, &json), bad, "session is a null pointer");

@@ -25,7 +25,7 @@ fn the_header_is_what_cbindgen_makes_of_the_source() {
     let mut configuration = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
     configuration.after_includes = Some(version());
     let made = cbindgen::Builder::new().with_src(folder.join("src/border/text.rs"));
-    let made = ["status", "tensor", "session", "result"]
+    let made = ["status", "tensor", "session", "stream", "result"]
         .iter()
         .fold(made, |made, name| made.with_src(folder.join(format!("src/border/{name}.rs"))));
     let mut text = Vec::new();

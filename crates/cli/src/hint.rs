@@ -2,6 +2,7 @@
 
 use millstream_backend::BackendError;
 use millstream_board::DocumentError;
+use millstream_frames::FramesError;
 use millstream_predict::PredictError;
 use millstream_schedule::ScheduleError;
 
@@ -11,10 +12,11 @@ use crate::program;
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         let own = cause.downcast_ref::<millstream::Error>().map(of_error);
+        let frames = cause.downcast_ref::<FramesError>().map(of_frames);
         let predict = cause.downcast_ref::<PredictError>().map(of_prediction);
         let document = cause.downcast_ref::<DocumentError>().map(of_document);
         let schedule = cause.downcast_ref::<ScheduleError>().map(of_schedule);
-        own.or(predict).or(document).or(schedule).flatten()
+        own.or(frames).or(predict).or(document).or(schedule).flatten()
     })
 }
 
@@ -28,12 +30,24 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         }
         millstream::Error::NotBuiltIn { .. } => Some("`cargo xtask boards` lists what is built in".to_owned()),
         millstream::Error::NoEngine { .. } => Some("`cargo xtask simulate` needs no engine".to_owned()),
+        millstream::Error::Frames(error) => of_frames(error),
         millstream::Error::Predict(error) => of_prediction(error),
         millstream::Error::Document(error) => of_document(error),
         millstream::Error::Schedule(error) => of_schedule(error),
         millstream::Error::Backend(BackendError::Unavailable { .. }) if program::is_in_repository() => {
             Some("run it as `cargo xtask run`, which fetches what is missing".to_owned())
         }
+        _ => None,
+    }
+}
+
+fn of_frames(error: &FramesError) -> Option<String> {
+    match error {
+        FramesError::Missing { value, .. } | FramesError::Unknown { value, .. } => {
+            Some(format!("`--input {value}=FILE` gives frames"))
+        }
+        FramesError::WhichInput { path, .. } => Some(format!("`--input NAME={}` does", path.display())),
+        FramesError::Refused { .. } => Some("`--input FILE` gives frames".to_owned()),
         _ => None,
     }
 }
@@ -67,5 +81,28 @@ fn of_schedule(error: &ScheduleError) -> Option<String> {
         ScheduleError::Document(error) => of_document(error),
         ScheduleError::OtherModel { .. } => Some("`cargo xtask schedule --model FILE`".to_owned()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    /// The library names no flags, since Python and C have none; the command does.
+    #[test]
+    fn frames_that_are_missing_are_given_by_a_flag() {
+        let expected = "f32 [1, 2]".to_owned();
+        let missing = || FramesError::Missing { value: "x".to_owned(), expected: expected.clone() };
+        let unknown = FramesError::Unknown { value: "x".to_owned(), what: "shape" };
+        for error in [missing(), unknown] {
+            assert!(!error.to_string().contains("--"), "{error}");
+            assert!(hint(&error.into()).unwrap().contains("--input x=FILE"));
+        }
+        let of_library = millstream::Error::Frames(missing());
+        assert!(hint(&of_library.into()).unwrap().contains("--input x=FILE"));
+        let which = FramesError::WhichInput { path: "a.png".into(), inputs: "'x', 'y'".to_owned() };
+        assert!(!which.to_string().contains("--") && hint(&which.into()).unwrap().contains("--input NAME=a.png"));
     }
 }

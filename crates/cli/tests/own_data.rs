@@ -182,7 +182,7 @@ fn what_does_not_fit_is_refused() {
     refused(&["--input", "frames/c-red.png", "--expect", "part.npz"], &["part.npz", "'halves'"]);
     refused(&["--input", "frames/c-red.png", "--expect", "missing"], &["cannot read missing"]);
     refused(&["--expect", "part.npz"], &["--input"]);
-    refused(&["--input", "frames", "--mean", "0,0"], &["--mean has 2 numbers"]);
+    refused(&["--input", "frames", "--mean", "0,0"], &["mean has 2 numbers"]);
     workplace.write("file", "");
     refused(&["--output", "file/results"], &["cannot write into"]);
 }

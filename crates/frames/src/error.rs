@@ -31,9 +31,26 @@ pub enum FramesError {
         /// What does not fit, and what would.
         detail: String,
     },
+    /// There are frames for other inputs of a network, and none for this one.
+    #[error("nothing is given for the input '{value}', which is {expected}; give frames for it as well")]
+    Missing {
+        /// The input.
+        value: String,
+        /// Its type and shape.
+        expected: String,
+    },
+    /// A file does not say which of several inputs it is for.
+    #[error("{}: say which input it is for; the network has {inputs}", path.display())]
+    WhichInput {
+        /// The file.
+        path: PathBuf,
+        /// The network's inputs.
+        inputs: String,
+    },
     /// No frame can be made up for an input.
     #[error(
-        "no frame can be made up: the {what} of the input '{value}' is not known; give frames with --input {value}=FILE"
+        "no frame can be made up: the {what} of the input '{value}' is not known; give frames of your own, or what needs none: a \
+         schedule, or costs that are known"
     )]
     Unknown {
         /// The input.
@@ -59,7 +76,7 @@ pub enum FramesError {
     },
     /// The network itself refuses every made-up frame.
     #[error(
-        "the network refuses made-up frames ({tried} kinds of values were tried); give frames of your own with --input. It says: {source}"
+        "the network refuses made-up frames ({tried} kinds of values were tried); frames of your own may do. It says: {source}"
     )]
     Refused {
         /// How many kinds of values were tried.

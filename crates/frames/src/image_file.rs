@@ -174,8 +174,8 @@ fn elements(
             Err(format!("{name} has {} numbers, the input '{}' {} channels", list.len(), value.name, layout.channels))
         }
     };
-    let mean = per_channel(&options.mean, "--mean", 0.0)?;
-    let std = per_channel(&options.std, "--std", 1.0)?;
+    let mean = per_channel(&options.mean, "mean", 0.0)?;
+    let std = per_channel(&options.std, "std", 1.0)?;
     let data_type = value.data_type.unwrap_or(DataType::F32);
     let scale = options.scale.unwrap_or(if data_type.is_float() { 1.0 / 255.0 } else { 1.0 });
     let area = layout.height * layout.width;
@@ -258,7 +258,7 @@ mod tests {
         assert!(refused(&value(DataType::I64, [1, 128]), &options).contains("i64 [1, 128]"));
         assert!(refused(&value(DataType::Bool, [1, 3, 4, 4]), &options).contains("bool"));
         let two = ImageOptions { mean: vec![0.0, 1.0], ..ImageOptions::default() };
-        assert!(refused(&value(DataType::F32, [1, 3, 4, 4]), &two).contains("--mean has 2 numbers"));
+        assert!(refused(&value(DataType::F32, [1, 3, 4, 4]), &two).contains("mean has 2 numbers, the input"));
         std::fs::write(&path, "no image").unwrap();
         assert!(refused(&value(DataType::F32, [1, 3, 4, 4]), &options).contains("two.png"));
     }

@@ -155,7 +155,7 @@ pub(crate) fn check_memory(what: &str, bytes: u64) -> Result<(), FramesError> {
             what: what.to_owned(),
             bytes,
             limit,
-            remedy: "check the sizes given with --dim and --batch",
+            remedy: "check the sizes that open dimensions are given",
         }),
         _ => Ok(()),
     }

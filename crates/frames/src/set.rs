@@ -114,14 +114,8 @@ impl FrameSet {
         }
         let mut complete = Vec::with_capacity(inputs.len());
         for (input, tensors) in inputs.iter().zip(read) {
-            complete.push(tensors.ok_or_else(|| {
-                let detail = format!(
-                    "nothing is given for the input '{0}', which is {1}; add --input {0}=FILE",
-                    input.name,
-                    expected(input)
-                );
-                FramesError::misfit(detail)
-            })?);
+            let missing = || FramesError::Missing { value: input.name.clone(), expected: expected(input) };
+            complete.push(tensors.ok_or_else(missing)?);
         }
         Self::combine(&inputs, &complete)
     }
@@ -213,14 +207,8 @@ fn read_input(
         let arrays = match kind(&path) {
             Some(Kind::Archive) => named_arrays(&path, inputs, wanted)?,
             Some(kind) => {
-                let only = wanted.or((inputs.len() == 1).then_some(0)).ok_or_else(|| {
-                    FramesError::misfit(format!(
-                        "{}: say which input it is for, as in --input NAME={}; the network has {}",
-                        path.display(),
-                        path.display(),
-                        names()
-                    ))
-                })?;
+                let which = || FramesError::WhichInput { path: path.clone(), inputs: names() };
+                let only = wanted.or((inputs.len() == 1).then_some(0)).ok_or_else(which)?;
                 let tensor = match kind {
                     Kind::Image => read_image(&path, inputs[only], options)?,
                     _ => read_single(&path)?,

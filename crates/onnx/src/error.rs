@@ -62,7 +62,7 @@ pub enum OnnxError {
     },
     /// A value that no machine could hold.
     #[error(
-        "the value '{value}' of shape {shape} is larger than {} GiB; check the sizes given with --dim and --batch, and the model's \
+        "the value '{value}' of shape {shape} is larger than {} GiB; check the sizes that its open dimensions are given, and its \
          attributes",
         limit >> 30
     )]

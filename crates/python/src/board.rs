@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use millstream_api::board::{Accelerator, Board as Described, Cluster, EngineSet};
-use millstream_api::{Error, Machine, files};
+use millstream_api::board::{Accelerator, Board as Described, Cluster};
+use millstream_api::{Machine, files};
 use pyo3::prelude::*;
 
 use crate::documents::{Document, file, to_python};
@@ -73,18 +73,7 @@ impl Board {
 
 impl Board {
     fn with(machine: Machine, engine: Option<&str>, cache_folder: Option<PathBuf>) -> PyResult<Self> {
-        let machine = match engine {
-            Some(names) => {
-                let refused = |error| errors::of(&Error::Board(error));
-                let engines: EngineSet = names.parse().map_err(refused)?;
-                machine.asked_to_use(&engines).map_err(|error| errors::of(&error))?
-            }
-            None => machine,
-        };
-        let machine = match cache_folder {
-            Some(folder) => machine.with_cache_folder(folder),
-            None => machine,
-        };
+        let machine = machine.as_asked(engine, cache_folder).map_err(|error| errors::of(&error))?;
         Ok(Self { machine })
     }
 

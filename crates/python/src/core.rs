@@ -1,7 +1,6 @@
 //! What sessions and their iterators share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
 use millstream_api::runtime::FrameResult;
 use millstream_api::{EngineOptions, Machine, Owner, Scheduled, Session, Tensor};
@@ -37,30 +36,43 @@ impl Core {
         self.session.join().map_err(|error| errors::of(&error))
     }
 
-    /// Submits a frame, waiting for room.
-    pub(crate) fn submit(
-        &self,
-        py: Python<'_>,
-        owner: Owner,
-        frame: Vec<Tensor>,
-        limit: Option<Duration>,
-    ) -> PyResult<u64> {
+    /// Runs one frame, whose result nobody else gets.
+    pub(crate) fn run(&self, py: Python<'_>, frame: Vec<Tensor>) -> PyResult<Option<FrameResult>> {
         let mut held = Some(frame);
-        wait_for(py, limit, "room for the frame", |time| {
-            self.session.submit_within(owner, &mut held, time).map_err(|error| errors::of(&error))
-        })
+        let session = &self.session;
+        let done = session.as_owner(|owner| {
+            wait_for(py, None, "room for the frame", |time| {
+                session.submit_within(owner, &mut held, time).map_err(|error| errors::of(&error))
+            })
+            .and_then(|_| {
+                wait_for(py, None, "result", |time| {
+                    session.receive_within(owner, time).map_err(|error| errors::of(&error))
+                })
+            })
+            .map_err(Raised::Exception)
+        });
+        done.map_err(PyErr::from)
     }
+}
 
-    /// The next result of an owner; `None` if all were taken.
-    pub(crate) fn receive(
-        &self,
-        py: Python<'_>,
-        owner: Owner,
-        limit: Option<Duration>,
-    ) -> PyResult<Option<FrameResult>> {
-        wait_for(py, limit, "result", |time| {
-            self.session.receive_within(owner, time).map_err(|error| errors::of(&error))
-        })
+/// An error of the library's, or of Python's.
+enum Raised {
+    Library(millstream_api::Error),
+    Exception(PyErr),
+}
+
+impl From<millstream_api::Error> for Raised {
+    fn from(error: millstream_api::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<Raised> for PyErr {
+    fn from(raised: Raised) -> Self {
+        match raised {
+            Raised::Library(error) => errors::of(&error),
+            Raised::Exception(error) => error,
+        }
     }
 }
 

@@ -19,7 +19,6 @@ mod numbers;
 mod planning;
 mod results;
 mod session;
-mod submissions;
 mod tensor;
 mod waiting;
 

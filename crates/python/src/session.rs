@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream_api::schedule::ScheduleDocument;
-use millstream_api::{EngineOptions, Owner, SessionRequest};
+use millstream_api::{EngineOptions, SessionRequest, Submissions};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -17,7 +17,6 @@ use crate::frame::Ports;
 use crate::numbers::Whole;
 use crate::planning::{Wanted, aim, duration, limit, scheduled};
 use crate::results::Results;
-use crate::submissions::Submissions;
 use crate::waiting::{do_long, wait_for};
 
 /// A network that runs on this machine, as a schedule says.
@@ -34,7 +33,7 @@ use crate::waiting::{do_long, wait_for};
 ///     0.1 for a tenth.
 /// schedule: a path, JSON or a dictionary. Then nothing is planned.
 /// profile, costs: the path of a profile or of cost models, to plan on without measuring or trying anything.
-/// fresh: measure even if the network was measured before. profile_seconds: time to measure, if it was not; otherwise about 20.
+/// fresh: measure even if the network was measured before. profile_seconds: time to measure, where that is done; otherwise about 20.
 /// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first one.
 /// board: a Board, or what Board.load() takes, if it is not the whole machine.
 /// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one, at most whose
@@ -46,8 +45,7 @@ use crate::waiting::{do_long, wait_for};
 pub(crate) struct Session {
     core: Arc<Core>,
     ports: Ports,
-    /// Of frames that are submitted one by one.
-    owner: Owner,
+    /// Frames that are submitted one by one.
     submissions: Submissions,
 }
 
@@ -96,9 +94,9 @@ impl Session {
         let (machine, scheduled) = scheduled(py, machine, wanted, document.as_ref(), request, on_event)?;
         let start = move || {
             let core = Core::start(&machine, scheduled, &options).map_err(|error| errors::of(&error))?;
-            let owner = core.join()?;
             let ports = Ports { graph: Arc::clone(core.session.scheduled().network.graph()) };
-            Ok(Self { core, ports, owner, submissions: Submissions::default() })
+            let submissions = Submissions::new(&core.session).map_err(|error| errors::of(&error))?;
+            Ok(Self { core, ports, submissions })
         };
         do_long(py, &Arc::default(), start)?
     }
@@ -106,11 +104,8 @@ impl Session {
     /// Runs one frame and returns its outputs.
     fn run<'py>(&self, py: Python<'py>, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let frame = self.ports.frame(frame)?;
-        let owner = self.core.join()?;
-        let submitted = self.core.submit(py, owner, frame, None);
-        let result = submitted.and_then(|_| self.core.receive(py, owner, None));
-        self.core.session.leave(owner);
-        self.ports.outputs(py, result?.ok_or_else(errors::closed)?)
+        let result = self.core.run(py, frame)?;
+        self.ports.outputs(py, result.ok_or_else(errors::closed)?)
     }
 
     /// Streams frames: an iterator over their outputs, in order. It takes frames from `frames` as there is room for them, from the thread
@@ -124,12 +119,11 @@ impl Session {
     #[pyo3(signature = (frame, *, timeout=None))]
     fn submit(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<u64> {
         let frame = self.ports.frame(frame)?;
-        if self.submissions.state().is_over {
-            return Err(errors::Error::new_err("end() was called: no more frames can be submitted"));
-        }
-        let number = self.core.submit(py, self.owner, frame, limit(timeout)?)?;
-        self.submissions.note();
-        Ok(number)
+        let mut held = Some(frame);
+        wait_for(py, limit(timeout)?, "room for the frame", |time| {
+            let submitted = self.submissions.submit_within(&self.core.session, &mut held, time);
+            submitted.map_err(|error| errors::of(&error))
+        })
     }
 
     /// Says that no more frames will be submitted: receive(wait=True) returns None once the outputs of those before were received.
@@ -144,14 +138,8 @@ impl Session {
     #[pyo3(signature = (*, timeout=None, wait=false))]
     fn receive<'py>(&self, py: Python<'py>, timeout: Option<f64>, wait: bool) -> PyResult<Option<Bound<'py, PyDict>>> {
         let result = wait_for(py, limit(timeout)?, "result", |time| {
-            // Before the session is asked, so that nothing comes in between unnoticed.
-            let known = self.submissions.state();
-            let received = self.core.session.receive_within(self.owner, time).map_err(|error| errors::of(&error))?;
-            if wait && !known.is_over && matches!(received, Some(None)) {
-                self.submissions.wait(known, time);
-                return Ok(None);
-            }
-            Ok(received)
+            let received = self.submissions.receive_within(&self.core.session, wait, time);
+            received.map_err(|error| errors::of(&error))
         })?;
         result.map(|result| self.ports.outputs(py, result)).transpose()
     }

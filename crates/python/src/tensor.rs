@@ -6,7 +6,6 @@ use std::sync::Arc;
 use millstream_api::Tensor;
 use millstream_api::backend::Storage;
 use millstream_api::graph::{DataType, Shape, Value};
-use millstream_api::runtime::FrameError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -89,11 +88,7 @@ fn no_array(py: Python<'_>, value: &Value, reason: PyErr) -> PyErr {
 
 /// In the engine's words.
 fn misfit(value: &Value, found: &str) -> PyErr {
-    let unknown = || "?".to_owned();
-    let data_type = value.data_type.map_or_else(unknown, |data_type| data_type.to_string());
-    let shape = value.shape.as_ref().map_or_else(unknown, ToString::to_string);
-    let (value, expected) = (value.name.clone(), format!("{data_type} {shape}"));
-    InputError::new_err(FrameError::Input { value, expected, found: found.to_owned() }.to_string())
+    InputError::new_err(millstream_api::misfit(value, found).to_string())
 }
 
 /// Elements of a tensor, for numpy to look at where they are.

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use millstream_api::Error;
+use millstream_api::{Error, not_within};
 use pyo3::prelude::*;
 
 use crate::errors::{self, Timeout};
@@ -30,18 +30,11 @@ pub(crate) fn wait_for<T: Send>(
     what: &str,
     mut look: impl FnMut(Duration) -> PyResult<Option<T>> + Send,
 ) -> PyResult<T> {
-    let begin = Instant::now();
-    loop {
+    let found = millstream_api::wait_for(limit, TICK, |time| {
         py.check_signals()?;
-        let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
-        let time = left.map_or(TICK, |left| left.min(TICK));
-        if let Some(found) = py.detach(|| look(time))? {
-            return Ok(found);
-        }
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(Timeout::new_err(format!("there was no {what} within {:?}", limit.unwrap_or_default())));
-        }
-    }
+        py.detach(|| look(time))
+    })?;
+    found.ok_or_else(|| Timeout::new_err(not_within(limit, what)))
 }
 
 /// Does long work on a thread of its own, which may pin itself to cores, while signals are looked at here. What a handler raises ends it:

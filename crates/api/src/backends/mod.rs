@@ -153,9 +153,8 @@ pub(crate) fn with_able_engine(
     let Some(operator) = refused(&processor) else { return Ok(processor) };
     let (engine, operator) = (processor.engine.title(), graph.operator(operator));
     let other = EngineName::BUILT_IN.into_iter().find(|engine| !cluster.engines.contains(*engine));
-    let remedy = other.map_or(String::new(), |other| {
-        format!("; name another engine as well, such as --engine {},{other}", cluster.engines)
-    });
+    let remedy = other
+        .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
     Err(Error::Unfit(format!("{engine} does not run the operator '{}' ({}){remedy}", operator.name, operator.op_type)))
 }
 

@@ -83,8 +83,8 @@ pub(super) fn costs(
 ) -> Result<CostTable, Error> {
     match on {
         PlanOn::Costs(costs) => costs.table(network, machine),
-        PlanOn::ThisMachine => Ok(measured_costs(machine, network, false, control)?.0),
-        PlanOn::ThisMachineAnew => Ok(measured_costs(machine, network, true, control)?.0),
+        PlanOn::ThisMachine => Ok(measured_costs(machine, network, None, control)?.0),
+        PlanOn::ThisMachineAnew(budget) => Ok(measured_costs(machine, network, Some(budget), control)?.0),
     }
 }
 

@@ -3,12 +3,15 @@
 mod delivery;
 mod report;
 mod request;
+mod submissions;
+mod waiting;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_backend::Tensor;
-use millstream_runtime::{EngineOptions, FrameResult};
+use millstream_graph::Value;
+use millstream_runtime::{EngineOptions, FrameError, FrameResult};
 
 use crate::{Error, Machine, Scheduled, Stream};
 
@@ -16,6 +19,8 @@ use delivery::Delivery;
 pub use delivery::{Owner, Submitted};
 pub use report::SessionReport;
 pub use request::{Limits, SessionRequest, positive_seconds};
+pub use submissions::Submissions;
+pub use waiting::{not_within, wait_for};
 
 /// How long closing waits for threads that are inside.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -64,6 +69,17 @@ impl Session {
         if let Ok(delivery) = self.delivery() {
             delivery.leave(owner);
         }
+    }
+
+    /// Does something as an owner of frames that leaves afterwards, also if it fails.
+    ///
+    /// # Errors
+    /// As [`Session::join`], and whatever `work` fails with.
+    pub fn as_owner<T, E: From<Error>>(&self, work: impl FnOnce(Owner) -> Result<T, E>) -> Result<T, E> {
+        let owner = self.join()?;
+        let done = work(owner);
+        self.leave(owner);
+        done
     }
 
     /// Submits a frame if there is room for it now: one tensor for each input of the network, in the order of its graph's inputs.
@@ -167,6 +183,14 @@ impl Session {
         }
         self.delivery.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or(Error::Closed)
     }
+}
+
+/// That a frame has something else for an input than what that takes.
+pub fn misfit(value: &Value, found: impl Into<String>) -> FrameError {
+    let unknown = || "?".to_owned();
+    let data_type = value.data_type.map_or_else(unknown, |data_type| data_type.to_string());
+    let shape = value.shape.as_ref().map_or_else(unknown, ToString::to_string);
+    FrameError::Input { value: value.name.clone(), expected: format!("{data_type} {shape}"), found: found.into() }
 }
 
 impl Drop for Session {

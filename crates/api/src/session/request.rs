@@ -5,7 +5,7 @@ use std::time::Duration;
 use millstream_pipeline::{Constraints, Objective};
 use millstream_schedule::ScheduleDocument;
 
-use crate::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, Scheduled, plan};
+use crate::{Aim, Control, CostSource, Error, Machine, Network, PROFILE_BUDGET, PlanOn, Scheduled, plan};
 
 /// What a schedule should be, and what it is planned on, where a caller need say no more than it wants to.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,7 @@ pub struct SessionRequest {
     pub costs: Option<PathBuf>,
     /// Measure even if the network was measured before.
     pub is_fresh: bool,
-    /// Time to measure the network, unless it was measured before; otherwise about 20 s.
+    /// Time to measure the network, unless a profile of before is used; otherwise about 20 s.
     pub budget: Option<Duration>,
 }
 
@@ -53,7 +53,7 @@ impl SessionRequest {
         let machine = source.map_or_else(|| Ok(machine.clone()), |source| source.machine(machine))?;
         let on = match source {
             Some(source) => PlanOn::Costs(source),
-            None if self.is_fresh => PlanOn::ThisMachineAnew,
+            None if self.is_fresh => PlanOn::ThisMachineAnew(self.budget.unwrap_or(PROFILE_BUDGET)),
             None => {
                 if let Some(budget) = self.budget {
                     machine.profile(&network, budget, control)?;

@@ -137,7 +137,7 @@ pub fn tune(
     let (table, backends) = match on {
         TuneOn::Simulation { costs, .. } => (costs.table(network, machine)?, None),
         TuneOn::ThisMachine => {
-            let (table, backends) = planning::measured_costs(machine, network, false, control)?;
+            let (table, backends) = planning::measured_costs(machine, network, None, control)?;
             (table, Some(backends))
         }
     };

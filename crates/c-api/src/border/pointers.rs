@@ -55,3 +55,23 @@ pub(super) unsafe fn text_or_none<'a>(pointer: *const c_char, name: &str) -> Res
 pub(super) fn null(name: &str) -> Failure {
     Failure::argument(format!("{name} is a null pointer"))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn elements_are_looked_at_only_where_they_can_be() {
+        let numbers = [1_u64, 2, 3];
+        // SAFETY: the array is there, and what is not aligned or longer than any memory is not looked at.
+        let of = |pointer: *const u64, count| unsafe { slice(pointer, count, "numbers") }.map_err(|own| own.message);
+        assert_eq!(of(numbers.as_ptr(), 3).unwrap(), [1, 2, 3]);
+        assert!(of(std::ptr::null(), 0).unwrap().is_empty());
+        assert_eq!(of(std::ptr::null(), 1).unwrap_err(), "numbers is a null pointer");
+        let unaligned = numbers.as_ptr().wrapping_byte_add(1);
+        assert_eq!(of(unaligned, 1).unwrap_err(), "numbers is not aligned to 8 bytes");
+        assert!(of(numbers.as_ptr(), usize::MAX).unwrap_err().contains("more than any memory"));
+    }
+}

@@ -1,5 +1,4 @@
 use std::ffi::c_char;
-use std::time::Duration;
 
 use millstream_api::files::to_json;
 use millstream_api::runtime::FrameResult;
@@ -17,7 +16,7 @@ use crate::ports::{Port, check_count, frame};
 use crate::waiting::wait_for;
 
 /// A network that runs on this machine.
-pub struct MsSession(Opened);
+pub struct MsSession(pub(super) Opened);
 
 /// Opens a session and puts it into `session`: measures the network if nobody did before, which takes about 20 s, finds the best
 /// schedule for an objective, tries it out, and starts it.
@@ -29,7 +28,7 @@ pub struct MsSession(Opened);
 ///   keep to, in seconds, frames per second and watts; "margin": by what part predictions must be better than that, 0.1 for a tenth
 /// - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is planned
 /// - "profile", "costs": the path of a profile or of cost models, to plan on without measuring or trying anything
-/// - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, if it was not
+/// - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that is done
 /// - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open first one
 /// - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime", "openvino", several
 ///   with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are kept
@@ -119,11 +118,9 @@ pub unsafe extern "C" fn ms_session_run(
         let (opened, result) = unsafe { opened_and_place(session, result) }?;
         // SAFETY: as many tensors of the caller's as it says.
         let frame = unsafe { read(&opened.inputs, inputs, input_count) }?;
-        let owner = opened.session.join()?;
-        let received = run(opened, owner, frame);
-        opened.session.leave(owner);
+        let received = opened.session.as_owner(|owner| run(opened, owner, frame))?;
         // SAFETY: as above.
-        unsafe { hand_out(opened, received?, result) }
+        unsafe { hand_out(opened, received, result) }
     })
 }
 
@@ -131,50 +128,6 @@ fn run(opened: &Opened, owner: Owner, frame: Vec<Tensor>) -> Result<Option<Frame
     let mut held = Some(frame);
     wait_for(None, "room for the frame", |time| opened.session.submit_within(owner, &mut held, time))?;
     wait_for(None, "result", |time| opened.session.receive_within(owner, time))
-}
-
-/// Submits a frame, and puts its number into `sequence` unless that is null. Waits while there is no room, for `timeout_ms` milliseconds
-/// at most, or as long as it takes if that is negative; results must be received meanwhile, by this thread or another one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ms_session_submit(
-    session: *const MsSession,
-    inputs: *const MsTensor,
-    input_count: usize,
-    timeout_ms: i64,
-    sequence: *mut u64,
-) -> MsStatus {
-    guarded(|| {
-        // SAFETY: a session as above.
-        let opened = &unsafe { reference(session, "session") }?.0;
-        // SAFETY: as many tensors of the caller's as it says.
-        let mut held = Some(unsafe { read(&opened.inputs, inputs, input_count) }?);
-        let submit = |time| opened.session.submit_within(opened.owner, &mut held, time);
-        let number = wait_for(limit(timeout_ms), "room for the frame", submit)?;
-        if !sequence.is_null() {
-            // SAFETY: the caller has room for a number there.
-            unsafe { sequence.write(number) };
-        }
-        Ok(MsStatus::Ok)
-    })
-}
-
-/// Puts the outputs of the next frame that was submitted into `result`, in order. Waits for them as ms_session_submit does. MS_STATUS_END
-/// if there is no frame whose result was not received; MS_STATUS_FRAME_FAILED if this one got lost, and then the next call is about the
-/// next frame. `result` is null unless there is one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ms_session_receive(
-    session: *const MsSession,
-    timeout_ms: i64,
-    result: *mut *mut MsResult,
-) -> MsStatus {
-    guarded(|| {
-        // SAFETY: a session as above, and room for a pointer.
-        let (opened, result) = unsafe { opened_and_place(session, result) }?;
-        let receive = |time| opened.session.receive_within(opened.owner, time);
-        let received = wait_for(limit(timeout_ms), "result", receive)?;
-        // SAFETY: as above.
-        unsafe { hand_out(opened, received, result) }
-    })
 }
 
 /// The schedule, as it stands in a file. Free it with ms_string_free.
@@ -221,7 +174,7 @@ unsafe fn hand_out_json(document: &impl Serialize, to: *mut *mut c_char) -> Resu
 ///
 /// # Safety
 /// The session is null or lives; there is room for a pointer, or `result` is null.
-unsafe fn opened_and_place<'a>(
+pub(super) unsafe fn opened_and_place<'a>(
     session: *const MsSession,
     result: *mut *mut MsResult,
 ) -> Result<(&'a Opened, *mut *mut MsResult), Failure> {
@@ -236,7 +189,7 @@ unsafe fn opened_and_place<'a>(
 ///
 /// # Safety
 /// There is room for a pointer.
-unsafe fn hand_out(
+pub(super) unsafe fn hand_out(
     opened: &Opened,
     received: Option<FrameResult>,
     to: *mut *mut MsResult,
@@ -252,7 +205,7 @@ unsafe fn hand_out(
 ///
 /// # Safety
 /// The pointer is null or points at as many tensors, whose pointers are null or point at as much as they say.
-unsafe fn read(ports: &[Port], inputs: *const MsTensor, count: usize) -> Result<Vec<Tensor>, Failure> {
+pub(super) unsafe fn read(ports: &[Port], inputs: *const MsTensor, count: usize) -> Result<Vec<Tensor>, Failure> {
     // Before any of them is looked at: whoever counts wrong may have fewer than it says.
     check_count(ports, count)?;
     // SAFETY: as asked of the caller.
@@ -260,21 +213,4 @@ unsafe fn read(ports: &[Port], inputs: *const MsTensor, count: usize) -> Result<
     // SAFETY: as asked of the caller.
     let tensors = views.iter().enumerate().map(|(position, view)| unsafe { view.read(position) });
     frame(ports, tensors.collect::<Result<_, _>>()?)
-}
-
-/// How long a caller waits; a negative number is as long as it takes.
-fn limit(timeout_ms: i64) -> Option<Duration> {
-    u64::try_from(timeout_ms).ok().map(Duration::from_millis)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::limit;
-    use std::time::Duration;
-
-    #[test]
-    fn a_negative_time_is_no_limit() {
-        assert_eq!((limit(-1), limit(i64::MIN)), (None, None));
-        assert_eq!((limit(0), limit(1500)), (Some(Duration::ZERO), Some(Duration::from_millis(1500))));
-    }
 }

@@ -204,6 +204,8 @@ unsafe fn strings(pointer: *const *const c_char, count: usize, name: &str) -> Re
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use millstream_api::graph::Value;
+
     use super::*;
     use crate::last_error::text;
 
@@ -229,6 +231,16 @@ mod tests {
             assert_eq!(*number as usize, place + 1);
             assert_eq!(type_of(*data_type), *number);
         }
+    }
+
+    #[test]
+    fn what_a_network_does_not_tell_is_no_scalar() {
+        let port = |data_type, shape| Port::new(&Value { name: "x".to_owned(), data_type, shape });
+        let unknown = MsPort::of(&port(None, None));
+        assert_eq!((unknown.data_type, unknown.rank), (MsDataType::Unknown as i32, -1));
+        assert!(unknown.dimensions.is_null());
+        let scalar = port(Some(DataType::I64), Some(Shape::from([])));
+        assert_eq!((MsPort::of(&scalar).data_type, MsPort::of(&scalar).rank), (MsDataType::I64 as i32, 0));
     }
 
     #[test]

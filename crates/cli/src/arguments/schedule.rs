@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use millstream::{Aim, Constraints, CostSource, Objective, PlanOn};
+use millstream::{Aim, Constraints, CostSource, Objective, PROFILE_BUDGET, PlanOn};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
 
@@ -126,7 +126,7 @@ impl ScheduleCommand {
     pub(crate) fn on(&self) -> PlanOn<'_> {
         match self.costs() {
             Some(costs) => PlanOn::Costs(costs),
-            None if self.fresh => PlanOn::ThisMachineAnew,
+            None if self.fresh => PlanOn::ThisMachineAnew(PROFILE_BUDGET),
             None => PlanOn::ThisMachine,
         }
     }
