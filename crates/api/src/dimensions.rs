@@ -6,39 +6,53 @@ use millstream_zoo::ZooError;
 use crate::{Error, Network};
 
 impl Network {
-    /// How each of several networks is read where all were given the same sizes: a dimension is one of some of them, and is left out for
-    /// the others.
+    /// How each of several networks is read where all were given the same sizes: a dimension, or a batch, is for those that leave it open,
+    /// and is left out for the others.
     ///
     /// # Errors
-    /// [`Error::Unfit`] for a dimension that none of them leaves open. What else is wrong with a network is said when it is opened.
+    /// [`Error::Unfit`] for what none of them leaves open. What else is wrong with a network is said when it is opened.
     pub fn options_of_each(sources: &[String], options: &ReadOptions) -> Result<Vec<ReadOptions>, Error> {
-        if sources.len() < 2 || options.dimensions.is_empty() {
+        let usual = ReadOptions::default();
+        let has_sizes = !options.dimensions.is_empty() || options.batch != usual.batch;
+        if sources.len() < 2 || !has_sizes {
             return Ok(vec![options.clone(); sources.len()]);
         }
         let own = |source: &String| {
             let mut own = options.clone();
-            let unknown = Self::open(source, own.clone()).err().map(unknown_dimensions).unwrap_or_default();
-            own.dimensions.retain(|name, _| !unknown.contains(name));
+            while let Err(error) = Self::open(source, own.clone()) {
+                if !leave_out(&mut own, error, &usual) {
+                    break;
+                }
+            }
             own
         };
         let each: Vec<ReadOptions> = sources.iter().map(own).collect();
 
         let is_known = |name: &&String| each.iter().any(|own| own.dimensions.contains_key(*name));
-        match options.dimensions.keys().find(|name| !is_known(name)) {
-            Some(name) => Err(Error::Unfit(format!("none of {} has an open dimension '{name}'", sources.join(", ")))),
-            None => Ok(each),
+        if let Some(name) = options.dimensions.keys().find(|name| !is_known(name)) {
+            return Err(Error::Unfit(format!("none of {} has an open dimension '{name}'", sources.join(", "))));
+        }
+        match each.iter().any(|own| own.batch == options.batch) {
+            true => Ok(each),
+            false => Err(Error::Unfit(format!("none of {} can be a batch of {}", sources.join(", "), options.batch))),
         }
     }
 }
 
-/// Dimensions for which an error says that there are none.
-fn unknown_dimensions(error: Error) -> Vec<String> {
+/// Leaves out what a network does not leave open, as an error says; whether it is such an error.
+fn leave_out(options: &mut ReadOptions, error: Error, usual: &ReadOptions) -> bool {
     match error {
-        Error::File { source, .. } => unknown_dimensions(*source),
-        Error::Onnx(OnnxError::UnknownDimensions { unknown, .. })
-        | Error::Zoo(ZooError::Model(OnnxError::UnknownDimensions { unknown, .. })) => unknown,
-        _ => Vec::new(),
+        Error::File { source, .. } => return leave_out(options, *source, usual),
+        Error::Onnx(error) | Error::Zoo(ZooError::Model(error)) => match error {
+            OnnxError::UnknownDimensions { unknown, .. } => {
+                options.dimensions.retain(|name, _| !unknown.contains(name))
+            }
+            OnnxError::NoBatch { .. } => options.batch = usual.batch,
+            _ => return false,
+        },
+        _ => return false,
     }
+    true
 }
 
 #[cfg(test)]
@@ -49,10 +63,13 @@ mod tests {
     /// As of files, whose errors name them.
     #[test]
     fn an_error_that_names_a_file_tells_as_much() {
+        let usual = ReadOptions::default();
+        let mut options = usual.clone().with_batch(2).with_dimensions([("n".to_owned(), 3)]);
+        let in_file = |error| Error::File { path: "net.onnx".into(), source: Box::new(Error::Onnx(error)) };
         let unknown = OnnxError::UnknownDimensions { unknown: vec!["n".to_owned()], open: Vec::new() };
-        let source = Box::new(Error::Onnx(unknown));
-        assert_eq!(unknown_dimensions(Error::File { path: "net.onnx".into(), source }), ["n"]);
-        assert!(unknown_dimensions(Error::Closed).is_empty());
+        assert!(leave_out(&mut options, in_file(unknown), &usual) && options.dimensions.is_empty());
+        assert!(leave_out(&mut options, in_file(OnnxError::NoBatch { batch: 2 }), &usual) && options.batch == 1);
+        assert!(!leave_out(&mut options, Error::Closed, &usual));
     }
 
     #[test]

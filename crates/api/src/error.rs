@@ -309,7 +309,7 @@ fn with_file(path: &Path, error: &Error) -> String {
 
 /// Whether sizes of dimensions were left out, or were given to dimensions that there are not.
 fn is_of_dimensions(error: &OnnxError) -> bool {
-    matches!(error, OnnxError::OpenDimensions { .. } | OnnxError::UnknownDimensions { .. })
+    matches!(error, OnnxError::OpenDimensions { .. } | OnnxError::UnknownDimensions { .. } | OnnxError::NoBatch { .. })
 }
 
 /// Whether engines were named that can't be used.

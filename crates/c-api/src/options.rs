@@ -41,9 +41,25 @@ impl Options {
         let text = json.unwrap_or("{}");
         // A list would be taken for the fields in their order.
         let is_object = serde_json::from_str::<serde_json::Map<String, Value>>(text);
-        is_object
+        let options: Self = is_object
             .and_then(|_| serde_json::from_str(text))
-            .map_err(|error| Failure::argument(format!("the options are not usable: {error}")))
+            .map_err(|error| Failure::argument(format!("the options are not usable: {error}")))?;
+        options.check_counts()?;
+        Ok(options)
+    }
+
+    /// There is at least one of whatever is counted.
+    fn check_counts(&self) -> Result<(), Failure> {
+        let counts = [
+            ("batch", self.batch),
+            ("frames_in_flight", self.frames_in_flight),
+            ("frames_outstanding", self.frames_outstanding),
+        ];
+        let sizes = self.dimensions.iter().map(|(name, size)| (name.as_str(), Some(*size)));
+        match counts.into_iter().chain(sizes).find(|(_, count)| *count == Some(0)) {
+            Some((name, _)) => Err(Failure::argument(format!("{name} must be at least 1"))),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn request(&self) -> Result<SessionRequest, Error> {
@@ -110,6 +126,19 @@ mod tests {
         assert_eq!(options.engine_options().unwrap(), EngineOptions::default());
         assert_eq!(options.read_options().batch, ReadOptions::default().batch);
         assert!(options.schedule().unwrap().is_none());
+    }
+
+    #[test]
+    fn nothing_that_is_counted_is_zero() {
+        for name in ["batch", "frames_in_flight", "frames_outstanding"] {
+            let failure = Options::parse(Some(&format!("{{ \"{name}\": 0 }}"))).unwrap_err();
+            assert_eq!(
+                (failure.status, failure.message),
+                (MsStatus::InvalidArgument, format!("{name} must be at least 1"))
+            );
+        }
+        let failure = Options::parse(Some(r#"{ "dimensions": { "n": 0 } }"#)).unwrap_err();
+        assert_eq!(failure.message, "n must be at least 1");
     }
 
     #[test]

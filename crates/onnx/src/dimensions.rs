@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use millstream_graph::Shape;
 
+use crate::model::USUAL_BATCH;
 use crate::proto::{DimensionProto, ValueInfoProto};
 use crate::{OnnxError, ReadOptions};
 
@@ -15,6 +16,10 @@ use crate::{OnnxError, ReadOptions};
 pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<Vec<Option<Shape>>, OnnxError> {
     check_names(inputs, options)?;
     let batches: HashSet<&str> = inputs.iter().filter_map(|input| batch_name(input)).collect();
+    let mut has_first = inputs.iter().filter_map(|input| dimensions_of(input).next());
+    if options.batch != USUAL_BATCH && !has_first.any(|(_, _, first)| !is_fixed(first)) {
+        return Err(OnnxError::NoBatch { batch: options.batch });
+    }
     let mut open = Vec::new();
     let mut shapes = Vec::with_capacity(inputs.len());
     for input in inputs {

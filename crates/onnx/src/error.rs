@@ -60,6 +60,12 @@ pub enum OnnxError {
         /// What the file leaves open, by name, or by input and position.
         open: Vec<String>,
     },
+    /// A batch where no input leaves its first dimension open.
+    #[error("no input of the model leaves its first dimension open, so it can't be a batch of {batch}")]
+    NoBatch {
+        /// The batch that was asked for.
+        batch: usize,
+    },
     /// A value that no machine could hold.
     #[error(
         "the value '{value}' of shape {shape} is larger than {} GiB; check the sizes that its open dimensions are given, and its \

@@ -23,7 +23,7 @@ use crate::{OnnxError, Weight, read};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Size of an open first dimension of an input.
+    /// Size of an open first dimension of an input. Where none is open, another one than 1 is an error.
     pub batch: usize,
     /// Sizes of open dimensions by name, or by input and position, `input.2`, which wins and is the only way for dimensions without
     /// a name. A name that the model does not have is an error.
@@ -38,6 +38,8 @@ pub struct ReadOptions {
     pub linked_weights: bool,
 }
 
+/// The default of [`ReadOptions::batch`].
+pub(crate) const USUAL_BATCH: usize = 1;
 /// The default of [`ReadOptions::most_folded_bytes`].
 const MOST_FOLDED_BYTES: u64 = 1 << 30;
 /// The default of [`ReadOptions::most_weight_bytes`].
@@ -48,7 +50,7 @@ pub(crate) const MOST_MODEL_BYTES: u64 = 2 << 30;
 impl Default for ReadOptions {
     fn default() -> Self {
         Self {
-            batch: 1,
+            batch: USUAL_BATCH,
             dimensions: BTreeMap::new(),
             most_folded_bytes: MOST_FOLDED_BYTES,
             most_weight_bytes: MOST_WEIGHT_BYTES,

@@ -592,6 +592,13 @@ fn a_fixed_dimension_keeps_its_size() {
     assert!(model(4).is_ok());
     let message = model(5).unwrap_err().to_string();
     assert!(message.contains("called x.1; all of its sizes are fixed"), "{message}");
+
+    let mut builder = ModelBuilder::new("fixed");
+    let image = builder.input("x", [1, 4]);
+    let made = builder.node("Relu", &[&image]);
+    builder.output(&made);
+    let message = builder.build_with(&ReadOptions::default().with_batch(3)).unwrap_err().to_string();
+    assert!(message.contains("it can't be a batch of 3"), "{message}");
 }
 
 /// A dequantised value with two readers: each has a dequantisation of its own, so that integers cross between them.

@@ -29,6 +29,14 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
 }
 
 impl Whole {
+    /// The number for an argument of this name, of which there must be at least one.
+    pub(crate) fn at_least_one<T: TryFrom<u64>>(self, argument: &str) -> PyResult<T> {
+        match self {
+            Self::Fits(0) => Err(InputError::new_err(format!("{argument} must be at least 1"))),
+            other => other.of(argument),
+        }
+    }
+
     /// The number for an argument of this name.
     pub(crate) fn of<T: TryFrom<u64>>(self, argument: &str) -> PyResult<T> {
         let text = match self {

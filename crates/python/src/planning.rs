@@ -25,12 +25,12 @@ impl Wanted {
         batch: Option<Whole>,
     ) -> PyResult<Self> {
         let sized = |(name, size): (String, Whole)| {
-            let size = size.of(&format!("dimensions['{name}']"))?;
+            let size = size.at_least_one(&format!("dimensions['{name}']"))?;
             Ok((name, size))
         };
         let dimensions = dimensions.unwrap_or_default().into_iter().map(sized).collect::<PyResult<Vec<_>>>()?;
         let usual = ReadOptions::default();
-        let batch = batch.map_or(Ok(usual.batch), |batch| batch.of("batch"))?;
+        let batch = batch.map_or(Ok(usual.batch), |batch| batch.at_least_one("batch"))?;
         Ok(Self {
             model: model.map(Model::read).transpose()?,
             options: usual.with_dimensions(dimensions).with_batch(batch),
@@ -63,10 +63,15 @@ pub(crate) fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
     positive_seconds(name, seconds).map_err(|error| errors::of(&error))
 }
 
-/// How long a caller waits, in seconds: not at all with 0.
+/// How long a caller waits, in seconds: not at all with 0, without end with infinity.
 pub(crate) fn limit(timeout: Option<f64>) -> PyResult<Option<Duration>> {
-    let limit = timeout.map(Duration::try_from_secs_f64).transpose();
-    limit.map_err(|_| InputError::new_err("timeout must be a number of seconds that is not negative"))
+    match timeout {
+        Some(seconds) if seconds.is_nan() || seconds < 0.0 => {
+            Err(InputError::new_err("timeout must be a number of seconds that is not negative"))
+        }
+        // What no clock reaches is no limit.
+        other => Ok(other.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())),
+    }
 }
 
 /// A network with its schedule: the given one, or a new one.

@@ -85,8 +85,10 @@ impl Session {
         let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
         let frame_timeout = frame_timeout.map(|seconds| duration("frame_timeout", seconds)).transpose()?;
         let options = EngineOptions::default()
-            .with_frames_in_flight(frames_in_flight.map(|frames| frames.of("frames_in_flight")).transpose()?)
-            .with_frames_outstanding(frames_outstanding.map(|frames| frames.of("frames_outstanding")).transpose()?)
+            .with_frames_in_flight(frames_in_flight.map(|frames| frames.at_least_one("frames_in_flight")).transpose()?)
+            .with_frames_outstanding(
+                frames_outstanding.map(|frames| frames.at_least_one("frames_outstanding")).transpose()?,
+            )
             .with_frame_timeout(frame_timeout);
         let document = schedule.map(Document::read).transpose()?;
 

@@ -195,6 +195,8 @@ def test_whole_numbers_are_refused_by_name(network, schedule):
             millstream.Session(network, schedule=schedule, **{name: 10**30})
         with pytest.raises(TypeError, match=name):
             millstream.Session(network, schedule=schedule, **{name: 1.5})
+        with pytest.raises(millstream.InputError, match=f"{name} must be at least 1"):
+            millstream.Session(network, schedule=schedule, **{name: 0})
     for name in ("frames", "queue", "seed"):
         with pytest.raises(millstream.InputError, match=f"{name} must not be negative: -1"):
             millstream.simulate(schedule, model=network, **{name: -1})
@@ -202,6 +204,14 @@ def test_whole_numbers_are_refused_by_name(network, schedule):
         millstream.simulate(schedule, model=network, frames=10**12)
     with pytest.raises(millstream.InputError, match=r"dimensions\['n'\] must not be negative"):
         millstream.Session(network, dimensions={"n": -1})
+
+
+def test_infinity_is_no_limit(session):
+    session.submit(frame(0), timeout=float("inf"))
+    assert session.receive(timeout=1e300)["mean"].shape == (1, 8)
+    for wrong in (-1.0, float("nan"), -float("inf")):
+        with pytest.raises(millstream.InputError, match="timeout must be a number of seconds that is not negative"):
+            session.receive(timeout=wrong)
 
 
 def test_a_dimension_that_the_network_does_not_have_is_told(network):
