@@ -45,7 +45,7 @@ fn leave_out(options: &mut ReadOptions, error: Error, usual: &ReadOptions) -> bo
         Error::File { source, .. } => return leave_out(options, *source, usual),
         Error::Onnx(error) | Error::Zoo(ZooError::Model(error)) => match error {
             OnnxError::UnknownDimensions { unknown, .. } => {
-                options.dimensions.retain(|name, _| !unknown.contains(name))
+                options.dimensions.retain(|name, _| !unknown.contains(name));
             }
             OnnxError::NoBatch { .. } => options.batch = usual.batch,
             _ => return false,

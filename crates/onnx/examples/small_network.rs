@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p millstream-onnx --example small_network small.onnx`
 
+#![allow(clippy::print_stdout, unreachable_pub, reason = "an example, which a test takes in")]
+
 use std::error::Error;
 use std::path::Path;
 
