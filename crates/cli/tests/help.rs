@@ -24,6 +24,7 @@ fn every_command_explains_itself() {
         let text = workplace.succeed(&[command, "--help"]);
         assert!(text.contains("Example:\n  cargo xtask "), "{text}");
         assert!(text.contains("--json"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         texts.push(text);
     }
     assert!(texts.len() > 10, "{help}");
