@@ -5,7 +5,7 @@ pub(crate) const WIDTH: usize = 80;
 
 /// A text of one or several paragraphs, a line each, in lines of at most so many characters, as far as words fit.
 pub fn prose(text: &str, width: usize) -> String {
-    text.lines().map(|line| wrapped("", line, "", width)).collect::<Vec<_>>().join("\n")
+    text.split('\n').map(|line| wrapped("", line, "", width)).collect::<Vec<_>>().join("\n")
 }
 
 /// The words of a text in lines that have at most so many characters, as far as words fit: the first line begins with `start`, the
@@ -33,6 +33,6 @@ mod tests {
     #[test]
     fn paragraphs_stay_apart_and_long_words_whole() {
         assert_eq!(prose("one two three\n\nfour", 8), "one two\nthree\n\nfour");
-        assert_eq!(prose("a 123456789", 4), "a\n123456789");
+        assert_eq!(prose("a 123456789\n", 4), "a\n123456789\n");
     }
 }
