@@ -4,6 +4,7 @@ use clap::Args;
 use millstream::SlowCore;
 
 use super::slow_core::parse_slow_core;
+use super::values::parse_count;
 use super::{BoardArguments, DimensionArguments, InputArguments};
 use crate::duration::Budget;
 
@@ -22,7 +23,7 @@ pub(crate) struct CompareCommand {
     #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
     pub(crate) slow_cores: Vec<SlowCore>,
     /// Rounds in which every contender takes part
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 7, value_parser = parse_count::<u32>)]
     pub(crate) rounds: u32,
     /// Time for profiling each network, such as 30s
     #[arg(long, value_name = "TIME", default_value = "20s")]

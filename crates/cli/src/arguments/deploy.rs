@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use millstream::Objective;
 
+use super::values::parse_count;
 use super::{InputArguments, ModelArguments};
 use crate::duration::Budget;
 
@@ -25,7 +26,7 @@ pub(crate) struct DeployCommand {
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) budget: Budget,
     /// Frames to stream through the schedule [default: as `run`]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = parse_count::<u64>)]
     pub(crate) frames: Option<u64>,
     /// The folder for board.json, profile.json, schedule.json and run.json; what it has of these is replaced
     #[arg(short, long, value_name = "FOLDER", default_value = "deployed")]

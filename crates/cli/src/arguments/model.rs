@@ -2,7 +2,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use millstream::ReadOptions;
 
-use super::values::parse_dimension;
+use super::values::{parse_count, parse_dimension};
 
 /// Which network, and what its open dimensions are.
 #[derive(Debug, Clone, Args)]
@@ -28,7 +28,7 @@ pub(crate) struct ScheduledModelArguments {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DimensionArguments {
     /// Size of an open batch dimension [default: 1]
-    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SIZE", value_parser = parse_count::<u32>)]
     pub(crate) batch: Option<u32>,
     /// Size of another open dimension, by its name or by input and position, such as image.2; may be repeated. `schedule` takes
     /// several sizes, as in sequence=32,64,128, and makes a plan for each

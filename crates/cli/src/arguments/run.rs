@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use millstream::{Camera, EngineOptions, Inputs, RunLength, RunOptions, WarmUp};
 
-use super::values::parse_rate;
+use super::values::{parse_count, parse_rate};
 use super::{InputArguments, ScheduledArguments};
 use crate::duration::Budget;
 
@@ -35,7 +35,7 @@ pub(crate) struct RunCommand {
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
     /// Frames to stream [default: 50, or each of yours once if results are written or expected]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Length and rate")]
+    #[arg(long, value_parser = parse_count::<u64>, help_heading = "Length and rate")]
     pub(crate) frames: Option<u64>,
     /// Stream for this long, such as 30s, instead of a number of frames
     #[arg(long, value_name = "TIME", conflicts_with = "frames", help_heading = "Length and rate")]

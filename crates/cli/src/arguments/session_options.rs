@@ -2,6 +2,7 @@ use clap::Args;
 use millstream::SlowCore;
 
 use super::slow_core::parse_slow_core;
+use super::values::parse_count;
 use super::{InputArguments, ModelArguments};
 
 #[derive(Debug, Args)]
@@ -14,7 +15,7 @@ pub(crate) struct SessionOptionsCommand {
     #[arg(long = "slow-core", value_name = "CPU:FACTOR", value_parser = parse_slow_core)]
     pub(crate) slow_cores: Vec<SlowCore>,
     /// Rounds in which every way to set up a session takes part
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = parse_count::<u32>)]
     pub(crate) rounds: u32,
     /// Print the best options, and what was measured, as JSON
     #[arg(long)]

@@ -4,7 +4,7 @@ use clap::Args;
 use millstream::{CostSource, MemoryCompetition, SimulateOptions};
 use millstream_sim::Disturbance;
 
-use super::values::{parse_loss, parse_noise, parse_rate, parse_restoration, parse_speed};
+use super::values::{parse_count, parse_loss, parse_noise, parse_rate, parse_restoration, parse_speed};
 use super::{ScheduledArguments, cost_source};
 
 #[derive(Debug, Args)]
@@ -21,10 +21,10 @@ pub(crate) struct SimulateCommand {
     #[arg(long, value_name = "FILE|NAME", conflicts_with = "profile")]
     pub(crate) cost: Option<PathBuf>,
     /// Frames to simulate
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1000, value_parser = parse_count::<u32>)]
     pub(crate) frames: u32,
     /// Frames that fit into the queue before each stage
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, value_parser = parse_count::<u32>)]
     pub(crate) queue: u32,
     /// Noise on the times of operators, and on what frames take over links: standard deviation in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]

@@ -6,7 +6,7 @@ use millstream_tune::{Heuristic, Start};
 
 use super::schedule::{flags, quoted};
 use super::slow_core::parse_slow_core;
-use super::values::parse_noise;
+use super::values::{parse_count, parse_noise};
 use super::{BoardArguments, DimensionArguments};
 
 /// How to search for schedules by running them.
@@ -44,7 +44,7 @@ pub(crate) struct TuneCommand {
     #[arg(long, value_enum, default_value_t = Algorithm::ModelGuided)]
     pub(crate) algorithm: Algorithm,
     /// The most schedules that are run, the first one included
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = parse_count::<u32>)]
     pub(crate) trials: u32,
     /// Processors that stages may own, for all algorithms but model-guided, such as B4-s2-s2 [default: each core]
     #[arg(long, value_name = "PROCESSORS")]

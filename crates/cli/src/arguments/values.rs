@@ -1,5 +1,7 @@
 //! Values of flags, and how they are written. Fuzzing includes this file, so it needs no more than the crates whose types it makes.
 
+use std::str::FromStr;
+
 use millstream_board::CoreId;
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
@@ -10,6 +12,12 @@ use crate::duration::Budget;
 pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     let rate: Option<f64> = text.parse().ok().filter(|rate| (1e-6..=1e9).contains(rate));
     rate.ok_or_else(|| format!("'{text}' is not a number of frames per second above 0"))
+}
+
+/// How many there are of what is counted from one.
+pub(super) fn parse_count<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    let count = text.parse::<T>().ok().filter(|count| *count >= T::from(1));
+    count.ok_or_else(|| format!("'{text}' is no whole number from 1 up"))
 }
 
 pub(super) fn parse_weight(text: &str) -> Result<(String, f64), String> {
@@ -109,6 +117,14 @@ pub(super) fn parse_divisor(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_parse() {
+        assert_eq!((parse_count("1"), parse_count("4294967295")), (Ok(1_u32), Ok(u32::MAX)));
+        for wrong in ["0", "-1", "x", "1.5", "4294967296", ""] {
+            assert_eq!(parse_count::<u32>(wrong), Err(format!("'{wrong}' is no whole number from 1 up")));
+        }
+    }
 
     #[test]
     fn dimensions_and_margins_parse() {
