@@ -1,5 +1,6 @@
 //! Which command helps where the libraries only say what is missing.
 
+use millstream::BuiltInBoard;
 use millstream_backend::BackendError;
 use millstream_board::DocumentError;
 use millstream_frames::FramesError;
@@ -23,8 +24,16 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 fn of_error(error: &millstream::Error) -> Option<String> {
     match error {
         millstream::Error::File { source, .. } => of_error(source),
-        millstream::Error::NoProfile { model, .. } => Some(format!("`cargo xtask schedule --model {model}` makes one")),
-        millstream::Error::NotHere { .. } => Some("`cargo xtask board --json` describes this machine".to_owned()),
+        millstream::Error::NoProfile { model, board, .. } => Some(match built_in(board) {
+            Some(costs) => format!("`--cost {costs}` are its built-in models"),
+            None => format!("`cargo xtask schedule --model {model}` makes one"),
+        }),
+        millstream::Error::NotHere { board, .. } => Some(match built_in(board) {
+            Some(costs) => {
+                format!("a board that is elsewhere is planned for by costs: `--cost {costs}` are its built-in models")
+            }
+            None => "`cargo xtask board --json` describes this machine".to_owned(),
+        }),
         millstream::Error::NotBuiltIn { what: "system", .. } => {
             Some("give the path of a system file; `cargo xtask schedule --help` says what may stand there".to_owned())
         }
@@ -39,6 +48,12 @@ fn of_error(error: &millstream::Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The name of the built-in board that is called so in its file.
+fn built_in(board: &str) -> Option<&'static str> {
+    let is_own = |own: &BuiltInBoard| own.board().is_ok_and(|own| own.name() == board);
+    BuiltInBoard::all().find(is_own).map(|own| own.name())
 }
 
 fn of_frames(error: &FramesError) -> Option<String> {
@@ -88,7 +103,25 @@ fn of_schedule(error: &ScheduleError) -> Option<String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use millstream_board::CoreId;
+
     use super::*;
+
+    /// Whoever plans for a built-in board has its costs at hand.
+    #[test]
+    fn costs_of_built_in_boards_are_named() {
+        let board = BuiltInBoard::all().find(|own| own.name() == "rk3588").unwrap().board().unwrap();
+        let missing = |board: &str| millstream::Error::NoProfile {
+            network: "n".to_owned(),
+            model: "n.onnx".to_owned(),
+            board: board.to_owned(),
+        };
+        assert_eq!(hint(&missing(board.name()).into()).unwrap(), "`--cost rk3588` are its built-in models");
+        assert_eq!(hint(&missing("mine").into()).unwrap(), "`cargo xtask schedule --model n.onnx` makes one");
+        let elsewhere =
+            millstream::Error::NotHere { core: CoreId(4), board: board.name().to_owned(), allowed: vec![CoreId(0)] };
+        assert!(hint(&elsewhere.into()).unwrap().contains("`--cost rk3588`"));
+    }
 
     /// The library names no flags, since Python and C have none; the command does.
     #[test]

@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use millstream_api::Hosts;
 use millstream_node::deployment::{Deployment, Loaded};
 use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
+use millstream_node::meter::Pace;
 use millstream_node::report::Report;
 use millstream_node::{dora, front, host, meter};
 
@@ -27,9 +28,7 @@ struct Arguments {
 enum Verb {
     /// Bring up the hosts of a system, stream frames through them, check every result, and end everything
     Run(RunCommand),
-    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file has them.
-    /// Unfinished: it does not get over a message that the engine loses
-    #[command(hide = true)]
+    /// Measure the links of a system through the engine, with both hosts idle and busy, and print them as a system file has them
     MeasureLinks(LinksCommand),
     /// Be one end of a link that is measured; `measure-links` has dora-rs start it
     #[command(hide = true)]
@@ -195,7 +194,7 @@ fn measure(command: &LinksCommand) -> Result<()> {
 
 fn be_meter() -> Result<()> {
     let results = std::env::var_os(METER).context("this is for dora-rs to start; use `measure-links`")?;
-    let told = dora::join().and_then(meter::measure).map_err(|error| format!("{error:#}"));
+    let told = dora::join().and_then(|own| meter::measure(own, Pace::default())).map_err(|error| format!("{error:#}"));
     millstream_api::files::write(&PathBuf::from(results), &serde_json::to_string(&told)?)?;
     Ok(())
 }

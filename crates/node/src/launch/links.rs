@@ -152,7 +152,8 @@ pub fn text(links: &[MeasuredLink]) -> String {
         ("R2", Align::Right),
         ("MB/s", Align::Right),
         ("R2", Align::Right),
-        ("1 MB ms", Align::Right),
+        ("1 MiB ms", Align::Right),
+        ("lost", Align::Right),
     ]);
     for link in links {
         for own in &link.directions {
@@ -168,6 +169,7 @@ pub fn text(links: &[MeasuredLink]) -> String {
                 format!("{:.1}", 1e-6 / own.among_others.seconds_per_byte.max(1e-15)),
                 format!("{:.3}", own.among_others.r_squared),
                 large.map_or_else(|| "-".to_owned(), |own| format!("{:.3}", own.alone_seconds * 1e3)),
+                own.lost.to_string(),
             ]);
         }
     }
