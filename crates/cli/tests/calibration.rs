@@ -199,6 +199,15 @@ fn several_networks_are_scheduled_and_simulated_together() {
     assert!(message.contains("the deadlines can't all be met: ") && message.contains("the longest is"), "{message}");
     let message = with(&["--weight", "alexnet=2"]);
     assert!(message.contains("no network is called 'alexnet'; there are mobilenet-v1, resnet50"), "{message}");
+    // Files of one name are told apart by their paths.
+    let small = small_model(&workplace);
+    std::fs::create_dir(workplace.path("other")).unwrap();
+    std::fs::copy(small, workplace.path("other/small.onnx")).unwrap();
+    let two = ["schedule", "--model", "small.onnx", "--model", "other/small.onnx", "--weight"];
+    let message = workplace.fail(&with_board(&[&two[..], &["small=2"]].concat(), &hikey));
+    assert!(message.contains("2 networks are called 'small': say small.onnx or other/small.onnx"), "{message}");
+    let shown = workplace.succeed(&with_board(&[&two[..], &["other/small.onnx=2"]].concat(), &hikey));
+    assert!(!shown.contains("deadlines would be missed"), "{shown}");
     let message = with(&["--objective", "latency"]);
     assert!(message.contains("--weight and --deadline"), "{message}");
 }

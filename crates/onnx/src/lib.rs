@@ -29,6 +29,7 @@ mod apart;
 mod attributes;
 mod builder;
 mod catalogue;
+mod constant_results;
 mod constants;
 mod describe;
 mod digest;

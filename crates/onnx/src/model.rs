@@ -113,7 +113,8 @@ pub(crate) struct Header {
 }
 
 impl Model {
-    /// Reads an ONNX file and the weight files beside it.
+    /// Reads an ONNX file and the weight files beside it. It is called as its file is, without the extension: what stands in the file is often
+    /// the same for all that an exporter made.
     ///
     /// # Errors
     /// Any [`OnnxError`] but `UntypedValue`.
@@ -121,9 +122,7 @@ impl Model {
         let bytes = read_bounded(path, MOST_MODEL_BYTES)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut model = Self::decode(bytes.into(), options, Some(folder))?;
-        if model.graph.name().is_empty()
-            && let Some(stem) = path.file_stem()
-        {
+        if let Some(stem) = path.file_stem() {
             let mut graph = (*model.graph).clone();
             graph.rename(stem.to_string_lossy());
             model.graph = Arc::new(graph);

@@ -15,8 +15,8 @@ use crate::model::Header;
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::{separate_dequantizations, unused};
 use crate::{
-    Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, dimensions, functions, nested, types,
-    weight,
+    Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, constant_results, dimensions,
+    functions, nested, types, weight,
 };
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {
@@ -31,7 +31,8 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
     name_nodes(&mut graph.node);
     catalogue::check(&graph.node, &proto.functions)?;
     separate_dequantizations(&mut graph);
-    let weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
+    let mut weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
+    constant_results::make(&mut graph, &mut weights);
     nested::refuse_external(&graph, &proto.functions)?;
     functions::check_depth(&proto.functions)?;
 

@@ -27,6 +27,33 @@ fn entry(key: &str, value: &str) -> StringStringEntryProto {
     StringStringEntryProto { key: Some(key.into()), value: Some(value.into()) }
 }
 
+/// Files that are all called `main_graph` inside are told apart by their own names.
+#[test]
+fn a_network_is_called_as_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("detector.v2.onnx");
+    let model = convolution(filter()).into_proto().encode_to_vec();
+    fs::write(&path, &model).unwrap();
+    assert_eq!(Model::read(&path, &ReadOptions::default()).unwrap().graph().name(), "detector.v2");
+    assert_eq!(Model::from_bytes(model.into(), &ReadOptions::default()).unwrap().graph().name(), "convolution");
+}
+
+/// An initializer may be a result, and be read as well; both are of the same values.
+#[test]
+fn an_initializer_may_be_a_result() {
+    let mut builder = convolution(filter());
+    builder.output("filter");
+    let model = read(builder, &ReadOptions::default()).unwrap();
+    let graph = model.graph();
+    let outputs: Vec<&str> = graph.outputs().iter().map(|&id| graph.value(id).name.as_str()).collect();
+    assert_eq!(outputs[1], "filter");
+    assert_eq!(shape_of(&model, "filter"), [2, 3, 1, 1]);
+    let operators: Vec<&str> = graph.operators().iter().map(|own| own.op_type.as_str()).collect();
+    assert_eq!(operators, ["Conv", "Identity"]);
+    // The convolution still has its filter as a constant.
+    assert!(matches!(graph.operators()[0].kind, OperatorKind::Convolution(_)), "{:?}", graph.operators()[0].kind);
+}
+
 /// A 1x1 convolution from 3 to 2 channels whose filter is the given initializer.
 fn convolution(filter: TensorProto) -> ModelBuilder {
     let mut builder = ModelBuilder::new("convolution");

@@ -63,9 +63,17 @@ fn share_of(command: &ScheduleCommand, network: &Network) -> Share {
 fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
     let names = command.weights.iter().map(|(name, _)| name).chain(command.deadlines.iter().map(|(name, _)| name));
     for name in names {
-        if !networks.iter().any(|network| name == network.name() || *name == network.source()) {
-            let known: Vec<&str> = networks.iter().map(Network::name).collect();
-            bail!("no network is called '{name}'; there are {}", known.join(", "));
+        if networks.iter().any(|network| *name == network.source()) {
+            continue;
+        }
+        let called: Vec<&str> = networks.iter().filter(|own| own.name() == name).map(Network::source).collect();
+        match called.as_slice() {
+            [] => {
+                let known: Vec<&str> = networks.iter().map(Network::name).collect();
+                bail!("no network is called '{name}'; there are {}", known.join(", "));
+            }
+            [_] => {}
+            several => bail!("{} networks are called '{name}': say {}", several.len(), several.join(" or ")),
         }
     }
     Ok(())
@@ -91,9 +99,10 @@ fn shared_facts(shared: &Shared) -> Vec<Fact> {
     let mut facts = vec![Fact::new("Predicted", format!("{rounds:.2} rounds of frames a second."))];
     if let Some(other) = shared.other_rounds_per_second {
         let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
-        let outcome = match other > rounds {
-            true => "but deadlines would be missed".to_owned(),
-            false => format!("this is {:.2} times as many", rounds / other),
+        let outcome = match rounds / other {
+            // Less is chosen for the sake of deadlines only; what is as good to two decimals is chosen for either way.
+            fewer if fewer < 0.995 => "but deadlines would be missed".to_owned(),
+            ratio => format!("this is {ratio:.2} times as many"),
         };
         facts.push(Fact::new("", format!("{how} there would be {other:.2}: {outcome}.")));
     }
