@@ -23,7 +23,14 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 
 fn of_error(error: &millstream::Error) -> Option<String> {
     match error {
-        millstream::Error::File { source, .. } => of_error(source),
+        // Of schedules: no other file names one that is a network.
+        millstream::Error::File { source, .. } => match &**source {
+            millstream::Error::Onnx(error) if error.is_of_a_file() => Some(
+                "it names the network so, from the folder that it was made in; `--model FILE` says where it is"
+                    .to_owned(),
+            ),
+            other => of_error(other),
+        },
         millstream::Error::NoProfile { model, board, .. } => Some(match built_in(board) {
             Some(costs) => format!("`--cost {costs}` are its built-in models"),
             None => format!("`cargo xtask schedule --model {model}` makes one"),

@@ -90,6 +90,18 @@ fn certificates_of_networks_from_outside_hold() {
     }
 }
 
+/// What an `If` returns may have no type that the file tells: processors that work on one frame together hand over other values.
+#[test]
+fn values_of_unknown_type_stay_on_one_processor() {
+    let workplace = Workplace::new();
+    let model = path("silero-vad/silero_vad/data/silero_vad_16k_op15.onnx");
+    let sizes = ["--dim", "batch=1", "--dim", "sequence=576", "--model", &model];
+    workplace.succeed(&[&["profile", "--no-sweep", "--budget", "2s"][..], &sizes].concat());
+    workplace.succeed(&[&["schedule", "--profile", "profile.json", "--objective", "latency"][..], &sizes].concat());
+    let report: Value = serde_json::from_str(&workplace.succeed(&["run", "--frames", "8", "--json"])).unwrap();
+    assert_eq!(report["networks"][0]["checked_frames"], 8, "{report}");
+}
+
 networks! {
     light_alexnet: "light/light_bvlc_alexnet.onnx", [];
     light_densenet121: "light/light_densenet121.onnx", [];

@@ -21,7 +21,6 @@ impl Chain {
     pub fn of(graph: &Graph) -> Self {
         let ordered = order_groups(graph, &merge::groups(graph, merge::Followers::Fused));
         let mut chain = Self { blocks: ordered };
-        chain.join_untyped(graph);
         chain.join_small(graph, MOST_BLOCKS);
         chain
     }
@@ -81,33 +80,6 @@ impl Chain {
                 _ => joined.push(block),
             }
             part_before = Some(part);
-        }
-        self.blocks = joined;
-    }
-
-    /// Joins blocks wherever a value of unknown type would cross, because no segment can start or end at it.
-    fn join_untyped(&mut self, graph: &Graph) {
-        let mut place = vec![0; graph.operators().len()];
-        for (index, block) in self.blocks.iter().enumerate() {
-            for operator in &block.operators {
-                place[operator.index()] = index;
-            }
-        }
-        let mut is_open = vec![true; self.blocks.len() + 1];
-        for id in graph.value_ids().filter(|&id| graph.value(id).data_type.is_none()) {
-            let Some(producer) = graph.producer(id) else { continue };
-            let last = graph.readers(id).iter().map(|reader| place[reader.index()]).max().unwrap_or(0);
-            let first = place[producer.index()] + 1;
-            if first <= last {
-                is_open[first..=last].fill(false);
-            }
-        }
-        let mut joined: Vec<Block> = Vec::new();
-        for (index, block) in self.blocks.drain(..).enumerate() {
-            match joined.last_mut() {
-                Some(previous) if !is_open[index] => previous.operators.extend(block.operators),
-                _ => joined.push(block),
-            }
         }
         self.blocks = joined;
     }

@@ -20,7 +20,8 @@ pub(crate) enum Followers {
 ///
 /// An operator joins the producer of its input if nobody else reads what that makes and the operator is one that runtimes
 /// fuse or that costs nothing. A quantisation joins the operator before it, and a dequantisation the one behind it, whoever else
-/// reads their values: apart they would give other results.
+/// reads their values: apart they would give other results. Who makes a value of unknown type and who reads it are one: nothing can start or
+/// end at such a value.
 pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     let mut groups = UnionFind::<usize>::new(graph.operators().len());
     let mut position = vec![0; graph.operators().len()];
@@ -29,6 +30,12 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     }
     for reader in graph.operator_ids() {
         for producer in graph.tied_producers(reader) {
+            groups.union(producer.index(), reader.index());
+        }
+    }
+    for id in graph.value_ids().filter(|&id| graph.value(id).data_type.is_none()) {
+        let Some(producer) = graph.producer(id) else { continue };
+        for reader in graph.readers(id) {
             groups.union(producer.index(), reader.index());
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, ValueId};
 use millstream_partition::{Subgraph, subgraphs};
 use proptest::prelude::*;
 
@@ -42,7 +42,8 @@ fn a_network_without_branches_falls_apart_into_its_merged_operators() {
     check(model.graph(), &found);
 }
 
-/// Every operator once, nothing before what it reads, and between subgraphs only the last node's values.
+/// Every operator once, nothing before what it reads, between subgraphs only the last node's values, and no value of unknown type between
+/// nodes, since nothing can be handed over there.
 fn check(graph: &Graph, found: &[Subgraph]) {
     let order: Vec<OperatorId> = found.iter().flat_map(Subgraph::operators).collect();
     assert_eq!(order.iter().collect::<HashSet<_>>().len(), graph.operators().len());
@@ -61,6 +62,12 @@ fn check(graph: &Graph, found: &[Subgraph]) {
             }
             done.insert(id);
         }
+        for node in &subgraph.nodes {
+            let outside = |&value: &ValueId| graph.producer(value).is_some_and(|producer| !node.contains(&producer));
+            let read = node.iter().flat_map(|&id| graph.operator(id).inputs.iter().copied()).filter(outside);
+            let untyped: Vec<_> = read.filter(|&value| graph.value(value).data_type.is_none()).collect();
+            assert!(untyped.is_empty(), "{untyped:?}");
+        }
         let place = |id: OperatorId| subgraph.nodes.iter().position(|node| node.contains(&id));
         for (to, node) in subgraph.nodes.iter().enumerate() {
             for producer in
@@ -74,12 +81,16 @@ fn check(graph: &Graph, found: &[Subgraph]) {
     }
 }
 
-fn random_graph(edges: &[(usize, usize)], count: usize) -> Graph {
+/// The values of these places have no known type.
+fn random_graph(edges: &[(usize, usize)], count: usize, untyped: &[usize]) -> Graph {
     let mut builder = GraphBuilder::new("random");
     let input = builder.value("input", Some(DataType::F32), Some(Shape::from([1]))).unwrap();
     builder.input(input);
     let values: Vec<_> = (0..count)
-        .map(|index| builder.value(format!("v{index}"), Some(DataType::F32), Some(Shape::from([1]))).unwrap())
+        .map(|index| {
+            let data_type = (!untyped.contains(&index)).then_some(DataType::F32);
+            builder.value(format!("v{index}"), data_type, Some(Shape::from([1]))).unwrap()
+        })
         .collect();
     for index in 0..count {
         let mut reads: Vec<_> =
@@ -99,9 +110,10 @@ proptest! {
     #[test]
     fn subgraphs_of_random_networks_only_read_the_sink_before_them(
         edges in prop::collection::btree_set((0_usize..12, 0_usize..12), 0..30),
+        untyped in prop::collection::vec(0_usize..12, 0..3),
     ) {
         let edges: Vec<_> = edges.into_iter().collect();
-        let graph = random_graph(&edges, 12);
+        let graph = random_graph(&edges, 12, &untyped);
         check(&graph, &subgraphs(&graph));
     }
 }
@@ -110,7 +122,7 @@ proptest! {
 fn long_chains_with_a_branch_are_no_problem() {
     let mut edges: Vec<(usize, usize)> = (0..3000).map(|index| (index, index + 1)).collect();
     edges.push((0, 2));
-    let graph = random_graph(&edges, 3001);
+    let graph = random_graph(&edges, 3001, &[]);
     let found = subgraphs(&graph);
     assert_eq!(found.iter().map(|subgraph| subgraph.nodes.len()).collect::<Vec<_>>(), [1, 2, 2998]);
 }

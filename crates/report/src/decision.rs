@@ -2,7 +2,7 @@
 
 use millstream_schedule::{Objective, ScheduleDocument, StatedConstraints};
 
-use crate::{Fact, FrontRow, in_words, milliseconds, rate};
+use crate::{Fact, FrontRow, chosen_row, in_words, milliseconds, rate};
 
 /// Says what a schedule is, what it was chosen for, by whom and within what, and what `bound` says of others. With a front, also what was
 /// given up for it.
@@ -31,7 +31,9 @@ pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRo
     ));
 
     facts.push(Fact::new("Bound", bound));
-    facts.extend(front.iter().filter(|row| row.configuration != document.configuration).filter_map(|row| {
+    let chosen = chosen_row(front, document);
+    let others = front.iter().enumerate().filter(|(place, _)| chosen != Some(*place)).map(|(_, row)| row);
+    facts.extend(others.filter_map(|row| {
         let rate = in_words(predicted.period_seconds / row.period_seconds - 1.0, ["more", "fewer"]);
         let latency = in_words(row.latency_seconds / predicted.latency_seconds - 1.0, ["longer", "shorter"]);
         let best = row.chosen_for.join(", ");

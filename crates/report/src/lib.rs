@@ -50,7 +50,7 @@ pub use drawing::{
 pub use duration::{beside, in_words, milliseconds, percent, rate, rate_beside, than_predicted};
 pub use facts::{Fact, Tone};
 pub use page::{Article, Chapter, Page};
-pub use plan::{FrontRow, front_table};
+pub use plan::{FrontRow, chosen_row, front_table};
 pub use plot::{Axis, Marks, Plot, PlotError, Series};
 pub use report_page::{Number, Part, ReportChapter, ReportPage, ReportSection};
 pub use set_table::set_table;

@@ -1,3 +1,5 @@
+use millstream_schedule::ScheduleDocument;
+
 use crate::{Align, Table, milliseconds, rate};
 
 /// Rows of a long front that are shown.
@@ -16,6 +18,18 @@ pub struct FrontRow {
     pub joules_per_frame: Option<f64>,
     /// What this point is chosen for, if it is.
     pub chosen_for: Vec<String>,
+}
+
+/// The row that a schedule is, if it is one of them: several may have its configuration and differ in where stages end, so the one that is
+/// nearest to what it promises counts.
+pub fn chosen_row(rows: &[FrontRow], document: &ScheduleDocument) -> Option<usize> {
+    let predicted = &document.predicted;
+    let distance = |row: &FrontRow| {
+        let period = (row.period_seconds / predicted.period_seconds).ln().abs();
+        period + (row.latency_seconds / predicted.latency_seconds).ln().abs()
+    };
+    let same = rows.iter().enumerate().filter(|(_, row)| row.configuration == document.configuration);
+    same.min_by(|one, other| distance(one.1).total_cmp(&distance(other.1))).map(|(place, _)| place)
 }
 
 /// The front from the lowest latency to the highest throughput. Of a long front, chosen points and an even selection of

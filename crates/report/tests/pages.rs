@@ -67,7 +67,7 @@ fn everything_is_on_the_page() {
         Part::Numbers(vec![number]),
         Part::Facts(vec![Fact::new("Plain", "one\ntwo"), Fact::warning("Disturbed", "by others")]),
         Part::Table(table),
-        Part::Drawing(front_drawing(&front(), "(B1|B1)-s1", 0.009).unwrap()),
+        Part::Drawing(front_drawing(&front(), Some(2), 0.009).unwrap()),
         Part::Drawing(gantt_drawing(&processor_lanes(&schedule), &bars, "Frames").unwrap()),
         Part::Drawing(contest.unwrap()),
         Part::Drawing(network_drawing(model.graph(), &schedule)),
@@ -80,13 +80,26 @@ fn everything_is_on_the_page() {
 #[test]
 fn what_can_not_be_drawn_is_left_out() {
     assert_eq!(gantt_drawing(&["one".into()], &[], "Frames"), None);
-    assert_eq!(front_drawing(&[], "B1", 0.01), None);
+    assert_eq!(front_drawing(&[], None, 0.01), None);
     assert_eq!(contest_drawing(&[], "More is better", ["ours", "theirs"]), None);
     let broken = FrontRow { latency_seconds: f64::NAN, ..front().remove(0) };
-    assert_eq!(front_drawing(&[broken], "B1", 0.01), None);
+    assert_eq!(front_drawing(&[broken], None, 0.01), None);
     // A front of one point, with a bound that is far away, is one.
-    let single = front_drawing(&front()[..1], "B2", 1e-9).unwrap();
+    let single = front_drawing(&front()[..1], Some(0), 1e-9).unwrap();
     assert!(single.svg.contains("<circle") && !single.svg.contains("no schedule is above"), "{}", single.svg);
+}
+
+/// Points of one configuration differ in where stages end; only one of them was chosen.
+#[test]
+fn one_point_of_a_front_is_chosen() {
+    let rows: Vec<FrontRow> =
+        [0.02, 0.03].map(|latency_seconds| FrontRow { latency_seconds, ..front().remove(1) }).into();
+    let drawing = front_drawing(&rows, Some(1), 0.009).unwrap();
+    assert_eq!(drawing.svg.matches("class=\"ring\"").count(), 1);
+    let chosen: Vec<&str> =
+        drawing.legend.iter().map(|own| own.1.as_str()).filter(|own| own.contains("chosen")).collect();
+    assert_eq!(chosen.len(), 1);
+    assert!(chosen[0].contains("30.0 ms"), "{chosen:?}");
 }
 
 #[test]

@@ -25,12 +25,17 @@ pub(crate) fn run(command: &BoardCommand) -> Result<()> {
         ));
     }
     output::line("\nEngines:\n");
-    output::table(&engines_table(&machine));
+    let (table, missing) = engines_table(&machine);
+    output::table(&table);
+    for reason in missing {
+        output::line("");
+        output::prose(reason);
+    }
     Ok(())
 }
 
-/// What computes, and for whom.
-fn engines_table(machine: &Machine) -> Table {
+/// What computes, and for whom; and why what is missing is not here.
+fn engines_table(machine: &Machine) -> (Table, Vec<String>) {
     let mut table = Table::new([
         ("engine", Align::Left),
         ("version", Align::Left),
@@ -46,6 +51,5 @@ fn engines_table(machine: &Machine) -> Table {
         let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
         table.row([engine, version, or_none(device.unwrap_or_default()), or_none(used_by.join(" "))]);
     }
-    missing.iter().for_each(output::remark);
-    table
+    (table, missing)
 }

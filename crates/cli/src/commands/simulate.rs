@@ -1,8 +1,8 @@
 use anyhow::{Context, Result};
-use millstream::{CostSource, Hosts, Network, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
+use millstream::{CostSource, Hosts, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
 use millstream_report::{Align, Fact, Table, milliseconds, rate, rate_beside, simulation_trace, than_predicted};
-use millstream_schedule::{Energy, Evaluation, MissedConstraint, Schedule, SharedLink};
+use millstream_schedule::{Energy, Evaluation, MissedConstraint, SharedLink};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
 
@@ -106,7 +106,8 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             if !reports.is_empty() {
                 output::line("");
             }
-            print(&own.network, &own.schedule, evaluation, simulation, loaded.len() > 1);
+            print_stages(own, evaluation, simulation);
+            print_speed((evaluation, simulation), options.frame_rate_hertz, loaded.len() > 1);
             print_links(evaluation);
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
@@ -189,8 +190,10 @@ fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable
     }
 }
 
-fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simulation: &Simulation, is_of_set: bool) {
-    output::line(format!("{}: {} frames through {schedule}, simulated\n", network.name(), simulation.frames.len()));
+fn print_stages(own: &Scheduled, evaluation: &Evaluation, simulation: &Simulation) {
+    let schedule = &own.schedule;
+    let (name, count) = (own.network.name(), simulation.frames.len());
+    output::line(format!("{name}: {count} frames through {schedule}, simulated\n"));
     let total = simulation.frames.iter().map(|(_, end)| end.seconds()).fold(0.0, f64::max);
     let mut table = Table::new([
         ("stage", Align::Right),
@@ -214,14 +217,22 @@ fn print(network: &Network, schedule: &Schedule, evaluation: &Evaluation, simula
         }
     }
     output::table(&table);
+}
+
+/// Beside what is predicted: where frames arrive at a rate of their own, that counts as well.
+fn print_speed((evaluation, simulation): (&Evaluation, &Simulation), offered_hertz: Option<f64>, is_of_set: bool) {
     let period = simulation.period_seconds();
-    let throughput = format!(
-        "{} frames/s simulated, {} predicted{}: {}",
-        rate(period),
-        rate(evaluation.period.seconds()),
-        if is_of_set { " of it alone" } else { "" },
-        than_predicted(&rate_beside(1.0 / period, 1.0 / evaluation.period.seconds()))
-    );
+    let (simulated, predicted) = (rate(period), rate(evaluation.period.seconds()));
+    let alone = if is_of_set { " of it alone" } else { "" };
+    let throughput = match offered_hertz {
+        Some(offered) => format!(
+            "{simulated} frames/s simulated of {offered:.1} that arrived; {predicted} predicted{alone} where always another one is there"
+        ),
+        None => {
+            let beside = than_predicted(&rate_beside(1.0 / period, 1.0 / evaluation.period.seconds()));
+            format!("{simulated} frames/s simulated, {predicted} predicted{alone}: {beside}")
+        }
+    };
     let latency = format!(
         "{} ms at most with queues, {} ms predicted without",
         milliseconds(simulation.worst_latency().seconds()),

@@ -13,10 +13,10 @@ const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 42.0;
 
-/// Draws a front: latency to the right, frames per second upwards. What is best for something is marked and numbered, the chosen
-/// configuration most of all, and a line shows the frames per second that no schedule passes by the costs, if it is near enough. `None` if
+/// Draws a front: latency to the right, frames per second upwards. What is best for something is marked and numbered, the row at the place
+/// `chosen` most of all, and a line shows the frames per second that no schedule passes by the costs, if it is near enough. `None` if
 /// there is nothing to draw.
-pub fn front_drawing(rows: &[FrontRow], chosen: &str, least_period_seconds: f64) -> Option<Drawing> {
+pub fn front_drawing(rows: &[FrontRow], chosen: Option<usize>, least_period_seconds: f64) -> Option<Drawing> {
     let points: Vec<(f64, f64)> =
         rows.iter().map(|row| (1e3 * row.latency_seconds, 1.0 / row.period_seconds)).collect();
     if points.is_empty() || points.iter().any(|(x, y)| !(x.is_finite() && y.is_finite())) {
@@ -26,7 +26,8 @@ pub fn front_drawing(rows: &[FrontRow], chosen: &str, least_period_seconds: f64)
     let limit = Some(1.0 / least_period_seconds).filter(|rate| rate.is_finite() && *rate <= 1.5 * best);
     let x = Scale::around(points.iter().map(|point| point.0), (LEFT, RIGHT));
     let y = Scale::around(points.iter().map(|point| point.1).chain(limit), (BOTTOM, TOP));
-    let marked: Vec<usize> = (0..rows.len()).filter(|&index| is_marked(&rows[index], chosen)).collect();
+    let is_marked = |&index: &usize| chosen == Some(index) || !rows[index].chosen_for.is_empty();
+    let marked: Vec<usize> = (0..rows.len()).filter(is_marked).collect();
     let drawn = html! {
         svg class="chart" xmlns="http://www.w3.org/2000/svg" role="img" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) {
             title { "The front of latency and throughput" }
@@ -38,15 +39,11 @@ pub fn front_drawing(rows: &[FrontRow], chosen: &str, least_period_seconds: f64)
             polyline class="front c0" points=(steps(&points, x, y)) {}
             @for (index, (own_x, own_y)) in points.iter().enumerate() {
                 @let number = marked.iter().position(|own| *own == index).map(|own| own + 1);
-                (point((x.at(*own_x), y.at(*own_y)), number, &rows[index], chosen))
+                (point((x.at(*own_x), y.at(*own_y)), number, &rows[index], chosen == Some(index)))
             }
         }
     };
     Some(Drawing { svg: drawn.into_string(), caption: caption(rows), legend: legend(rows, &marked, chosen) })
-}
-
-fn is_marked(row: &FrontRow, chosen: &str) -> bool {
-    !row.chosen_for.is_empty() || row.configuration == chosen
 }
 
 fn axes(x: Scale, y: Scale) -> Markup {
@@ -82,8 +79,7 @@ fn steps(points: &[(f64, f64)], x: Scale, y: Scale) -> String {
     text.join(" ")
 }
 
-fn point((x, y): (f64, f64), number: Option<usize>, row: &FrontRow, chosen: &str) -> Markup {
-    let is_chosen = row.configuration == chosen;
+fn point((x, y): (f64, f64), number: Option<usize>, row: &FrontRow, is_chosen: bool) -> Markup {
     html! {
         g class=(if is_chosen { "c1" } else { "c0" }) {
             title { (in_words(row)) }
@@ -113,10 +109,10 @@ fn caption(rows: &[FrontRow]) -> String {
     }
 }
 
-fn legend(rows: &[FrontRow], marked: &[usize], chosen: &str) -> Vec<(usize, String)> {
+fn legend(rows: &[FrontRow], marked: &[usize], chosen: Option<usize>) -> Vec<(usize, String)> {
     let entry = |(number, &index): (usize, &usize)| {
         let row = rows.get(index)?;
-        let is_chosen = row.configuration == chosen;
+        let is_chosen = chosen == Some(index);
         let best =
             if row.chosen_for.is_empty() { String::new() } else { format!(", best for {}", row.chosen_for.join(", ")) };
         let word = if is_chosen { "; chosen" } else { "" };

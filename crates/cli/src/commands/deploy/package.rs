@@ -45,6 +45,9 @@ fn folders() -> Vec<PathBuf> {
 fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let by_name = || ARCHITECTURES.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}")));
+    if archive.is_file() {
+        check_sound(archive)?;
+    }
     let head = head_of_program(archive);
     if head.is_empty() && archive.is_file() {
         bail!(
@@ -59,6 +62,18 @@ fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
         ),
         None => Ok(()),
     }
+}
+
+/// Fails if an archive can't be unpacked, before anything of it is sent.
+fn check_sound(archive: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.args(["-t", "-z", "-f"]).arg(archive).stdin(Stdio::null());
+    let output = tar.output().context("cannot run tar, which unpacks packages")?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ");
+        bail!("{} is damaged or no package: {told}; make or fetch it again", archive.display());
+    }
+    Ok(())
 }
 
 /// The first bytes of an archive's program; nothing if there is none, or no such archive.

@@ -124,6 +124,11 @@ pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
     Some(Fact::new("Energy", text))
 }
 
+/// So many frames, in words.
+fn frames(count: u64) -> String {
+    if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") }
+}
+
 /// With those that have no results.
 pub(super) fn all_frames(run: &NetworkRun) -> u64 {
     run.frames as u64 + run.failed_frames + run.dropped_frames
@@ -136,8 +141,9 @@ pub(super) fn results(run: &NetworkRun) -> Vec<Fact> {
         count => format!("{count} different ones, {origin}"),
     };
     let checked = format!(
-        "{} frames checked against sequential inference ({different}), largest difference {:.1e} of the largest element",
-        run.checked_frames, run.largest_difference
+        "{} checked against sequential inference ({different}), largest difference {:.1e} of the largest element",
+        frames(run.checked_frames as u64),
+        run.largest_difference
     );
     let mut facts = vec![Fact::new("Results", checked)];
     if let Some(expected) = &run.expected {

@@ -97,7 +97,11 @@ fn load(command: &RunCommand, machine: &Machine, control: &Control) -> Result<Lo
         let is_missing = matches!(&error, Error::Io { action: "read", path, source }
             if path == schedule && source.kind() == ErrorKind::NotFound);
         match is_missing {
-            true => anyhow!("{error}; make a schedule with: cargo xtask schedule --output {}", schedule.display()),
+            true => {
+                let model =
+                    command.scheduled.model.model.as_ref().map_or_else(String::new, |own| format!(" --model {own}"));
+                anyhow!("{error}; make a schedule with: cargo xtask schedule{model} --output {}", schedule.display())
+            }
             false => error.into(),
         }
     })

@@ -4,9 +4,9 @@ use millstream::Network;
 use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_report::{
-    Fact, FrontRow, Number, Part, ReportChapter, ReportSection, Tone, decision_facts, front_drawing, front_table,
-    gantt_drawing, milliseconds, network_drawing, processor_lanes, rate, simulated_bars, split_table, stage_rows,
-    stage_table,
+    Fact, FrontRow, Number, Part, ReportChapter, ReportSection, Tone, chosen_row, decision_facts, front_drawing,
+    front_table, gantt_drawing, milliseconds, network_drawing, processor_lanes, rate, simulated_bars, split_table,
+    stage_rows, stage_table,
 };
 use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{Conditions, Stream, simulate_streams};
@@ -89,9 +89,9 @@ impl Told<'_> {
     }
 
     fn front_parts(&self) -> Vec<Part> {
-        let configuration = self.document.configuration.as_str();
+        let chosen = chosen_row(self.front, self.document);
         let bound = self.document.predicted.lower_bound_period_seconds;
-        let Some(drawing) = front_drawing(self.front, configuration, bound) else { return Vec::new() };
+        let Some(drawing) = front_drawing(self.front, chosen, bound) else { return Vec::new() };
         let (table, left_out) = front_table(self.front);
         let mut parts = vec![Part::Drawing(drawing), Part::Table(table)];
         if left_out > 0 {

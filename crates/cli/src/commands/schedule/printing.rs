@@ -51,15 +51,20 @@ pub(super) fn print(
     }
 }
 
+/// So many of something, in words.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// What a network is, and where.
 pub(super) fn network_line(network: &Network, board: &Board) -> String {
     let graph = network.graph();
     format!(
-        "{} on {}: {} operators in {} blocks, {:.2} giga-MACs",
+        "{} on {}: {} in {}, {:.2} giga-MACs",
         network.name(),
         board.name(),
-        graph.operators().len(),
-        network.chain().blocks().len(),
+        counted(graph.operators().len(), "operator"),
+        counted(network.chain().blocks().len(), "block"),
         graph.macs() as f64 / 1e9
     )
 }
