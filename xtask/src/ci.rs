@@ -7,12 +7,12 @@ use crate::{
 };
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
-/// those of `cargo test` do.
+/// those of `cargo test` do; without a package among them, all packages are meant.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = conformance::prepare()?;
     let mut tests = cargo();
-    tests.args(["test", "--release", "--workspace"]).args(arguments).envs(native::environment(library.clone()));
+    tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments).envs(native::environment(library.clone()));
     let (variable, plugin) = plugin::prepare()?;
     run(tests.env("MILLSTREAM_NETWORKS", models.networks).env(variable, plugin))?;
     // Arguments ask for some of the tests only.
@@ -25,6 +25,13 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     chaos::chaos(&[])?;
     outside::outside()?;
     conformance::conformance(&[])
+}
+
+/// What says that all packages are meant, unless arguments name some: beside it cargo would not look at these.
+fn all_packages(arguments: &[String]) -> Option<&'static str> {
+    let options = arguments.iter().take_while(|own| *own != "--");
+    let names_one = |own: &String| own.starts_with("-p") || own.starts_with("--package");
+    if options.into_iter().any(names_one) { None } else { Some("--workspace") }
 }
 
 /// Formatting, lints, documentation, licences, and the documents that must follow the code.
@@ -75,4 +82,19 @@ pub(crate) fn snapshots() -> Result<(), Failure> {
     run(cargo().args(build))?;
     let test = ["test", "--release", "--workspace"];
     run(cargo().args(test).env("INSTA_UPDATE", "always").envs(native::environment(library)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_packages;
+
+    #[test]
+    fn tests_of_a_package_are_not_those_of_all() {
+        let all = |arguments: &[&str]| all_packages(&arguments.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>());
+        assert_eq!(all(&[]), Some("--workspace"));
+        assert_eq!(all(&["--test", "memory", "--", "-p"]), Some("--workspace"));
+        for package in [&["-p", "millstream-sim"][..], &["--package=millstream-sim"], &["-pmillstream-sim"]] {
+            assert_eq!(all(package), None);
+        }
+    }
 }

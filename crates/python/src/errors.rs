@@ -23,8 +23,16 @@ pub(crate) fn of(error: &millstream_api::Error) -> PyErr {
     match error.kind() {
         ErrorKind::File => FileError::new_err(message),
         ErrorKind::Unfit => InputError::new_err(message),
-        ErrorKind::Unavailable => EngineMissing::new_err(message),
+        ErrorKind::Unavailable => EngineMissing::new_err(message.clone() + remedy(&message)),
         _ => Error::new_err(message),
+    }
+}
+
+/// How an engine comes to be there, for which Python has a package.
+fn remedy(message: &str) -> &'static str {
+    match message.contains("'onnxruntime'") {
+        true => "; from Python it is enough to have its package: pip install --upgrade onnxruntime",
+        false => "",
     }
 }
 

@@ -310,6 +310,7 @@ def test_an_engine_that_is_nowhere_is_told(folder):
     command = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "set ORT_DYLIB_PATH to" in done.stdout, done.stderr
+    assert "pip install --upgrade onnxruntime" in done.stdout, done.stdout
 
 
 def test_a_missing_engine_is_told(folder):

@@ -13,7 +13,10 @@ class Progress:
 
     def __init__(self, bar: Optional[Callable[..., Any]] = None) -> None:
         if bar is None:
-            from tqdm.auto import tqdm
+            try:
+                from tqdm.auto import tqdm
+            except ImportError as reason:
+                raise ImportError('bars need the package tqdm: pip install "millstream[progress]"') from reason
 
             bar = tqdm
         self._make: Any = bar
@@ -29,6 +32,9 @@ class Progress:
                 self._make.write(event["text"])
                 return
             if event["is_over"]:
+                if self._bar is not None and self._bar.n > 0:
+                    # Often less is enough than was planned at the most.
+                    self._bar.total = self._bar.n
                 self._end()
                 return
             if self._activity != event["text"]:
