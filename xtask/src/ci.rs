@@ -12,7 +12,11 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = conformance::prepare()?;
     let mut tests = cargo();
-    tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments).envs(native::environment(library.clone()));
+    tests
+        .args(["test", "--release"])
+        .args(all_packages(arguments))
+        .args(arguments)
+        .envs(native::environment(library.clone()));
     let (variable, plugin) = plugin::prepare()?;
     run(tests.env("MILLSTREAM_NETWORKS", models.networks).env(variable, plugin))?;
     // Arguments ask for some of the tests only.

@@ -40,6 +40,17 @@ impl Event {
     }
 }
 
+fn parsed(profile: &str) -> Result<Vec<Event>, String> {
+    if profile.is_empty() {
+        let folder = std::env::temp_dir();
+        return Err(format!(
+            "ONNX Runtime has written no profile; the file system of {} may be full, and TMPDIR names another folder",
+            folder.display()
+        ));
+    }
+    serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))
+}
+
 /// Reads a profile. The first `warm_up` frames are left out.
 ///
 /// # Errors
@@ -50,8 +61,7 @@ pub fn operator_times(
     segment: &[OperatorId],
     warm_up: usize,
 ) -> Result<Vec<OperatorTimes>, String> {
-    let mut events: Vec<Event> =
-        serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
+    let mut events = parsed(profile)?;
     events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
 
     let names = Names::new(graph, segment);
@@ -103,8 +113,7 @@ pub(crate) struct Kernels {
 /// # Errors
 /// As [`operator_times`].
 pub(crate) fn kernels(profile: &str, graph: &Graph, segment: &[OperatorId], warm_up: usize) -> Result<Kernels, String> {
-    let mut events: Vec<Event> =
-        serde_json::from_str(profile).map_err(|error| format!("ONNX Runtime's profile: {error}"))?;
+    let mut events = parsed(profile)?;
     events.sort_by_key(|event| (event.ts, std::cmp::Reverse(event.dur)));
     let names = Names::new(graph, segment);
     let frames: Vec<Vec<&Event>> = frames(&events).into_iter().skip(warm_up).collect();

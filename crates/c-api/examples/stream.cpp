@@ -75,6 +75,7 @@ void run(const char *model, const char *input, const char *output, const char *o
     if (port.rank < 0) throw std::runtime_error("the network does not tell the shape of its first input");
     if (port.data_type != MS_DATA_TYPE_F32) throw std::runtime_error("the first input has no floats");
     const std::size_t bytes = elements(port) * sizeof(float);
+    if (bytes == 0) throw std::runtime_error("the first input has no elements");
     const std::size_t frames = all.size() / bytes;
 
     // Without room for a frame, it is looked now and then whether anybody still receives.

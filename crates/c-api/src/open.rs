@@ -30,7 +30,8 @@ pub(crate) fn open(model: Option<&str>, options: &Options) -> Result<Opened, Fai
 fn start(model: Option<&str>, options: &Options) -> Result<Opened, Failure> {
     let (request, engine_options) = (options.request()?, options.engine_options()?);
     let schedule = options.schedule()?;
-    let network = model.map(|model| Network::open(model, options.read_options())).transpose()?;
+    let open = |model| Network::open(model, options.read_options())?.with_inputs(&options.inputs());
+    let network = model.map(open).transpose()?;
     let machine: Machine = options.machine()?;
     let (machine, scheduled) = request.scheduled(&machine, network, schedule, &Control::new())?;
     let graph = scheduled.network.graph();
@@ -39,4 +40,16 @@ fn start(model: Option<&str>, options: &Options) -> Result<Opened, Failure> {
     let session = Session::start(&machine, scheduled, &engine_options)?;
     let submissions = Submissions::new(&session)?;
     Ok(Opened { session, submissions, inputs, outputs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_to_measure_with_are_read() {
+        let options = Options::parse(Some(r#"{ "inputs": ["none.npy"], "costs": "khadas-vim3" }"#));
+        let refused = options.and_then(|options| open(Some("zoo:squeezenet"), &options)).err();
+        assert!(refused.as_ref().is_some_and(|own| own.message.contains("none.npy")), "{refused:?}");
+    }
 }

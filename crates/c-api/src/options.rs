@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_api::schedule::ScheduleDocument;
 use millstream_api::{
-    Aim, EngineOptions, Error, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
+    Aim, EngineOptions, Error, Inputs, Limits, Machine, ReadOptions, SessionRequest, files, positive_seconds,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +28,7 @@ pub(crate) struct Options {
     profile_seconds: Option<f64>,
     dimensions: BTreeMap<String, usize>,
     batch: Option<usize>,
+    inputs: Vec<String>,
     board: Option<PathBuf>,
     engine: Option<String>,
     cache_folder: Option<PathBuf>,
@@ -87,6 +88,11 @@ impl Options {
         self.batch.map_or(usual.clone(), |batch| usual.with_batch(batch))
     }
 
+    /// Files of frames that the network is measured and tried with.
+    pub(crate) fn inputs(&self) -> Inputs {
+        Inputs { files: self.inputs.clone(), ..Inputs::default() }
+    }
+
     pub(crate) fn machine(&self) -> Result<Machine, Error> {
         let machine = match &self.board {
             Some(board) => Machine::read(board)?,
@@ -144,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_said_arrives() {
         let json = r#"{ "objective": "latency", "max_latency": 0.25, "min_throughput": 20, "max_power": 3.5, "margin": 0.1,
-            "profile": "kept.json", "costs": "rk3588", "fresh": true, "profile_seconds": 2, "dimensions": { "n": 4 }, "batch": 3,
+            "profile": "kept.json", "costs": "rk3588", "fresh": true, "profile_seconds": 2, "dimensions": { "n": 4 }, "batch": 3, "inputs": ["a.npy", "b=b.npz"],
             "frames_in_flight": 5, "frames_outstanding": 6, "frame_timeout": 1.5 }"#;
         let options = Options::parse(Some(json)).unwrap();
         let SessionRequest { aim, profile, costs, is_fresh, budget } = options.request().unwrap();
@@ -158,6 +164,7 @@ mod tests {
             .with_frames_outstanding(6)
             .with_frame_timeout(Duration::from_millis(1500));
         assert_eq!(options.engine_options().unwrap(), expected);
+        assert_eq!(options.inputs().files, ["a.npy", "b=b.npz"]);
         assert_eq!((options.read_options().batch, options.read_options().dimensions["n"]), (3, 4));
     }
 

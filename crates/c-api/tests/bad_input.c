@@ -96,6 +96,7 @@ static void frames(const MsSession *session, const MsTensor good) {
 static void results(const MsSession *session, const MsTensor good) {
     MsResult *result;
     MsTensor tensor;
+    MsPort port;
     uint64_t sequence = 7;
     int waiting = 0;
     expect("nothing to receive", ms_session_receive(session, -1, &result), MS_STATUS_END, "");
@@ -109,6 +110,9 @@ static void results(const MsSession *session, const MsTensor good) {
         ms_result_free(result);
     }
     expect("a frame", ms_session_run(session, &good, 1, &result), MS_STATUS_OK, "");
+    expect("the output", ms_result_output(result, 0, &tensor), MS_STATUS_OK, "");
+    expect("its port", ms_session_output(session, 0, &port), MS_STATUS_OK, "");
+    require("an output has another name", tensor.name != NULL && strcmp(tensor.name, port.name) == 0);
     expect("no such output", ms_result_output(result, 1, &tensor), MS_STATUS_INVALID_ARGUMENT, "no output 1");
     expect("no place", ms_result_output(result, 0, NULL), MS_STATUS_INVALID_ARGUMENT, "output is a null pointer");
     ms_result_free(result);

@@ -3,16 +3,16 @@
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use millstream_report::Tone;
 
 const LABEL: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const FRAME: Style = Style::new().dimmed();
 
-/// The words that begin a line which tells of something that went wrong, and of something to know.
-const BAD_LABELS: [&str; 3] = ["error", "Failed", "Missed"];
-const WARNING_LABELS: [&str; 7] =
-    ["warning", "Warning", "Disturbed", "Throttled", "Dropped", "Restarted", "Unfinished"];
+/// The words that begin a remark which tells of something that went wrong, and of something to know.
+const BAD_LABELS: [&str; 1] = ["error"];
+const WARNING_LABELS: [&str; 2] = ["warning", "Warning"];
 /// Longer ones are no labels but sentences with a colon.
 const LONGEST_LABEL: usize = 10;
 
@@ -44,6 +44,20 @@ pub(crate) fn painted(text: &str, are_shown: bool) -> String {
     lines.iter().enumerate().map(paint).collect::<Vec<_>>().join("\n")
 }
 
+/// The text of a fact with its label in the colour of its tone.
+pub(crate) fn painted_fact(text: &str, tone: Tone) -> String {
+    let style = match tone {
+        Tone::Bad => BAD,
+        Tone::Warning => WARNING,
+        _ => LABEL,
+    };
+    match text.split_once(':') {
+        // Without a label, it begins with blanks.
+        Some((label, rest)) if !text.starts_with(' ') => format!("{}{rest}", styled(&format!("{label}:"), style)),
+        _ => text.to_owned(),
+    }
+}
+
 fn labelled(line: &str) -> String {
     let Some((label, rest)) = line.split_once(':') else { return line.to_owned() };
     let is_label = !label.is_empty() && label.chars().all(|own| own.is_ascii_alphabetic() || own == '-');
@@ -66,7 +80,19 @@ fn styled(text: &str, style: Style) -> String {
 
 #[cfg(test)]
 mod tests {
+    use millstream_report::Fact;
+
     use super::*;
+
+    #[test]
+    fn the_label_of_a_fact_has_the_colour_of_its_tone() {
+        let painted = |fact: &Fact| painted_fact(&fact.to_string(), fact.tone);
+        let missed = painted(&Fact::bad("Deadline", "8 of 8 frames: late"));
+        assert_eq!(missed, format!("{BAD}Deadline:{BAD:#}   8 of 8 frames: late"));
+        assert!(painted(&Fact::warning("Not drawn", "it")).starts_with(&WARNING.render().to_string()));
+        assert!(painted(&Fact::new("Latency", "8 ms")).starts_with(&LABEL.render().to_string()));
+        assert_eq!(painted(&Fact::bad("", "goes on: here")), "            goes on: here");
+    }
 
     #[test]
     fn labels_and_titles_are_set_apart_and_nothing_else() {

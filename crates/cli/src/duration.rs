@@ -20,8 +20,8 @@ impl FromStr for Budget {
             "m" | "min" => amount * 60.0,
             _ => return Err(wrong()),
         };
-        if !(0.001..=86_400.0).contains(&seconds) {
-            return Err(format!("'{text}' is out of range: from 1ms to a day"));
+        if !(1e-6..=86_400.0).contains(&seconds) {
+            return Err(format!("'{text}' is out of range: from 1us to a day"));
         }
         Ok(Self(Duration::from_secs_f64(seconds)))
     }
@@ -41,10 +41,10 @@ mod tests {
     fn budgets_parse() {
         let seconds = |text: &str| text.parse::<Budget>().map(|budget| budget.0.as_secs_f64());
         assert_eq!(
-            (seconds("500ms"), seconds("30s"), seconds("2m"), seconds("7")),
-            (Ok(0.5), Ok(30.0), Ok(120.0), Ok(7.0))
+            (seconds("500ms"), seconds("30s"), seconds("2m"), seconds("7"), seconds("400us")),
+            (Ok(0.5), Ok(30.0), Ok(120.0), Ok(7.0), Ok(4e-4))
         );
-        for wrong in ["", "s", "-1s", "0s", "3 weeks", "1e30s", "NaNs"] {
+        for wrong in ["", "s", "-1s", "0s", "3 weeks", "0.1us", "1e30s", "NaNs"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }

@@ -26,11 +26,14 @@ static IS_UNREAD: AtomicBool = AtomicBool::new(false);
 /// Prints a line to standard output. Without a reader (`| head`) nothing more is printed, but the work goes on: files are still to be
 /// written. Anything else that keeps it from being written, such as a full disk, ends the program with an error.
 pub(crate) fn line(text: impl std::fmt::Display) {
+    write(&colours::painted(&visible(&text), colours::are_shown_by(&std::io::stdout())));
+}
+
+fn write(text: &str) {
     if IS_UNREAD.load(Ordering::Relaxed) {
         return;
     }
     let mut stdout = std::io::stdout();
-    let text = colours::painted(&visible(&text), colours::are_shown_by(&stdout));
     // At once, so that other programs that write there don't come in between.
     match stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => {}
@@ -44,10 +47,16 @@ pub(crate) fn line(text: impl std::fmt::Display) {
 
 /// Prints facts, each in lines of its own.
 pub(crate) fn facts(facts: &[Fact]) {
-    let lines: Vec<String> = facts.iter().map(ToString::to_string).collect();
-    if !lines.is_empty() {
-        line(lines.join("\n"));
-    }
+    facts.iter().for_each(fact);
+}
+
+/// Prints a fact, its label in the colour of what it means.
+pub(crate) fn fact(fact: &Fact) {
+    let text = visible(fact);
+    write(&match colours::are_shown_by(&std::io::stdout()) {
+        true => colours::painted_fact(&text, fact.tone),
+        false => text,
+    });
 }
 
 /// Prints sentences so that they fit the terminal.

@@ -7,7 +7,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::{Workplace, in_one_line};
+use support::{Workplace, in_one_line, small_model};
 
 fn fixture(folder: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{folder}/{name}.json"))

@@ -1,5 +1,5 @@
-//! What the command says and does without one of its features. `cargo xtask test` runs these with each feature left out alone, and
-//! with all left out; with all features on there is nothing here.
+//! What the command says and does without one of its features. `cargo xtask test` runs these with all left out, and
+//! `cargo xtask features` with each left out alone as well; with all features on there is nothing here.
 
 #![cfg(not(all(feature = "highs", feature = "ort", feature = "wgpu")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -29,6 +29,7 @@ struct Viewer {
     open: BTreeMap<(u64, u64), Vec<Open>>,
     arrows: BTreeMap<u64, Vec<(char, Value)>>,
     slices: usize,
+    frames: BTreeSet<u64>,
     counters: BTreeSet<String>,
 }
 
@@ -67,6 +68,7 @@ impl Viewer {
                 assert!(end >= at && open.iter().all(|slice| end <= slice.end), "overlaps what it is not in: {event}");
                 assert!(self.names.contains(&place), "its track has a name: {event}");
                 open.push(Open { end, frame: event["args"]["frame"].clone() });
+                self.frames.extend(event["args"]["frame"].as_u64());
                 self.slices += 1;
             }
             phase @ ("s" | "t" | "f") => {
@@ -164,6 +166,8 @@ fn runs_and_simulations_are_shown_whole() {
             workplace.succeed(&[&[command], &wanted[..]].concat());
             let viewer = trace(&workplace);
             assert!(viewer.slices >= 2 * frames, "{command} {schedule}: {}", viewer.slices);
+            // As everywhere else, the first frame that is measured is number 0.
+            assert!(viewer.frames.iter().copied().eq(0..frames as u64), "{command} {schedule}: {:?}", viewer.frames);
             assert_eq!(viewer.arrows.len(), if is_pipeline { frames } else { 0 }, "{command} {schedule}");
             // Frames wait between stages; what the machine does is looked at less often than these frames take.
             assert!(

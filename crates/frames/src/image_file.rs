@@ -1,15 +1,18 @@
 //! Images as tensors.
 
+use std::fs::{self, File};
+use std::io::BufReader;
 use std::path::Path;
 use std::str::FromStr;
 
 use image::imageops::FilterType;
-use image::{DynamicImage, ImageReader};
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, ImageResult};
 use millstream_backend::Tensor;
 use millstream_graph::{DataType, Shape, Value};
 
 use crate::FramesError;
 use crate::fit::expected;
+use crate::jpeg::is_whole;
 use crate::made_up::check_memory;
 
 /// How images become tensors: each pixel is multiplied by the scale, less the mean, divided by the standard deviation.
@@ -110,7 +113,10 @@ pub(crate) fn read_image(path: &Path, value: &Value, options: &ImageOptions) -> 
     let format = |detail: String| FramesError::format(path, detail);
     let reader = ImageReader::open(path).map_err(FramesError::reading(path))?;
     let reader = reader.with_guessed_format().map_err(FramesError::reading(path))?;
-    let image = reader.decode().map_err(|error| format(format!("it can't be read as an image: {error}")))?;
+    if reader.format() == Some(ImageFormat::Jpeg) && !is_whole(&fs::read(path).map_err(FramesError::reading(path))?) {
+        return Err(format("it is cut off: the end of the image is missing".to_owned()));
+    }
+    let image = upright(reader).map_err(|error| format(format!("it can't be read as an image: {error}")))?;
     let shape = value.shape.clone().unwrap_or_default();
     let layout = Layout::of(&shape).filter(|layout| layout.height > 0 && layout.width > 0).ok_or_else(|| {
         format(format!(
@@ -126,6 +132,15 @@ pub(crate) fn read_image(path: &Path, value: &Value, options: &ImageOptions) -> 
     elements(&pixels, value, &layout, options)
         .map_err(format)
         .map(|(data_type, bytes)| Tensor::from_bytes(data_type, shape, bytes))
+}
+
+/// The pixels, turned as the camera was held, if the file says so.
+fn upright(reader: ImageReader<BufReader<File>>) -> ImageResult<DynamicImage> {
+    let mut decoder = reader.into_decoder()?;
+    let orientation = decoder.orientation()?;
+    let mut image = DynamicImage::from_decoder(decoder)?;
+    image.apply_orientation(orientation);
+    Ok(image)
 }
 
 fn resized(image: &DynamicImage, layout: &Layout, resizing: Resizing) -> DynamicImage {
@@ -215,6 +230,33 @@ mod tests {
         let path = folder.join("two.png");
         image::RgbImage::from_raw(2, 1, vec![10, 20, 30, 40, 50, 60]).unwrap().save(&path).unwrap();
         path
+    }
+
+    /// A photo of a camera that was held upright has its rows from left to right, and says so.
+    #[test]
+    fn photos_are_turned_as_the_camera_was_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = std::io::Cursor::new(Vec::new());
+        let dark_on_the_left = |x: u32, _| image::Luma([if x < 8 { 0 } else { 255 }]);
+        image::GrayImage::from_fn(16, 16, dark_on_the_left).write_to(&mut file, ImageFormat::Jpeg).unwrap();
+        let file = file.into_inner();
+        // Exif with one entry: orientation (0x0112), a short, once: 6, a quarter turn clockwise.
+        let exif = b"Exif\0\0MM\0\x2A\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
+        let path = folder.path().join("photo.jpg");
+        let top_left_and_right = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            let tensor = read_image(&path, &value(DataType::U8, [1, 1, 16, 16]), &ImageOptions::default()).unwrap();
+            let pixels = tensor.bytes().unwrap().to_vec();
+            (pixels[0] > 128, pixels[15] > 128, pixels[15 * 16] > 128)
+        };
+        assert_eq!(top_left_and_right(&file), (false, true, false));
+        let turned = [&file[..2], &[0xFF, 0xE1], &length, exif, &file[2..]].concat();
+        assert_eq!(top_left_and_right(&turned), (false, false, true));
+
+        fs::write(&path, &file[..file.len() - 9]).unwrap();
+        let error = read_image(&path, &value(DataType::U8, [1, 1, 16, 16]), &ImageOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("photo.jpg") && error.to_string().contains("cut off"), "{error}");
     }
 
     #[test]

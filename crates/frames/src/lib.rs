@@ -25,6 +25,7 @@ mod fit;
 mod golden;
 mod image_file;
 mod index_limits;
+mod jpeg;
 mod made_up;
 mod results;
 mod set;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use millstream_api::schedule::{Schedule, ScheduleDocument};
-use millstream_api::{HostPart, Hosts, Network, ReadOptions, files};
+use millstream_api::{HostPart, Hosts, Inputs, Network, ReadOptions, files};
 use millstream_distributed::{FrontOptions, HostId, Identity, Route};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,6 +24,10 @@ pub struct Deployment {
     pub model: Option<String>,
     /// The schedules in the order of preference.
     pub schedules: Vec<PathBuf>,
+    /// Files of frames that are streamed, as `PATH` or `NAME=PATH` with the name of an input; frames are made up where there are none. Only the
+    /// front reads them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
     /// How many frames are streamed.
     pub frames: u64,
     /// How many are under way at most; as many as suits the first schedule if nobody says.
@@ -144,6 +148,15 @@ impl LoadedPlan {
 }
 
 impl Loaded {
+    /// The same with the frames that are streamed, if files were named.
+    ///
+    /// # Errors
+    /// If a file can't be read or does not fit.
+    pub fn with_inputs(self) -> Result<Self> {
+        let inputs = Inputs { files: self.deployment.inputs.clone(), ..Inputs::default() };
+        Ok(Self { network: self.network.with_inputs(&inputs)?, ..self })
+    }
+
     /// The ways of all plans.
     pub fn routes(&self) -> Vec<Route> {
         self.plans.iter().map(LoadedPlan::route).collect()

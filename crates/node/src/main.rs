@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,6 +58,9 @@ struct RunCommand {
     /// A schedule for when hosts are lost, as `schedule --system --without HOST` writes it; may be given several times, the best first
     #[arg(long, value_name = "FILE")]
     fallback: Vec<PathBuf>,
+    /// Frames for an input: a .npy, .npz, PNG or JPEG file, or a folder of them; may be repeated. They take turns [default: made-up frames]
+    #[arg(long = "input", value_name = "[NAME=]PATH")]
+    inputs: Vec<String>,
     /// Frames to stream
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     frames: u64,
@@ -153,6 +156,7 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         system,
         model: model.transpose()?,
         schedules: schedules.map(absolute).collect::<Result<_>>()?,
+        inputs: command.inputs.iter().map(|input| absolute_input(input)).collect::<Result<_>>()?,
         frames: command.frames,
         in_flight: command.in_flight.map(usize::from),
         report: folder.path().join("report.json"),
@@ -175,6 +179,16 @@ fn run(command: &RunCommand) -> Result<ExitCode> {
         Some(error) => bail!("{error}"),
         None => Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     }
+}
+
+/// The same from any folder; what stands before an equals sign is the name of an input, unless there is a file of the whole name.
+fn absolute_input(input: &str) -> Result<String> {
+    let (name, path) = match input.split_once('=') {
+        Some((name, path)) if !Path::new(input).exists() => (format!("{name}="), path),
+        _ => (String::new(), input),
+    };
+    let path = std::path::absolute(path).with_context(|| format!("the input '{input}'"))?;
+    Ok(format!("{name}{}", path.display()))
 }
 
 fn measure(command: &LinksCommand) -> Result<()> {
@@ -218,7 +232,7 @@ fn be_front() -> Result<()> {
     let report = deployment.report.clone();
     let stream = || -> Result<Report> {
         let transport = dora::join()?;
-        let loaded = deployment.load()?;
+        let loaded = deployment.load()?.with_inputs()?;
         let frames = front::Frames::new(&loaded)?;
         front::run(&loaded, &frames, transport)
     };

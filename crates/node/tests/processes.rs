@@ -29,6 +29,68 @@ fn frames_go_through_two_hosts_and_back() {
 }
 
 #[test]
+fn frames_of_ones_own_go_through() {
+    let folder = tempfile::tempdir().unwrap();
+    system(folder.path(), &["a", "b"]);
+    plan(folder.path(), &[], "schedule.json");
+    // Three images, which take turns.
+    std::fs::create_dir(folder.path().join("photos")).unwrap();
+    for (place, name) in ["a.png", "b.png", "c.png"].iter().enumerate() {
+        std::fs::write(folder.path().join("photos").join(name), grey(place as u8)).unwrap();
+    }
+    let wanted = ["--system", "system.json", "--frames", "7", "--input", "photos", "--json"];
+    let (is_right, report, said) = run(folder.path(), &wanted);
+    assert!(is_right, "{report}\n{said}");
+    let report: Report = serde_json::from_str(&report).unwrap();
+    assert!(report.is_right() && (report.checked, report.different_frames) == (7, 3), "{report:?}");
+    let said = run(folder.path(), &["--system", "system.json", "--input", "none.npy"]).2;
+    assert!(said.contains("none.npy"), "{said}");
+}
+
+/// A PNG file of two by two pixels, all of one grey: stored, not compressed.
+fn grey(level: u8) -> Vec<u8> {
+    let rows = [0, level * 40, level * 40, 0, level * 40, level * 40];
+    let adler = rows.iter().fold((1_u32, 0_u32), |(a, b), &own| {
+        let a = (a + u32::from(own)) % 65521;
+        (a, (b + a) % 65521)
+    });
+    let mut data = vec![0x78, 0x01, 0x01, 6, 0, 0xF9, 0xFF];
+    data.extend(rows);
+    data.extend((adler.1 << 16 | adler.0).to_be_bytes());
+    let chunk = |kind: &[u8; 4], data: &[u8]| {
+        let body = [&kind[..], data].concat();
+        let sum = body.iter().fold(u32::MAX, |sum, &own| {
+            (0..8).fold(sum ^ u32::from(own), |sum, _| (sum >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(sum & 1)))
+        });
+        [&(data.len() as u32).to_be_bytes()[..], &body, &(!sum).to_be_bytes()].concat()
+    };
+    let header = [0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 0];
+    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"IDAT", &data), chunk(b"IEND", &[])].concat()
+}
+
+#[test]
+fn links_are_measured_and_planned_over() {
+    let folder = tempfile::tempdir().unwrap();
+    system(folder.path(), &["a", "b"]);
+    let mut command = Command::cargo_bin("millstream-node").unwrap();
+    let output =
+        command.current_dir(folder.path()).args(["measure-links", "--system", "system.json"]).output().unwrap();
+    let (shown, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{said}");
+    for row in ["| a    | b  | idle", "| b    | a  | idle", "| a    | b  | busy", "| b    | a  | busy"] {
+        assert!(shown.contains(row), "{row}: {shown}");
+    }
+    // What is printed goes into the file as it is.
+    let links = &shown[shown.find("\"links\"").unwrap()..];
+    let text = std::fs::read_to_string(folder.path().join("system.json")).unwrap();
+    let before = &text[..text.find("\"links\"").unwrap()];
+    std::fs::write(folder.path().join("system.json"), format!("{before}{links}}}")).unwrap();
+    let hosts = millstream_api::Hosts::read(&folder.path().join("system.json")).unwrap();
+    let link = hosts.system().link("a", "b").unwrap();
+    assert!(link.latency_seconds >= 0.0 && link.bytes_per_second > 1e6, "{link:?}");
+}
+
+#[test]
 fn what_does_not_fit_is_told_before_anything_is_started() {
     let folder = tempfile::tempdir().unwrap();
     system(folder.path(), &["a", "b"]);

@@ -57,6 +57,7 @@ mod segment;
 mod slice;
 mod tile;
 mod types;
+mod unused;
 mod view;
 mod weight;
 mod windows;

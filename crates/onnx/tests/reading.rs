@@ -38,6 +38,24 @@ fn a_network_is_called_as_its_file() {
     assert_eq!(Model::from_bytes(model.into(), &ReadOptions::default()).unwrap().graph().name(), "convolution");
 }
 
+/// What no result depends on is not run, wherever it stands, and whatever it reads.
+#[test]
+fn operators_that_nobody_needs_are_left_out() {
+    let mut builder = ModelBuilder::new("left over");
+    let (image, other) = (builder.input("image", [1, 4]), builder.input("other", [1, 4]));
+    let first = builder.node("Sin", &[&other]);
+    builder.node("Abs", &[&first]);
+    let middle = builder.node("Relu", &[&image]);
+    builder.node("Cos", &[&middle]);
+    let last = builder.node("Neg", &[&middle]);
+    builder.output(&last);
+    builder.node("Exp", &[&last]);
+    let model = read(builder, &ReadOptions::default()).unwrap();
+    let operators: Vec<&str> = model.graph().operators().iter().map(|own| own.op_type.as_str()).collect();
+    assert_eq!(operators, ["Relu", "Neg"]);
+    assert_eq!(model.graph().inputs().len(), 2);
+}
+
 /// An initializer may be a result, and be read as well; both are of the same values.
 #[test]
 fn an_initializer_may_be_a_result() {

@@ -12,9 +12,6 @@ use crate::documents::{Document, file, to_python};
 use crate::errors;
 use crate::waiting::do_long;
 
-/// The variable by which programs find the desktop's session.
-const SESSION_FOLDER: &str = "XDG_RUNTIME_DIR";
-
 /// What networks run on: clusters of cores, and accelerators.
 ///
 /// Board.detect() is this machine, Board.load() one that a file describes.
@@ -100,17 +97,7 @@ fn described(document: &Bound<'_, PyAny>) -> PyResult<Machine> {
 
 /// This computer. Its graphics devices are asked, which takes as long as their drivers like.
 fn this_machine(py: Python<'_>) -> PyResult<Machine> {
-    let environment = py.import("os")?.getattr("environ")?;
-    // A layer of Mesa's looks for a desktop, and prints errors where there is no session.
-    let is_quiet = !cfg!(target_os = "linux") || environment.contains(SESSION_FOLDER)?;
-    if !is_quiet {
-        environment.set_item(SESSION_FOLDER, std::env::temp_dir().display().to_string())?;
-    }
-    let machine = do_long(py, &Arc::default(), Machine::detect);
-    if !is_quiet {
-        environment.call_method1("pop", (SESSION_FOLDER, py.None()))?;
-    }
-    machine?.map_err(|error| errors::of(&error))
+    do_long(py, &Arc::default(), Machine::detect)?.map_err(|error| errors::of(&error))
 }
 
 fn of_cluster(cluster: &Cluster) -> String {

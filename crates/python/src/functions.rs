@@ -19,11 +19,12 @@ use crate::planning::{Wanted, aim, duration, scheduled};
 
 /// Finds the best schedule of a network and returns it, as it stands in a file.
 ///
-/// With `profile` or `costs`, the paths of a profile or of cost models, the board need not be here.
+/// With `profile` or `costs`, the path of a profile, and that of cost models or the name of a built-in board, the board need not be here. The
+/// other arguments are those of Session.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, objective="throughput", max_latency=None, min_throughput=None, max_power=None, margin=0.0, profile=None, costs=None,
-    fresh=false, profile_seconds=None, dimensions=None, batch=None, board=None, on_event=None
+    fresh=false, profile_seconds=None, dimensions=None, batch=None, frames=None, board=None, on_event=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
 pub(crate) fn plan<'py>(
@@ -40,10 +41,11 @@ pub(crate) fn plan<'py>(
     profile_seconds: Option<f64>,
     dimensions: Option<BTreeMap<String, Whole>>,
     batch: Option<Whole>,
+    frames: Option<&Bound<'py, PyAny>>,
     board: Option<&Bound<'py, PyAny>>,
     on_event: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let wanted = Wanted::new(Some(model), dimensions, batch)?;
+    let wanted = Wanted::new(Some(model), dimensions, batch)?.with_frames(frames);
     let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
     let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
     let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };
@@ -54,19 +56,20 @@ pub(crate) fn plan<'py>(
 
 /// Measures a network on this machine and returns the profile, as it stands in a file. It is kept for later plans.
 ///
-/// seconds: time to spend on it, 20 by default, unless it was measured before.
+/// seconds: time to spend on it, 20 by default, unless it was measured before. The other arguments are those of Session.
 #[pyfunction]
-#[pyo3(signature = (model, *, seconds=None, dimensions=None, batch=None, board=None, on_event=None))]
+#[pyo3(signature = (model, *, seconds=None, dimensions=None, batch=None, frames=None, board=None, on_event=None))]
 pub(crate) fn profile<'py>(
     py: Python<'py>,
     model: &Bound<'py, PyAny>,
     seconds: Option<f64>,
     dimensions: Option<BTreeMap<String, Whole>>,
     batch: Option<Whole>,
+    frames: Option<&Bound<'py, PyAny>>,
     board: Option<&Bound<'py, PyAny>>,
     on_event: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let wanted = Wanted::new(Some(model), dimensions, batch)?;
+    let wanted = Wanted::new(Some(model), dimensions, batch)?.with_frames(frames);
     let budget = seconds.map(|seconds| duration("seconds", seconds)).transpose()?.unwrap_or(PROFILE_BUDGET);
     let machine = Board::machine_or_this(py, board)?;
     let profile = followed(py, on_event, move |control| machine.profile(&wanted.open(None)?, budget, control))?;
@@ -106,8 +109,10 @@ impl Report {
 
 /// Simulates frames through a schedule on a board that need not be here, and returns what that shows.
 ///
-/// schedule: a path, JSON or a dictionary. costs, profile: paths; by default the profile that was made last here.
-/// frame_rate: frames that arrive per second; by default there is always another one. noise: relative deviation of times.
+/// schedule: a path, JSON or a dictionary; model: the network, if it is somewhere else than that says; board: as for Session.
+/// costs: the path of cost models or the name of a built-in board; profile: a path; by default the profile that was made last here.
+/// frames: how many. frame_rate: frames that arrive per second; by default there is always another one. queue: how many wait before each stage.
+/// noise: relative deviation of times, drawn by `seed`. memory: whether processors compete for it; heat: whether clocks go down with it.
 #[pyfunction]
 #[pyo3(
     signature = (

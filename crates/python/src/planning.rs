@@ -1,6 +1,7 @@
 //! From a network to a schedule for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_api::schedule::ScheduleDocument;
@@ -10,12 +11,15 @@ use pyo3::prelude::*;
 use crate::documents::{Document, Model};
 use crate::errors::{self, InputError};
 use crate::events::followed;
+use crate::frame::Ports;
 use crate::numbers::Whole;
 
 /// A network as it is read.
 pub(crate) struct Wanted {
     pub(crate) model: Option<Model>,
     pub(crate) options: ReadOptions,
+    /// Frames that it is measured and tried with, if not made-up ones: dictionaries of arrays.
+    frames: Option<Py<PyAny>>,
 }
 
 impl Wanted {
@@ -34,18 +38,43 @@ impl Wanted {
         Ok(Self {
             model: model.map(Model::read).transpose()?,
             options: usual.with_dimensions(dimensions).with_batch(batch),
+            frames: None,
         })
+    }
+
+    /// The same with frames of the caller's.
+    pub(crate) fn with_frames(self, frames: Option<&Bound<'_, PyAny>>) -> Self {
+        Self { frames: frames.map(|frames| frames.clone().unbind()), ..self }
     }
 
     /// The network, or that of a schedule if none is named.
     pub(crate) fn open(self, document: Option<&ScheduleDocument>) -> Result<Network, Error> {
-        match (self.model, document) {
+        let network = match (self.model, document) {
             (Some(Model::At(source)), _) => Network::open(&source, self.options),
             (Some(Model::Bytes(bytes)), _) => Network::from_bytes(bytes, "bytes", self.options),
             (None, Some(document)) => Network::of_schedule(&document.model),
             (None, None) => Err(Error::Unfit("name a model or a schedule".to_owned())),
+        }?;
+        match self.frames {
+            Some(frames) => with_frames(network, &frames),
+            None => Ok(network),
         }
     }
+}
+
+/// The network with frames to measure and to try with.
+fn with_frames(network: Network, frames: &Py<PyAny>) -> Result<Network, Error> {
+    let ports = Ports { graph: Arc::clone(network.graph()) };
+    let frames = Python::attach(|py| {
+        let all = frames.bind(py).try_iter()?.map(|frame| ports.frame(&frame?)).collect::<PyResult<Vec<_>>>();
+        all.map_err(|error| InputError::new_err(format!("frames: {}", error.value(py))))
+    });
+    let frames = frames.map_err(|error| Error::Unfit(Python::attach(|py| error.value(py).to_string())))?;
+    if frames.is_empty() {
+        return Err(Error::Unfit("frames must hold a frame at least".to_owned()));
+    }
+    let named = |(place, tensors)| Frame { label: format!("frame-{place}"), tensors };
+    Ok(network.with_frames(FrameSet { frames: frames.into_iter().enumerate().map(named).collect() }))
 }
 
 /// Constraints in seconds, frames per second and watts.
@@ -86,7 +115,11 @@ pub(crate) fn scheduled(
     let document = schedule.map(|text| text.parse(ScheduleDocument::from_json)).transpose();
     let document = document.map_err(|error| errors::of(&error))?;
     followed(py, observer, move |control| {
-        let network = wanted.model.is_some().then(|| wanted.open(None)).transpose()?;
+        let has_frames = wanted.frames.is_some();
+        let network = match wanted.model.is_some() || has_frames {
+            true => Some(wanted.open(document.as_ref())?),
+            false => None,
+        };
         request.scheduled(&machine, network, document, control)
     })
 }

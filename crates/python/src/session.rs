@@ -32,9 +32,10 @@ use crate::waiting::{do_long, wait_for};
 /// max_latency, min_throughput, max_power: what it must keep to, in seconds, frames per second and watts; predictions by `margin` better,
 ///     0.1 for a tenth.
 /// schedule: a path, JSON or a dictionary. Then nothing is planned.
-/// profile, costs: the path of a profile or of cost models, to plan on without measuring or trying anything.
+/// profile, costs: the path of a profile, or that of cost models or the name of a built-in board, to plan on without measuring or trying anything.
 /// fresh: measure even if the network was measured before. profile_seconds: time to measure, where that is done; otherwise about 20.
 /// dimensions, batch: sizes of open dimensions by name, or by input and position such as image.2, and of an open first one.
+/// frames: a few frames that it is measured and tried with, such as a list of dictionaries; made-up ones by default, which some networks refuse.
 /// board: a Board, or what Board.load() takes, if it is not the whole machine.
 /// frames_in_flight: frames in the pipeline at most. frames_outstanding: frames of one stream, or submitted one by one, at most whose
 ///     results were not taken; 16 for each replica by default.
@@ -54,8 +55,8 @@ impl Session {
     #[new]
     #[pyo3(signature = (
         model=None, *, objective="throughput", max_latency=None, min_throughput=None, max_power=None, margin=0.0, schedule=None,
-        profile=None, costs=None, fresh=false, profile_seconds=None, dimensions=None, batch=None, board=None, frames_in_flight=None,
-        frames_outstanding=None, frame_timeout=None, on_event=None
+        profile=None, costs=None, fresh=false, profile_seconds=None, dimensions=None, batch=None, frames=None, board=None,
+        frames_in_flight=None, frames_outstanding=None, frame_timeout=None, on_event=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
     fn new(
@@ -73,13 +74,14 @@ impl Session {
         profile_seconds: Option<f64>,
         dimensions: Option<BTreeMap<String, Whole>>,
         batch: Option<Whole>,
+        frames: Option<&Bound<'_, PyAny>>,
         board: Option<&Bound<'_, PyAny>>,
         frames_in_flight: Option<Whole>,
         frames_outstanding: Option<Whole>,
         frame_timeout: Option<f64>,
         on_event: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let wanted = Wanted::new(model, dimensions, batch)?;
+        let wanted = Wanted::new(model, dimensions, batch)?.with_frames(frames);
         let aim = aim(objective, (max_latency, min_throughput, max_power), margin)?;
         let budget = profile_seconds.map(|seconds| duration("profile_seconds", seconds)).transpose()?;
         let request = SessionRequest { aim, profile, costs, is_fresh: fresh, budget };

@@ -104,7 +104,7 @@ def frame(number: int) -> dict:
 @pytest.fixture(autouse=True)
 def limit():
     """No test may hang for ever."""
-    faulthandler.dump_traceback_later(180, exit=True)
+    faulthandler.dump_traceback_later(600, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
 

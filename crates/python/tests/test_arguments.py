@@ -166,3 +166,49 @@ def test_texts_keep_their_shape():
         returned = session.run({"x": given})["y"]
         assert returned.dtype == object
         np.testing.assert_array_equal(returned, given)
+
+
+def test_what_a_simulation_shows_is_beside_what_was_predicted(plan):
+    shown = millstream.simulate(plan, **BOARD, frames=300, queue=4, memory=False)
+    predicted = plan["predicted"]
+    assert shown["predicted_frames_per_second"] > 1.0 and shown["frames_per_second"] > 1.0
+    # Without what others stream from memory, frames are at least as fast as the plan promises, which counts it.
+    assert shown["frames_per_second"] >= 0.99 / predicted["period_seconds"]
+    np.testing.assert_allclose(shown["predicted_frames_per_second"], shown["frames_per_second"], rtol=0.02)
+    # Queues hold up frames that have them to wait in.
+    assert shown["worst_latency_seconds"] > 1.01 * shown["predicted_latency_seconds"]
+
+
+def test_what_a_session_is_planned_on_is_read(network, tmp_path):
+    for name in ["profile", "costs"]:
+        with pytest.raises(millstream.FileError, match="nosuch"):
+            millstream.Session(network, **{name: tmp_path / "nosuch.json"})
+    with pytest.raises(millstream.Error):
+        millstream.Session(network, max_power=1e-9, profile_seconds=0.3)
+
+
+def test_progress_says_in_what_it_counts(network, tmp_path):
+    events = []
+    board = millstream.Board.detect(cache_folder=tmp_path / "cache")
+    millstream.profile(network, seconds=1.5, board=board, on_event=events.append)
+    measuring = [event for event in events if event["kind"] == "progress" and event["text"].startswith("measuring")]
+    assert measuring and {event["unit"] for event in measuring} == {"seconds"}
+    # What was asked for is what is spent at the most.
+    assert max(event["total"] for event in measuring) <= 1.5
+
+
+def test_outputs_have_the_types_of_the_network():
+    kinds = ["INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT16", "DOUBLE"]
+    nodes = [helper.make_node("Cast", ["data"], [kind], to=getattr(TensorProto, kind)) for kind in kinds]
+    outputs = {kind: (getattr(TensorProto, kind), [4]) for kind in kinds}
+    cast = model(nodes, {"data": (TensorProto.FLOAT, [4])}, outputs, [])
+    data = np.array([-3, -1, 0, 7], np.float32)
+    with millstream.Session(cast, profile_seconds=0.2) as session:
+        found = session.run({"data": np.abs(data)})
+        signed = session.run({"data": data})
+    for kind in kinds:
+        dtype = helper.tensor_dtype_to_np_dtype(getattr(TensorProto, kind))
+        np.testing.assert_array_equal(found[kind], np.abs(data).astype(dtype))
+        assert found[kind].dtype == dtype, kind
+        if not kind.startswith("UINT"):
+            np.testing.assert_array_equal(signed[kind], data.astype(dtype))

@@ -33,14 +33,17 @@ pub fn decision_facts(document: &ScheduleDocument, bound: &str, front: &[FrontRo
     facts.push(Fact::new("Bound", bound));
     let chosen = chosen_row(front, document);
     let others = front.iter().enumerate().filter(|(place, _)| chosen != Some(*place)).map(|(_, row)| row);
-    facts.extend(others.filter_map(|row| {
-        let rate = in_words(predicted.period_seconds / row.period_seconds - 1.0, ["more", "fewer"]);
-        let latency = in_words(row.latency_seconds / predicted.latency_seconds - 1.0, ["longer", "shorter"]);
-        let best = row.chosen_for.join(", ");
-        let text = format!("{}, best for {best}: frames per second {rate}, latency {latency}", row.configuration);
-        (!best.is_empty()).then(|| Fact::new("Instead", text))
-    }));
+    let own = (predicted.period_seconds, predicted.latency_seconds);
+    facts.extend(others.filter(|row| !row.chosen_for.is_empty()).map(|row| instead(own, row)));
     facts
+}
+
+/// What another row would have given, beside a period and a latency in seconds.
+fn instead((period, latency): (f64, f64), row: &FrontRow) -> Fact {
+    let rate = in_words(period / row.period_seconds - 1.0, ["more", "fewer"]);
+    let latency = in_words(row.latency_seconds / latency - 1.0, ["longer", "shorter"]);
+    let best = row.chosen_for.join(", ");
+    Fact::new("Instead", format!("{}, best for {best}: frames per second {rate}, latency {latency}", row.configuration))
 }
 
 /// `None` if there are none.
@@ -59,6 +62,21 @@ fn limits(constraints: &StatedConstraints) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_given_up_is_said_the_right_way_round() {
+        let row = FrontRow {
+            configuration: "B2".to_owned(),
+            period_seconds: 0.02,
+            latency_seconds: 0.02,
+            joules_per_frame: None,
+            chosen_for: vec!["latency".to_owned()],
+        };
+        let text = instead((0.01, 0.04), &row).text;
+        assert_eq!(text, "B2, best for latency: frames per second 50.0 % fewer, latency 50.0 % shorter");
+        let text = instead((0.04, 0.01), &row).text;
+        assert_eq!(text, "B2, best for latency: frames per second 100.0 % more, latency 100.0 % longer");
+    }
 
     #[test]
     fn all_limits_are_said() {

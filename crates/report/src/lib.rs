@@ -8,7 +8,8 @@
 //! assert!(table.to_string().contains("squeezenet"));
 //! ```
 //!
-//! Invariants: everything here is a pure function from data to text; nothing is printed or written.
+//! Invariants: everything here is made from data alone, and nothing is printed; only traces, which grow while frames flow, are written, to
+//! whatever takes bytes.
 
 mod algorithms;
 mod bars;

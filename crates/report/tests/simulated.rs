@@ -74,6 +74,45 @@ fn every_core_has_a_track_and_every_frame_its_arrow() {
     }
 }
 
+/// Values of a counter with their times, in microseconds.
+fn counter(trace: &Value, name: &str) -> Vec<(f64, f64)> {
+    let events = trace["traceEvents"].as_array().unwrap();
+    let own = of_phase(events, "C").filter(|event| event["name"] == name);
+    own.map(|event| (event["ts"].as_f64().unwrap(), event["args"]["value"].as_f64().unwrap())).collect()
+}
+
+#[test]
+fn counters_are_in_the_units_of_their_names() {
+    let model = millstream_zoo::build("alexnet").unwrap();
+    let (graph, schedule) = (model.graph(), pipeline(model.graph()));
+    let mut simulation = simulated(&schedule, graph);
+    simulation.speeds = vec![(Nanoseconds(5_000_000), "B".to_owned(), 0.5)];
+    // Each core of the first stage draws two watts while it works.
+    let joules = |busy: &Vec<Vec<Nanoseconds>>| {
+        busy.iter().map(|own| own.iter().map(|own| 2.0 * own.seconds()).collect()).collect()
+    };
+    simulation.active_joules = simulation.busy.iter().map(joules).collect();
+    simulation.active_joules[1].iter_mut().flatten().for_each(|own| *own = 0.0);
+    let trace: Value = serde_json::from_str(&simulation_trace(&[(&schedule, graph, &simulation)])).unwrap();
+    assert_eq!(counter(&trace, "speed of B, %"), [(5000.0, 50.0)]);
+    let power = counter(&trace, "power beyond idle, W");
+    let levels = [0.0, 2.0, 4.0];
+    assert!(power.iter().all(|(_, own)| levels.iter().any(|level| (own - level).abs() < 1e-9)), "{power:?}");
+    assert!(power.iter().any(|(_, own)| *own > 3.9), "{power:?}");
+}
+
+#[test]
+fn arrows_of_two_networks_are_apart() {
+    let model = millstream_zoo::build("alexnet").unwrap();
+    let (graph, schedule) = (model.graph(), pipeline(model.graph()));
+    let simulation = simulated(&schedule, graph);
+    let own = (&schedule, &**graph, &simulation);
+    let trace: Value = serde_json::from_str(&simulation_trace(&[own, own])).unwrap();
+    let begins = of_phase(trace["traceEvents"].as_array().unwrap(), "s");
+    let ids: std::collections::BTreeSet<u64> = begins.map(|event| event["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), 2 * FRAMES);
+}
+
 #[test]
 fn as_many_frames_leave_queues_as_come() {
     let model = millstream_zoo::build("alexnet").unwrap();

@@ -165,9 +165,11 @@ impl Delivery {
         }
         state.is_receiving = true;
         drop(state);
+        let receiving = Receiving(self);
         let received = self.stream.recv_timeout(limit);
         let is_idle = matches!(received, Received::Nothing);
         let unwanted = self.deliver(received);
+        drop(receiving);
         self.changed.notify_all();
         drop(unwanted);
         if is_idle {
@@ -188,5 +190,16 @@ impl Delivery {
             None => return Some(result),
         }
         None
+    }
+}
+/// A thread that receives. Should it panic, others do so in its place.
+struct Receiving<'a>(&'a Delivery);
+
+impl Drop for Receiving<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state().is_receiving = false;
+            self.0.changed.notify_all();
+        }
     }
 }

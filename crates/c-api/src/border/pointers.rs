@@ -9,13 +9,25 @@ use crate::failure::Failure;
 /// # Safety
 /// It is null or points at a valid value that nobody changes or frees for as long as the reference is used.
 pub(super) unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
-    // SAFETY: as asked of the caller.
+    check_alignment(pointer, name)?;
+    // SAFETY: it is aligned; the rest is asked of the caller.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
 /// Where something is to be put. It need hold nothing valid yet.
 pub(super) fn place<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
-    if pointer.is_null() { Err(null(name)) } else { Ok(pointer) }
+    if pointer.is_null() {
+        return Err(null(name));
+    }
+    check_alignment(pointer, name)?;
+    Ok(pointer)
+}
+
+fn check_alignment<T>(pointer: *const T, name: &str) -> Result<(), Failure> {
+    match pointer.is_aligned() {
+        true => Ok(()),
+        false => Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>()))),
+    }
 }
 
 /// As many values as a caller says, which may be at no address if there are none.
@@ -29,9 +41,7 @@ pub(super) unsafe fn slice<'a, T>(pointer: *const T, count: usize, name: &str) -
     if pointer.is_null() {
         return Err(null(name));
     }
-    if !pointer.is_aligned() {
-        return Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
-    }
+    check_alignment(pointer, name)?;
     if count > isize::MAX as usize / size_of::<T>().max(1) {
         return Err(Failure::argument(format!("{name} has {count} elements, more than any memory")));
     }

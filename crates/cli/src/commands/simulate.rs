@@ -110,10 +110,10 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             print_speed((evaluation, simulation), options.frame_rate_hertz, loaded.len() > 1);
             print_links(evaluation);
             print_energy(own, (energy.as_ref(), table), simulation);
-            missed_constraints.iter().for_each(|missed| output::line(Fact::bad("Missed", missed.to_string())));
+            missed_constraints.iter().for_each(|missed| output::fact(&Fact::bad("Missed", missed.to_string())));
             let longest = simulation.worst_latency().seconds();
             if let Some(beyond) = own.document.constraints.beyond_with_queues(longest) {
-                output::line(Fact::warning("Queues", beyond.to_string()));
+                output::fact(&Fact::warning("Queues", beyond.to_string()));
             }
         }
         let promised_period_seconds = (loaded.len() > 1).then_some(own.expected_period_seconds);
@@ -136,7 +136,7 @@ fn print_links(evaluation: &Evaluation) {
         output::line(link_fact(link));
     }
     if let Some(link) = evaluation.board_link_bottleneck() {
-        output::line(Fact::new("Link", link_text(link)));
+        output::fact(&Fact::new("Link", link_text(link)));
     }
 }
 
@@ -158,7 +158,7 @@ fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: boo
         };
         let text = format!("{simulated_hertz:.2} a second simulated, {promised_hertz:.2} promised: {words}");
         output::line("");
-        output::line(Fact::new("Rounds", text));
+        output::fact(&Fact::new("Rounds", text));
     }
     if let Some(first) = simulated.first().map(|own| &own.simulation) {
         for (at, label, factor) in first.speeds.iter().take(MOST_SPEEDS) {
@@ -175,18 +175,18 @@ fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable
         let predicted = expected.joules_per_frame;
         let text =
             format!("{joules:.3} J per frame simulated, {predicted:.3} predicted ({:.2} frames/J)", 1.0 / joules);
-        output::line(Fact::new("Energy", text));
+        output::fact(&Fact::new("Energy", text));
     }
     if let Some(at) = simulation.fell_back {
         let text = format!("after {:.3} s, because a stage had lost all its replicas", at.seconds());
-        output::line(Fact::warning("Fallback", text));
+        output::fact(&Fact::warning("Fallback", text));
     }
     if simulation.unfinished > 0 {
         let text = format!(
             "{} frames, because a stage has lost all its replicas; --fallback names another schedule for them",
             simulation.unfinished
         );
-        output::line(Fact::bad("Unfinished", text));
+        output::fact(&Fact::bad("Unfinished", text));
     }
 }
 
@@ -239,6 +239,6 @@ fn print_speed((evaluation, simulation): (&Evaluation, &Simulation), offered_her
         milliseconds(evaluation.latency.seconds())
     );
     output::line("");
-    output::line(Fact::new("Throughput", throughput));
-    output::line(Fact::new("Latency", latency));
+    output::fact(&Fact::new("Throughput", throughput));
+    output::fact(&Fact::new("Latency", latency));
 }

@@ -80,7 +80,7 @@ pub fn launch(
     meanwhile: &mut dyn FnMut(&Running<'_>),
 ) -> Result<Report> {
     // What does not fit together is known before anything is started.
-    let loaded = deployment.clone().load()?;
+    let loaded = deployment.clone().load()?.with_inputs()?;
     let file = folder.join("deployment.json");
     write(&file, &serde_json::to_string_pretty(deployment)?)?;
     let hosts: Vec<String> = loaded.hosts.system().hosts().iter().map(|host| host.id.clone()).collect();

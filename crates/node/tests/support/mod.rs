@@ -73,6 +73,7 @@ pub(crate) fn deployment(folder: &Path, schedules: &[&str], frames: u64) -> Depl
         system: folder.join("system.json"),
         model: None,
         schedules: schedules.iter().map(|name| folder.join(name)).collect(),
+        inputs: Vec::new(),
         frames,
         in_flight: None,
         report: folder.join("report.json"),

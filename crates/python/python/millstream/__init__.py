@@ -7,9 +7,9 @@
             print(outputs["scores"])
 """
 
-from millstream._library import find as _find
+from millstream._environment import prepare as _prepare
 
-_find()
+_prepare()
 
 import atexit as _atexit
 

@@ -10,7 +10,7 @@ __all__ = ["Board", "Results", "Session", "__version__", "_close_all", "plan", "
 __version__: str
 
 _Path = Union[str, "os.PathLike[str]"]
-_Model = Union[_Path, bytes, bytearray, memoryview]
+_Model = Union[_Path, bytes, bytearray, memoryview, "np.ndarray[Any, Any]"]
 _Document = Union[_Path, Dict[str, Any]]
 _Outputs = Dict[str, "np.ndarray[Any, Any]"]
 _Observer = Callable[[Dict[str, Any]], object]
@@ -56,6 +56,7 @@ class Session:
         profile_seconds: Optional[float] = None,
         dimensions: Optional[Dict[str, int]] = None,
         batch: Optional[int] = None,
+        frames: Optional[Iterable[_Frame]] = None,
         board: Optional[Union[Board, _Document]] = None,
         frames_in_flight: Optional[int] = None,
         frames_outstanding: Optional[int] = None,
@@ -95,6 +96,7 @@ def plan(
     profile_seconds: Optional[float] = None,
     dimensions: Optional[Dict[str, int]] = None,
     batch: Optional[int] = None,
+    frames: Optional[Iterable[_Frame]] = None,
     board: Optional[Union[Board, _Document]] = None,
     on_event: Optional[_Observer] = None,
 ) -> Dict[str, Any]: ...
@@ -104,6 +106,7 @@ def profile(
     seconds: Optional[float] = None,
     dimensions: Optional[Dict[str, int]] = None,
     batch: Optional[int] = None,
+    frames: Optional[Iterable[_Frame]] = None,
     board: Optional[Union[Board, _Document]] = None,
     on_event: Optional[_Observer] = None,
 ) -> Dict[str, Any]: ...

@@ -18,7 +18,7 @@ use crate::arguments::{DEFAULT_MODEL, DeployCommand};
 use crate::{interrupt, output};
 use freight::{Freight, LAST, PACKAGE};
 use package::VERSION;
-use shell::{file_of, guarded, quoted};
+use shell::{file_of, guarded, quoted, unpacked};
 use ssh::{Ended, Input, Ssh};
 
 /// What comes back, and what is printed into it on the board.
@@ -72,13 +72,14 @@ trap '' PIPE HUP
 base=$({go} && pwd) || exit 1
 folder=$(mktemp -d \"$base/millstream-deploy.XXXXXX\") || exit 1
 give_up() {{ cd /; rm -rf \"$folder\"; exit $1; }}
-cd \"$folder\" && mkdir work && tar -x -f - && [ -f {LAST} ] || give_up {DAMAGED}
+cd \"$folder\" && mkdir work && {unpacked} && [ -f {LAST} ] || give_up {DAMAGED}
 echo '{checksum}  {PACKAGE}' | sha256sum -c - >&2 || give_up {DAMAGED}
 mkdir package && tar -x -z -f {PACKAGE} -C package && rm {PACKAGE} || give_up 1
 set -- \"$folder\"/package/*/bin/millstream
 version=$(\"$1\" --version) || give_up {NOT_STARTED}
 [ \"${{version##* }}\" = {VERSION} ] || {{ echo \"$version\" >&2; give_up {OTHER_VERSION}; }}
 {print_folder} && {print_program} || give_up 1",
+            unpacked = unpacked(),
             go = board::go_to(command.remote_folder.as_deref()),
             print_folder = board::print("folder", "\"$folder\""),
             print_program = board::print("program", "\"$1\""),

@@ -45,7 +45,7 @@ cd {folder}/work || exit 1
 : \"${{XDG_RUNTIME_DIR:=$(pwd)}}\"
 export XDG_RUNTIME_DIR
 beat='dd bs=1 count=1'
-command -v timeout >/dev/null && beat=\"timeout {silence} $beat\"
+timeout 9 true 2>/dev/null && beat=\"timeout {silence} $beat\"
 {command} </dev/null 3<&- &
 main=$!
 (
@@ -66,6 +66,34 @@ kill $watch
 if [ -s {file} ]; then echo '{FILE_MARK}'; cat {file}; fi
 exit $code",
         folder = quoted(folder)
+    )
+}
+
+/// Unpacks the archive that comes on standard input into the current folder, and gives up when nothing has come for as long as [`guarded`]
+/// commands wait.
+pub(super) fn unpacked() -> String {
+    unpacked_for(SILENCE_SECONDS)
+}
+
+/// The same with so many seconds of silence. Nothing of it that is left keeps the connection open.
+fn unpacked_for(silence: u32) -> String {
+    format!(
+        "(
+exec 3<&0
+tar -x -f - <&3 3<&- &
+tar=$!
+exec 3<&-
+(
+  before=
+  while sleep {silence} && now=$(du -s .) && [ \"$now\" != \"$before\" ]; do before=$now; done
+  kill -TERM $tar
+) </dev/null >/dev/null 2>&1 &
+watch=$!
+wait $tar
+code=$?
+kill $watch
+exit $code
+)"
     )
 }
 
@@ -208,6 +236,42 @@ mod tests {
 
     /// Says when it is asked to end, which nothing else has it do.
     const ENDLESS: &str = "sh -c 'trap \"touch ended; exit 5\" TERM; touch begun; while :; do sleep 0.1; done'";
+
+    /// An archive with one file in it.
+    fn archive() -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("large"), vec![7; 1 << 20]).unwrap();
+        Command::new("tar").args(["-c", "-f", "-", "-C"]).arg(folder.path()).arg("large").output().unwrap().stdout
+    }
+
+    #[test]
+    fn what_arrives_is_unpacked_and_what_stops_arriving_is_given_up() {
+        let archive = archive();
+        for place in Place::all() {
+            let script = format!("cd {}/work && {} && echo all", place.path(), unpacked_for(1));
+            let mut child = place.start(&script);
+            // It takes longer than is waited for, but something comes all the time.
+            let mut input = child.stdin.take().unwrap();
+            for part in archive.chunks(archive.len().div_ceil(4)) {
+                input.write_all(part).unwrap();
+                std::thread::sleep(Duration::from_millis(600));
+            }
+            drop(input);
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success() && output.stdout == b"all\n", "{:?}: {output:?}", place.shell);
+            assert_eq!(std::fs::metadata(place.folder.path().join("work/large")).unwrap().len(), 1 << 20);
+        }
+        for place in Place::all() {
+            let script = format!("cd {}/work && {} && echo all", place.path(), unpacked_for(1));
+            let mut child = place.start(&script);
+            let mut input = child.stdin.take().unwrap();
+            input.write_all(&archive[..archive.len() / 2]).unwrap();
+            // Nobody closes the connection, and nothing comes any more.
+            let output = child.wait_with_output().unwrap();
+            assert!(!output.status.success() && output.stdout.is_empty(), "{:?}: {output:?}", place.shell);
+            drop(input);
+        }
+    }
 
     #[test]
     fn a_command_ends_with_the_connection() {

@@ -147,13 +147,16 @@ pub(super) fn results(run: &NetworkRun) -> Vec<Fact> {
     );
     let mut facts = vec![Fact::new("Results", checked)];
     if let Some(expected) = &run.expected {
-        let text = format!(
-            "{} of {} frames are as in {}, largest difference {:.1e} of the largest element",
-            expected.checked_frames - expected.wrong_frames,
-            expected.checked_frames,
-            expected.path,
-            expected.largest_difference
-        );
+        let right = expected.checked_frames - expected.wrong_frames;
+        let difference = match right {
+            0 => String::new(),
+            // Of those that are as expected; the others are told one by one.
+            _ => format!(
+                ", these with a largest difference of {:.1e} of the largest element",
+                expected.largest_difference
+            ),
+        };
+        let text = format!("{right} of {} frames are as in {}{difference}", expected.checked_frames, expected.path);
         let tone = if expected.wrong_frames > 0 { Tone::Bad } else { Tone::Plain };
         facts.push(Fact { tone, ..Fact::new("Expected", text) });
     }

@@ -170,6 +170,20 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_where_their_percentiles_are() {
+        assert_eq!(levels(&run(&json!({}))), [("p50", 0.031), ("p99", 0.033)]);
+        let late = levels(&run(&json!({ "deadline_seconds": 0.05 })));
+        assert_eq!(late.last(), Some(&("deadline", 0.05)));
+    }
+
+    #[test]
+    fn what_was_measured_of_energy_is_not_what_was_predicted() {
+        let both = json!({ "measured_joules_per_frame": 1.5, "predicted_joules_per_frame": 1.25 });
+        let text = energy(&run(&both)).map(|fact| fact.text);
+        assert_eq!(text.as_deref(), Some("1.500 J per frame (0.67 frames/J) measured, 1.250 J predicted"));
+    }
+
+    #[test]
     fn the_rate_of_a_camera_stands_beside_what_arrived() {
         let numbers = numbers(&run(&json!({ "frames_per_second_offered": 130.0 })), false);
         assert_eq!((numbers[0].remark.as_str(), numbers[0].tone), ("of 130.0 that arrived", Tone::Plain));

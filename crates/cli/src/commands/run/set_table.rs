@@ -16,21 +16,21 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
     output::line("");
 
     let periods = reports().zip(set).filter_map(|(report, own)| Some((report.measured_period_seconds?, own.weight)));
-    output::line(Fact::new("Rounds", format!("{:.2} a second measured", rounds_hertz(periods))));
+    output::fact(&Fact::new("Rounds", format!("{:.2} a second measured", rounds_hertz(periods))));
     let largest = reports().map(|report| report.largest_difference).fold(0.0, f64::max);
     let frames: usize = reports().map(|report| report.frames).sum();
     let checked = format!(
         "{frames} frames checked against sequential inference, largest difference {largest:.1e} of the largest element"
     );
-    output::line(Fact::new("Results", checked));
+    output::fact(&Fact::new("Results", checked));
 
     for report in reports() {
         for warning in &report.warnings {
-            output::line(Fact::warning("Warning", format!("{}: {warning}", report.network)));
+            output::fact(&Fact::warning("Warning", format!("{}: {warning}", report.network)));
         }
         if report.failed_frames > 0 {
             let (failed, all) = (report.failed_frames, all_frames(report));
-            output::line(Fact::bad(
+            output::fact(&Fact::bad(
                 "Failed",
                 format!("{failed} of {all} frames of {} have no results", report.network),
             ));
@@ -38,7 +38,7 @@ pub(super) fn print(set: &[Scheduled], outcomes: &[NetworkOutcome]) {
         if let Some(missed @ 1..) = report.missed_deadlines {
             let (all, network) = (all_frames(report), &report.network);
             let text = format!("{missed} of {all} frames of {network} came after the deadline, or not at all");
-            output::line(Fact::bad("Missed", text));
+            output::fact(&Fact::bad("Missed", text));
         }
         if !report.operators.is_empty() {
             output::line(format!("\nOperators of {}, longest first, each stage by itself:\n", report.network));

@@ -46,7 +46,7 @@ pub(super) fn print(
         let unknown = plans.without_idle_power(schedule);
         if !unknown.is_empty() {
             let labels = unknown.join(", ");
-            output::line(Fact::new("", format!("The idle power of {labels} is not known: it counts as nothing.")));
+            output::fact(&Fact::new("", format!("The idle power of {labels} is not known: it counts as nothing.")));
         }
     }
 }

@@ -1,11 +1,21 @@
-"""Where ONNX Runtime's library is."""
+"""What has to stand in the environment before anything is loaded. Later it is left alone: other threads may be reading it."""
 
 import importlib.util
 import os
 import pathlib
+import sys
+import tempfile
 
 
-def find() -> None:
+def prepare() -> None:
+    """Names ONNX Runtime's library, and a folder for sessions on Linux, where nobody has."""
+    _name_library()
+    if sys.platform == "linux":
+        # A layer of Mesa's looks for a desktop there when graphics devices are asked, and prints errors where there is none.
+        os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+
+
+def _name_library() -> None:
     """Names the library of the package onnxruntime, unless ORT_DYLIB_PATH names one already. The package itself is not imported."""
     if os.environ.get("ORT_DYLIB_PATH"):
         return
