@@ -34,7 +34,8 @@ mod tests {
     use super::*;
 
     fn noisy() -> Vec<u8> {
-        let pixel = |x: u32, y: u32| image::Rgb([(x * 37 + y * 101) as u8, (x * x + y) as u8, ((x ^ y) % 16) as u8 * 15]);
+        let pixel =
+            |x: u32, y: u32| image::Rgb([(x * 37 + y * 101) as u8, (x * x + y) as u8, ((x ^ y) % 16) as u8 * 15]);
         let mut file = Cursor::new(Vec::new());
         image::RgbImage::from_fn(48, 40, pixel).write_to(&mut file, image::ImageFormat::Jpeg).unwrap();
         file.into_inner()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millstream_api::frames::{Frame, FrameSet};
 use millstream_api::schedule::ScheduleDocument;
 use millstream_api::{Aim, Error, Limits, Machine, Network, ReadOptions, Scheduled, SessionRequest, positive_seconds};
 use pyo3::prelude::*;
