@@ -254,9 +254,12 @@ void ms_string_free(char *string);
  * - "objective": "throughput", "latency", "balanced" or "energy"; "max_latency", "min_throughput", "max_power": what the schedule must
  *   keep to, in seconds, frames per second and watts; "margin": by what part predictions must be better than that, 0.1 for a tenth
  * - "schedule": the path of a schedule, or what stands in one, as ms_session_plan_json returns it; then nothing is planned
- * - "profile", "costs": the path of a profile or of cost models, to plan on without measuring or trying anything
+ * - "profile", "costs": the path of a profile, or that of cost models or the name of a built-in board, to plan on without measuring or trying
+ *   anything
  * - "fresh": true to measure even if the network was measured before; "profile_seconds": time to measure, where that is done
  * - "dimensions": sizes of open dimensions by name, or by input and position such as image.2; "batch": that of an open first one
+ * - "inputs": a list of files with frames to measure and try with, each as FILE or NAME=FILE: .npy, .npz, PNG or JPEG files, or folders of
+ *   them; made-up frames by default, which some networks refuse
  * - "board": a board file, or the name of a built-in board, if it is not the whole machine; "engine": "onnxruntime", "openvino", several
  *   with commas between them, or "all"; "cache_folder": where profiles and optimised sessions are kept
  * - "frames_in_flight": frames in the pipeline at most; "frames_outstanding": frames at most whose results were not received, 16 for each

@@ -220,26 +220,28 @@ def test_a_dimension_that_the_network_does_not_have_is_told(network):
 
 
 def test_a_network_is_measured_with_given_frames(tmp_path):
-    """Its second input is a shape, for which no made-up numbers will do."""
+    """Its second input says how the first one is split, for which no made-up numbers will do."""
     onnx = pytest.importorskip("onnx")
     helper, types = onnx.helper, onnx.TensorProto
     data = helper.make_tensor_value_info("data", types.FLOAT, [2, 6])
-    shape = helper.make_tensor_value_info("shape", types.INT64, [2])
-    out = helper.make_tensor_value_info("out", types.FLOAT, None)
-    nodes = [helper.make_node("Relu", ["data"], ["kept"]), helper.make_node("Reshape", ["kept", "shape"], ["out"])]
-    model = helper.make_model(helper.make_graph(nodes, "reshaped", [data, shape], [out]), opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 9
-    network = model.SerializeToString()
+    sizes = helper.make_tensor_value_info("sizes", types.INT64, [2])
+    outputs = [helper.make_tensor_value_info(name, types.FLOAT, [2, None]) for name in ("front", "back")]
+    nodes = [helper.make_node("Relu", ["data"], ["kept"]), helper.make_node("Split", ["kept", "sizes"], ["front", "back"], axis=1)]
+    graph = helper.make_graph(nodes, "split", [data, sizes], outputs)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    made.ir_version = 9
+    network = made.SerializeToString()
     board = millstream.Board.detect(cache_folder=tmp_path / "cache")
     options = {"board": board, "profile_seconds": 0.5}
     with pytest.raises(millstream.Error, match="frames"):
         millstream.Session(network, **options)
 
-    given = [{"data": np.ones((2, 6), np.float32), "shape": np.array([3, 4])}]
+    given = [{"data": np.ones((2, 6), np.float32), "sizes": np.array([2, 4])}]
     assert millstream.profile(network, frames=given, board=board, seconds=0.5)["format"] == "millstream-profile"
     assert millstream.plan(network, frames=given, **options)["format"] == "millstream-schedule"
     with millstream.Session(network, frames=given, **options) as session:
-        assert session.run({"data": np.ones((2, 6), np.float32), "shape": np.array([12, 1])})["out"].shape == (12, 1)
-    for wrong, words in [([], "a frame at least"), ([{"data": given[0]["data"]}], "frames: the frame has no 'shape'"), (given[0], "frames: ")]:
+        assert session.run({"data": np.ones((2, 6), np.float32), "sizes": np.array([5, 1])})["front"].shape == (2, 5)
+    lacking = [{"data": given[0]["data"]}]
+    for wrong, words in [([], "a frame at least"), (lacking, "frames: the frame has no 'sizes'"), (given[0], "frames: ")]:
         with pytest.raises(millstream.InputError, match=words):
             millstream.Session(network, frames=wrong, **options)

@@ -300,20 +300,21 @@ def others_go_on(growing_schedule, size, end):
     return took > 0.2 and longest_gap(ticks) < took * 0.8
 
 
-def test_who_interrupts_frames_does_not_wait_in_line(session):
+def test_who_interrupts_frames_does_not_wait_in_line(growing_schedule):
     """An error comes after the results before it; Ctrl-C and an end of the program don't wait for these."""
-    for interruption in [KeyboardInterrupt, SystemExit]:
+    with millstream.Session(growing(), schedule=growing_schedule) as session:
+        for error, before in [(KeyboardInterrupt, 0), (SystemExit, 0), (ValueError, 1)]:
 
-        def frames():
-            yield frame(0)
-            yield frame(1)
-            raise interruption
+            def frames():
+                yield large(800)
+                # While the first one is under way.
+                raise error
 
-        seen = []
-        with pytest.raises(interruption):
-            for outputs in session.stream(frames()):
-                seen.append(outputs)
-        assert len(seen) < 2
+            seen = []
+            with pytest.raises(error):
+                for outputs in session.stream(frames()):
+                    seen.append(outputs)
+            assert len(seen) == before, error
 
 
 def test_abandoned_results_are_given_up(session):

@@ -45,15 +45,15 @@ fn folders() -> Vec<PathBuf> {
 fn check_architecture(archive: &Path, architecture: &str) -> Result<()> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let by_name = || ARCHITECTURES.into_iter().find(|own| name.ends_with(&format!("-{own}{ENDING}")));
-    if archive.is_file() {
-        check_sound(archive)?;
-    }
     let head = head_of_program(archive);
     if head.is_empty() && archive.is_file() {
         bail!(
             "{} is no package of Millstream: there is no bin/millstream in it; `cargo xtask package --target {architecture}` makes one",
             archive.display()
         );
+    }
+    if archive.is_file() {
+        check_sound(archive)?;
     }
     match architecture_of(&head).or_else(by_name).filter(|&own| own != architecture) {
         Some(other) => bail!(
@@ -71,7 +71,7 @@ fn check_sound(archive: &Path) -> Result<()> {
     let output = tar.output().context("cannot run tar, which unpacks packages")?;
     if !output.status.success() {
         let told = String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ");
-        bail!("{} is damaged or no package: {told}; make or fetch it again", archive.display());
+        bail!("{} is damaged or cut off: {told}; make or fetch it again", archive.display());
     }
     Ok(())
 }
@@ -162,6 +162,12 @@ mod tests {
         tar.args(["-c", "-z", "-f"]).arg(&archive).arg("-C").arg(folder.path()).arg("package");
         assert!(tar.status().unwrap().success());
         assert!(choose(Some(&archive), "aarch64").is_ok(), "whatever its name says");
+        // What is cut off is noticed before it is copied.
+        let whole = std::fs::read(&archive).unwrap();
+        let half = folder.path().join("half.tar.gz");
+        std::fs::write(&half, &whole[..whole.len() - 9]).unwrap();
+        let message = choose(Some(&half), "aarch64").unwrap_err().to_string();
+        assert!(message.contains("half.tar.gz is damaged or cut off"), "{message}");
         // What is no package is not copied.
         let other = folder.path().join("net.onnx");
         std::fs::write(&other, "no archive").unwrap();
