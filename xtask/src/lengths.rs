@@ -12,7 +12,7 @@ const MOST: usize = 60;
 const WITHOUT_PARAGRAPHS: usize = 30;
 
 /// How many long functions have none yet. It may only become smaller.
-const KNOWN: usize = 136;
+const KNOWN: usize = 134;
 
 /// A function of a file.
 #[derive(Debug, PartialEq, Eq)]

@@ -23,14 +23,7 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 
 fn of_error(error: &millstream::Error) -> Option<String> {
     match error {
-        // Of schedules: no other file names one that is a network.
-        millstream::Error::File { source, .. } => match &**source {
-            millstream::Error::Onnx(error) if error.is_of_a_file() => Some(
-                "it names the network so, from the folder that it was made in; `--model FILE` says where it is"
-                    .to_owned(),
-            ),
-            other => of_error(other),
-        },
+        millstream::Error::File { source, .. } => in_file(source),
         millstream::Error::NoProfile { model, board, .. } => Some(match built_in(board) {
             Some(costs) => format!("`--cost {costs}` are its built-in models"),
             None => format!("`cargo xtask schedule --model {model}` makes one"),
@@ -54,6 +47,18 @@ fn of_error(error: &millstream::Error) -> Option<String> {
             Some("run it as `cargo xtask run`, which fetches what is missing".to_owned())
         }
         _ => None,
+    }
+}
+
+/// What to do about an error in a file.
+fn in_file(error: &millstream::Error) -> Option<String> {
+    match error {
+        // Of schedules: no other file names one that is a network.
+        millstream::Error::Onnx(error) if error.is_of_a_file() => {
+            let what = "it names the network so, from the folder that it was made in; `--model FILE` says where it is";
+            Some(what.to_owned())
+        }
+        other => of_error(other),
     }
 }
 

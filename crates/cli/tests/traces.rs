@@ -61,6 +61,7 @@ impl Viewer {
         assert!(at >= 0, "{event}");
         assert!(self.names.contains(&(place.0, 0)), "its process has a name: {event}");
         let open = self.open.entry(place).or_default();
+
         match event["ph"].as_str().unwrap() {
             "X" => {
                 let end = at + nanoseconds(&event["dur"]);

@@ -28,6 +28,7 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     for (place, id) in graph.order().iter().enumerate() {
         position[id.index()] = place;
     }
+
     for reader in graph.operator_ids() {
         for producer in graph.tied_producers(reader) {
             groups.union(producer.index(), reader.index());
@@ -39,6 +40,7 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
             groups.union(producer.index(), reader.index());
         }
     }
+
     for &id in graph.order() {
         let operator = graph.operator(id);
         let producers = operator.inputs.iter().filter_map(|&value| graph.producer(value));

@@ -62,6 +62,7 @@ fn check(graph: &Graph, found: &[Subgraph]) {
             }
             done.insert(id);
         }
+
         for node in &subgraph.nodes {
             let outside = |&value: &ValueId| graph.producer(value).is_some_and(|producer| !node.contains(&producer));
             let read = node.iter().flat_map(|&id| graph.operator(id).inputs.iter().copied()).filter(outside);

@@ -59,6 +59,7 @@ pub(crate) fn plan<'py>(
 /// seconds: time to spend on it, 20 by default, unless it was measured before. The other arguments are those of Session.
 #[pyfunction]
 #[pyo3(signature = (model, *, seconds=None, dimensions=None, batch=None, frames=None, board=None, on_event=None))]
+#[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
 pub(crate) fn profile<'py>(
     py: Python<'py>,
     model: &Bound<'py, PyAny>,

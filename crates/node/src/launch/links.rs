@@ -155,6 +155,7 @@ pub fn text(links: &[MeasuredLink]) -> String {
         ("1 MiB ms", Align::Right),
         ("lost", Align::Right),
     ]);
+
     for link in links {
         for own in &link.directions {
             let [one, other] = &link.hosts;
