@@ -82,11 +82,7 @@ fn places(workplace: &Workplace, arguments: &[&str]) -> Option<Vec<Place>> {
         let path = (call == "openat").then(|| told.split('"').nth(1)).flatten();
         let number = numbers.entry((thread, call, path)).or_default();
         *number += 1;
-        let is_read = call == "openat" && told.contains("O_RDONLY");
-        let is_elsewhere = told.contains("/cache") || told.contains("/millstream-");
-        let is_own = told.contains(&own) && !is_elsewhere;
-        let is_output = call == "write" && told.starts_with("1<");
-        if is_own && !is_read || is_output {
+        if is_of_output(&own, call, told) {
             let path = path.map(str::to_owned);
             places.push(Place { call: call.to_owned(), number: *number, path, text: text.to_owned() });
         }
@@ -95,17 +91,32 @@ fn places(workplace: &Workplace, arguments: &[&str]) -> Option<Vec<Place>> {
     Some(places)
 }
 
-/// Runs the command with a system call that fails, in each thread that makes so many of them; tells how many did.
-fn failing(workplace: &Workplace, place: &Place, arguments: &[&str]) -> Option<(Output, usize)> {
+/// Whether a call writes into a folder, or to standard output.
+fn is_of_output(folder: &str, call: &str, told: &str) -> bool {
+    let is_read = call == "openat" && told.contains("O_RDONLY");
+    let is_elsewhere = told.contains("/cache") || told.contains("/millstream-");
+    let is_own = told.contains(folder) && !is_elsewhere;
+    is_own && !is_read || call == "write" && told.starts_with("1<")
+}
+
+/// Runs the command with a system call that fails, in each thread that makes so many of them; tells how many did, and whether one
+/// of them writes what is wanted: where threads make their calls in another order, others fail in its place.
+fn failing(workplace: &Workplace, place: &Place, arguments: &[&str]) -> Option<(Output, usize, bool)> {
     let log = tempfile::NamedTempFile::new().unwrap();
     let log_path = log.path().display().to_string();
     let trace = format!("trace={}", place.call);
     let inject = format!("inject={}:error=ENOSPC:when={}", place.call, place.number);
-    let mut options = vec!["-o", &log_path, "-e", &trace, "-e", &inject];
+    let mut options = vec!["-y", "-o", &log_path, "-e", &trace, "-e", &inject];
     options.extend(place.path.as_deref().into_iter().flat_map(|path| ["-P", path]));
     let output = traced(workplace, &options, arguments)?;
-    let injected = fs::read_to_string(log.path()).unwrap().matches("(INJECTED)").count();
-    Some((output, injected))
+    let own = workplace.path("").canonicalize().unwrap().display().to_string();
+    let is_met = |line: &&str| {
+        let call = line.split_once(' ').and_then(|(_, text)| text.trim_start().split_once('('));
+        call.is_some_and(|(call, told)| is_of_output(&own, call, told))
+    };
+    let text = fs::read_to_string(log.path()).unwrap();
+    let injected: Vec<&str> = text.lines().filter(|line| line.ends_with("(INJECTED)")).collect();
+    Some((output, injected.len(), injected.iter().any(is_met)))
 }
 
 impl Writer<'_> {
@@ -207,7 +218,7 @@ fn check(workplace: &Workplace, writer: &Writer<'_>) {
         let Some(places) = places(workplace, writer.arguments) else { return };
         for place in &places {
             writer.prepare(workplace, before);
-            let Some((output, injected)) = failing(workplace, place, writer.arguments) else { return };
+            let Some((output, injected, is_met)) = failing(workplace, place, writer.arguments) else { return };
             tried += 1;
             never.extend((injected == 0).then(|| format!("{} {}", place.number, place.text)));
             let mut faults = writer.faults(workplace, &output, &inputs, before);
@@ -216,7 +227,7 @@ fn check(workplace: &Workplace, writer: &Writer<'_>) {
             if !output.status.success() && !is_told {
                 faults.push("it says nothing of the error".to_owned());
             }
-            if injected > 0 && writer.must_fail(place) && output.status.success() {
+            if is_met && writer.must_fail(place) && output.status.success() {
                 faults.push("what failed is called a success".to_owned());
             }
             wrong.extend(faults.into_iter().map(|fault| format!("{fault}\n  where this fails: {}", place.text)));
