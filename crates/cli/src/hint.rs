@@ -1,6 +1,7 @@
 //! Which command helps where the libraries only say what is missing.
 
 use millstream::BuiltInBoard;
+use millstream::onnx::OnnxError;
 use millstream_backend::BackendError;
 use millstream_board::DocumentError;
 use millstream_frames::FramesError;
@@ -54,7 +55,7 @@ fn of_error(error: &millstream::Error) -> Option<String> {
 fn in_file(error: &millstream::Error) -> Option<String> {
     match error {
         // Of schedules: no other file names one that is a network.
-        millstream::Error::Onnx(error) if error.is_of_a_file() => {
+        millstream::Error::Onnx(OnnxError::Io { .. }) => {
             let what = "it names the network so, from the folder that it was made in; `--model FILE` says where it is";
             Some(what.to_owned())
         }

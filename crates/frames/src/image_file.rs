@@ -113,10 +113,12 @@ pub(crate) fn read_image(path: &Path, value: &Value, options: &ImageOptions) -> 
     let format = |detail: String| FramesError::format(path, detail);
     let reader = ImageReader::open(path).map_err(FramesError::reading(path))?;
     let reader = reader.with_guessed_format().map_err(FramesError::reading(path))?;
-    if reader.format() == Some(ImageFormat::Jpeg) && !is_whole(&fs::read(path).map_err(FramesError::reading(path))?) {
+    let is_jpeg = reader.format() == Some(ImageFormat::Jpeg);
+    let image = upright(reader).map_err(|error| format(format!("it can't be read as an image: {error}")))?;
+    // Only of what was an image, since other files may have no end.
+    if is_jpeg && !is_whole(&fs::read(path).map_err(FramesError::reading(path))?) {
         return Err(format("it is cut off: the end of the image is missing".to_owned()));
     }
-    let image = upright(reader).map_err(|error| format(format!("it can't be read as an image: {error}")))?;
     let shape = value.shape.clone().unwrap_or_default();
     let layout = Layout::of(&shape).filter(|layout| layout.height > 0 && layout.width > 0).ok_or_else(|| {
         format(format!(

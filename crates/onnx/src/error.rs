@@ -133,10 +133,3 @@ pub enum OnnxError {
     #[error(transparent)]
     Graph(#[from] GraphError),
 }
-
-impl OnnxError {
-    /// Whether a file could not be read, whatever would have been in it.
-    pub fn is_of_a_file(&self) -> bool {
-        matches!(self, Self::Io { .. })
-    }
-}

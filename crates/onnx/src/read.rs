@@ -16,7 +16,7 @@ use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::{separate_dequantizations, unused};
 use crate::{
     Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, constant_results, dimensions,
-    functions, nested, types, unused, weight,
+    functions, leftovers, nested, types, weight,
 };
 
 pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Path>) -> Result<Model, OnnxError> {
@@ -30,7 +30,7 @@ pub(crate) fn model(proto: ModelProto, options: &ReadOptions, folder: Option<&Pa
 
     name_nodes(&mut graph.node);
     catalogue::check(&graph.node, &proto.functions)?;
-    unused::remove(&mut graph);
+    leftovers::remove(&mut graph);
     separate_dequantizations(&mut graph);
     let mut weights = load_weights(&mut graph, &mut ExternalFiles::beside(folder, options))?;
     constant_results::make(&mut graph, &mut weights);

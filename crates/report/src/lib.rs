@@ -16,6 +16,7 @@ mod bars;
 mod board;
 mod bound;
 mod core_tracks;
+mod counted;
 mod counts;
 mod decision;
 mod drawing;
@@ -42,6 +43,7 @@ pub use bars::BarChart;
 pub use board::board_table;
 pub use bound::bound_text;
 pub use core_tracks::CoreTracks;
+pub use counted::counted;
 pub use counts::QueueCounts;
 pub use decision::decision_facts;
 pub use drawing::{

@@ -24,11 +24,13 @@ pub struct FrontRow {
 /// nearest to what it promises counts.
 pub fn chosen_row(rows: &[FrontRow], document: &ScheduleDocument) -> Option<usize> {
     let predicted = &document.predicted;
-    let distance = |row: &FrontRow| {
-        let period = (row.period_seconds / predicted.period_seconds).ln().abs();
-        period + (row.latency_seconds / predicted.latency_seconds).ln().abs()
-    };
-    let same = rows.iter().enumerate().filter(|(_, row)| row.configuration == document.configuration);
+    nearest(rows, &document.configuration, (predicted.period_seconds, predicted.latency_seconds))
+}
+
+fn nearest(rows: &[FrontRow], configuration: &str, (period, latency): (f64, f64)) -> Option<usize> {
+    let distance =
+        |row: &FrontRow| (row.period_seconds / period).ln().abs() + (row.latency_seconds / latency).ln().abs();
+    let same = rows.iter().enumerate().filter(|(_, row)| row.configuration == configuration);
     same.min_by(|one, other| distance(one.1).total_cmp(&distance(other.1))).map(|(place, _)| place)
 }
 
@@ -69,4 +71,24 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
         table.row(cells);
     }
     (table, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_rows_with_one_configuration_the_nearest_counts() {
+        let row = |configuration: &str, period_seconds, latency_seconds| FrontRow {
+            configuration: configuration.to_owned(),
+            period_seconds,
+            latency_seconds,
+            joules_per_frame: None,
+            chosen_for: Vec::new(),
+        };
+        let rows = [row("B1-s1", 0.010, 0.020), row("B2", 0.011, 0.019), row("B1-s1", 0.011, 0.018)];
+        assert_eq!(nearest(&rows, "B1-s1", (0.0101, 0.0199)), Some(0));
+        assert_eq!(nearest(&rows, "B1-s1", (0.011, 0.019)), Some(2));
+        assert_eq!(nearest(&rows, "B1", (0.01, 0.02)), None);
+    }
 }

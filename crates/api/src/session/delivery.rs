@@ -192,6 +192,7 @@ impl Delivery {
         None
     }
 }
+
 /// A thread that receives. Should it panic, others do so in its place.
 struct Receiving<'a>(&'a Delivery);
 

@@ -82,6 +82,11 @@ mod tests {
         assert_eq!(of(std::ptr::null(), 1).unwrap_err(), "numbers is a null pointer");
         let unaligned = numbers.as_ptr().wrapping_byte_add(1);
         assert_eq!(of(unaligned, 1).unwrap_err(), "numbers is not aligned to 8 bytes");
+        let (unaligned, message) = (unaligned.cast_mut(), "number is not aligned to 8 bytes");
+        assert_eq!(place(unaligned, "number").map_err(|own| own.message).unwrap_err(), message);
+        // SAFETY: what is not aligned is not looked at.
+        let looked_at = unsafe { reference(unaligned, "number") };
+        assert_eq!(looked_at.map_err(|own| own.message).unwrap_err(), message);
         assert!(of(numbers.as_ptr(), usize::MAX).unwrap_err().contains("more than any memory"));
     }
 }

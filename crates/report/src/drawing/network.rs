@@ -7,6 +7,7 @@ use millstream_schedule::Schedule;
 use super::folding::{Group, groups};
 use super::layers::{Layout, lay_out};
 use super::{COLOURS, Drawing, place, shortened};
+use crate::counted;
 
 /// Width and height of a box.
 const BOX: (f64, f64) = (124.0, 36.0);
@@ -124,14 +125,10 @@ fn in_full(group: &Group, graph: &Graph) -> String {
 fn caption(graph: &Graph, groups: &[Group], layout: &Layout) -> String {
     format!(
         "{} in {} and {}. A box has operators that follow each other; the number in it is its stage.",
-        counted(graph.operators().len(), "operator", "operators"),
-        counted(groups.len(), "box", "boxes"),
-        counted(layout.layers, "layer", "layers")
+        counted(graph.operators().len() as u64, "operator", "operators"),
+        counted(groups.len() as u64, "box", "boxes"),
+        counted(layout.layers as u64, "layer", "layers")
     )
-}
-
-fn counted(count: usize, one: &str, more: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 fn legend(schedule: &Schedule) -> Vec<(usize, String)> {

@@ -1,7 +1,7 @@
 //! What a run showed, fact by fact.
 
 use millstream::{NetworkRun, Throttling};
-use millstream_report::{Fact, Tone, beside, milliseconds, rate_beside, than_predicted};
+use millstream_report::{Fact, Tone, beside, counted, milliseconds, rate_beside, than_predicted};
 
 /// All facts, in the order in which they are printed.
 pub(super) fn facts(run: &NetworkRun) -> Vec<Fact> {
@@ -124,11 +124,6 @@ pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
     Some(Fact::new("Energy", text))
 }
 
-/// So many frames, in words.
-fn frames(count: u64) -> String {
-    if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") }
-}
-
 /// With those that have no results.
 pub(super) fn all_frames(run: &NetworkRun) -> u64 {
     run.frames as u64 + run.failed_frames + run.dropped_frames
@@ -142,7 +137,7 @@ pub(super) fn results(run: &NetworkRun) -> Vec<Fact> {
     };
     let checked = format!(
         "{} checked against sequential inference ({different}), largest difference {:.1e} of the largest element",
-        frames(run.checked_frames as u64),
+        counted(run.checked_frames as u64, "frame", "frames"),
         run.largest_difference
     );
     let mut facts = vec![Fact::new("Results", checked)];

@@ -3,7 +3,9 @@
 use millstream::{Network, Plans, clocks_text};
 use millstream_board::Board;
 use millstream_pipeline::{ClockedPlan, Nanojoules};
-use millstream_report::{Fact, FrontRow, front_table, milliseconds, rate, split_table, stage_rows, stage_table};
+use millstream_report::{
+    Fact, FrontRow, counted, front_table, milliseconds, rate, split_table, stage_rows, stage_table,
+};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
 use super::bound;
@@ -51,11 +53,6 @@ pub(super) fn print(
     }
 }
 
-/// So many of something, in words.
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
 /// What a network is, and where.
 pub(super) fn network_line(network: &Network, board: &Board) -> String {
     let graph = network.graph();
@@ -63,8 +60,8 @@ pub(super) fn network_line(network: &Network, board: &Board) -> String {
         "{} on {}: {} in {}, {:.2} giga-MACs",
         network.name(),
         board.name(),
-        counted(graph.operators().len(), "operator"),
-        counted(network.chain().blocks().len(), "block"),
+        counted(graph.operators().len() as u64, "operator", "operators"),
+        counted(network.chain().blocks().len() as u64, "block", "blocks"),
         graph.macs() as f64 / 1e9
     )
 }
