@@ -21,6 +21,7 @@ mod files;
 mod fuzz;
 mod lengths;
 mod light;
+mod long_tests;
 mod mutants;
 mod native;
 mod node;
@@ -87,6 +88,8 @@ Work on Millstream:
   setup       fetch ONNX Runtime, OpenVINO, HiGHS and libclang (every other verb does it when needed); MILLSTREAM_HIGHS=compile has
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
+  long-tests  run the tests that take minutes, which `test` leaves out: every pair of a network of the zoo and a board of the fixtures,
+              and networks with hundreds of megabytes of weights [part of a name]
   conformance run ONNX's own test models in every way [--engine openvino] [part of a name]
   certificates
               plan the zoo's networks on the fixtures' boards, check each certificate, also with numbers changed, and print what both
@@ -162,6 +165,7 @@ fn dispatch(verb: &str, rest: &[String]) -> Result<ExitCode, Failure> {
         "node-lint" => node::lint().map(|()| ExitCode::SUCCESS),
         "node-soak" => node::soak(rest).map(|()| ExitCode::SUCCESS),
         "node-test" => node::test(rest).map(|()| ExitCode::SUCCESS),
+        "long-tests" => long_tests::long_tests(rest).map(|()| ExitCode::SUCCESS),
         "conformance" => conformance::conformance(rest).map(|()| ExitCode::SUCCESS),
         "certificates" => certificates::certificates(rest).map(|()| ExitCode::SUCCESS),
         "soak" => soak::soak(rest).map(|()| ExitCode::SUCCESS),

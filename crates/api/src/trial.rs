@@ -22,6 +22,10 @@ use crate::{Control, Error, Network, disturbance, engine, steady};
 const TRIAL: Duration = Duration::from_millis(2000);
 /// And at least this many frames per worker, so that the slowest replica works on several.
 const FEWEST_FRAMES: usize = 12;
+/// This many frames per worker say all that longer trials would, unless something disturbs the machine for a moment.
+const ENOUGH_FRAMES: usize = 2000;
+/// Moments are shorter than this.
+const SHORTEST_TRIAL: Duration = Duration::from_millis(500);
 
 /// A stage that works for less than this fraction of the period is idle at times.
 const BUSY: f64 = 0.9;
@@ -90,7 +94,6 @@ fn stream(
 ) -> Result<(StageTimes, Nanoseconds), Error> {
     let workers = workers(plan);
     let warm_up = 2 * plan.stages.iter().map(|stage| stage.replicas.len() + 1).sum::<usize>();
-    let fewest = FEWEST_FRAMES * workers;
     let mut begin = None;
     let mut stop = Instant::now();
     let mut submitted = 0;
@@ -99,7 +102,7 @@ fn stream(
         if submitted == warm_up {
             begin = Some(Instant::now());
         }
-        let is_over = begin.is_some_and(|begin: Instant| begin.elapsed() > TRIAL) && submitted > warm_up + fewest;
+        let is_over = begin.is_some_and(|begin: Instant| is_over(begin.elapsed(), submitted - warm_up, workers));
         stop = Instant::now();
         (!is_over && !control.is_cancelled()).then(|| frame.to_vec())
     });
@@ -121,6 +124,12 @@ fn stream(
     }
     let period = steady::interval(ends, workers, stop).map_or(plan.period, Nanoseconds::from);
     Ok((times, period))
+}
+
+/// Whether so many frames in this time are enough to know how fast so many workers are.
+fn is_over(time: Duration, frames: usize, workers: usize) -> bool {
+    let least = if frames > ENOUGH_FRAMES * workers { SHORTEST_TRIAL } else { TRIAL };
+    time > least && frames > FEWEST_FRAMES * workers
 }
 
 /// Adds the times of a frame.
@@ -200,4 +209,17 @@ fn show_steps(steps: &[StepSpan], graph: &Graph) {
 
 fn is_slowed(board: &Board, cluster: &str) -> bool {
     board.cluster(cluster).is_ok_and(|cluster| cluster.cores.iter().any(|core| core.emulated_slowdown.is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_of_quick_networks_are_short() {
+        let over = |milliseconds: u64, frames: usize| is_over(Duration::from_millis(milliseconds), frames, 2);
+        assert!(!over(490, 100_000) && over(510, 4001));
+        assert!(!over(1990, 4000) && over(2010, 4000));
+        assert!(!over(60_000, 24) && over(60_000, 25));
+    }
 }

@@ -12,26 +12,33 @@ use millstream_cost::Nanoseconds;
 use millstream_pipeline::{PipelineError, Problem, ThroughputBound, best_period, pareto_front};
 use millstream_sim::{Conditions, SteadyState, Stream, simulate_streams};
 
-/// The fastest pipelines of every network on every board that says what its memory moves.
 #[test]
 fn periods_are_those_of_another_simulation() {
-    periods_agree(|index| index % 2 == 0);
+    periods_agree(|network, board| (network + board) % 8 == 0, 5);
 }
 
 #[test]
-fn periods_of_the_other_networks_are_as_well() {
-    periods_agree(|index| index % 2 == 1);
+fn periods_of_some_other_pairs_are_as_well() {
+    periods_agree(|network, board| (network + board) % 8 == 4, 5);
 }
 
-fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn periods_of_every_pair_are_those_of_another_simulation() {
+    periods_agree(|_, _| true, 40);
+}
+
+/// The fastest pipelines of networks on the boards that say what their memory moves.
+fn periods_agree(is_wanted: impl Fn(usize, usize) -> bool, least: usize) {
     let machines: Vec<(String, Machine)> =
         machines().into_iter().filter(|(_, machine)| machine.board().memory_bytes_per_second().is_some()).collect();
     assert!(machines.len() >= 24, "{}", machines.len());
     let mut slowed = 0;
-    for (_, name) in millstream_zoo::names().enumerate().filter(|(index, _)| is_wanted(*index)) {
+    for (place, name) in millstream_zoo::names().enumerate() {
         let network = network(name);
         let graph = network.graph();
-        for (board, machine) in &machines {
+        let wanted = machines.iter().enumerate().filter(|(board, _)| is_wanted(place, *board));
+        for (_, (board, machine)) in wanted {
             let rate = machine.board().memory_bytes_per_second();
             let costs = fixture("costs", board);
             let table = CostSource::Models(&costs).table(&network, machine).unwrap();
@@ -57,7 +64,7 @@ fn periods_agree(is_wanted: impl Fn(usize) -> bool) {
             slowed += usize::from(predicted.period.seconds() > 1.02 * plan.period.seconds());
         }
     }
-    assert!(slowed > 20, "memory should hold up many of these pipelines, not {slowed}");
+    assert!(slowed > least, "memory should hold up many of these pipelines, not {slowed}");
 }
 
 /// What is chosen keeps its limit with the memory's bandwidth, and is at least as good as what a search finds that knows nothing of it.

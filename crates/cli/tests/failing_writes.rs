@@ -277,7 +277,9 @@ fn a_schedule_and_its_certificate_are_whole_or_not_there() {
 #[test]
 fn cost_models_and_schemas_are_whole_or_not_there() {
     let workplace = described();
-    fs::copy(fixture("measurements/hikey-970.json"), workplace.path("published.json")).unwrap();
+    // One whose costs are made at once.
+    fs::copy(fixture("boards/chiplet-c1.json"), workplace.path("board.json")).unwrap();
+    fs::copy(fixture("measurements/chiplet-c1.json"), workplace.path("published.json")).unwrap();
     let calibrate = Writer {
         arguments: &["calibrate", "--board", "board.json", "--measurements", "published.json", "--output", "made.json"],
         whole: &["made.json"],
@@ -293,7 +295,8 @@ fn cost_models_and_schemas_are_whole_or_not_there() {
 fn what_a_run_writes_is_whole_or_of_use() {
     let workplace = Workplace::new();
     small_model(&workplace);
-    workplace.succeed(&["schedule", "--model", "small.onnx"]);
+    workplace.succeed(&["profile", "--model", "small.onnx", "--no-sweep", "--budget", "200ms"]);
+    workplace.succeed(&["schedule", "--model", "small.onnx", "--profile", "profile.json"]);
     let run = Writer {
         arguments: &["run", "--frames", "3", "--trace", "trace.json", "--csv", "frames.csv", "--output", "made"],
         whole: &[],
@@ -302,7 +305,7 @@ fn what_a_run_writes_is_whole_or_of_use() {
     };
     check(&workplace, &run);
     let simulate = Writer {
-        arguments: &["simulate", "--frames", "3", "--trace", "simulated.json"],
+        arguments: &["simulate", "--profile", "profile.json", "--frames", "3", "--trace", "simulated.json"],
         whole: &["simulated.json"],
         growing: &[],
         folder: None,
@@ -315,7 +318,7 @@ fn a_profile_is_whole_or_not_there() {
     let workplace = Workplace::new();
     small_model(&workplace);
     let profile = Writer {
-        arguments: &["profile", "--model", "small.onnx", "--no-sweep", "--budget", "1s"],
+        arguments: &["profile", "--model", "small.onnx", "--no-sweep", "--budget", "100ms"],
         whole: &["profile.json"],
         growing: &[],
         folder: None,

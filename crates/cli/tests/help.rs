@@ -31,6 +31,16 @@ fn every_command_explains_itself() {
     insta::assert_snapshot!(texts.join("\n----\n"));
 }
 
+#[test]
+fn shells_complete_the_names_of_objectives() {
+    let workplace = Workplace::new();
+    workplace.succeed(&["manual", "share"]);
+    let script = support::text(&workplace.path("share/bash-completion/completions/millstream.bash"));
+    assert!(script.contains("\"throughput latency balanced energy\""), "{script}");
+    let message = workplace.fail(&["schedule", "--objective", "speed"]);
+    assert!(message.contains("'speed'") && message.contains("throughput, latency, balanced, energy"), "{message}");
+}
+
 /// Examples and the README say `cargo xtask` before every command.
 #[test]
 fn xtask_hands_on_every_command() {

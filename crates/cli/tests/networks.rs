@@ -102,6 +102,15 @@ fn values_of_unknown_type_stay_on_one_processor() {
     assert_eq!(report["networks"][0]["checked_frames"], 8, "{report}");
 }
 
+/// Networks with hundreds of megabytes of weights.
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn large_networks() {
+    for file in ["light/light_vgg19.onnx", "light/light_zfnet512.onnx"] {
+        runs(file, &[]);
+    }
+}
+
 networks! {
     light_alexnet: "light/light_bvlc_alexnet.onnx", [];
     light_densenet121: "light/light_densenet121.onnx", [];
@@ -110,8 +119,6 @@ networks! {
     light_resnet50: "light/light_resnet50.onnx", [];
     light_shufflenet: "light/light_shufflenet.onnx", [];
     light_squeezenet: "light/light_squeezenet.onnx", [];
-    light_vgg19: "light/light_vgg19.onnx", [];
-    light_zfnet512: "light/light_zfnet512.onnx", [];
     text_detector: "rapidocr/rapidocr/models/PP-OCRv6_det_small.onnx", ["x.2=160", "x.3=224"];
     text_recogniser: "rapidocr/rapidocr/models/PP-OCRv6_rec_small.onnx", ["x.3=160"];
     text_classifier: "rapidocr/rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", ["x.2=48", "x.3=192"];

@@ -162,6 +162,11 @@ fn what_does_not_fit_is_refused() {
     refused(&["--input", "nowhere.png"], &["cannot read nowhere.png"]);
     refused(&["--input", "picture=frames"], &["no input 'picture'", "'image'"]);
     refused(&["--input", "frames/notes.txt"], &["notes.txt", ".npy, .npz, .png"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/dev/zero", workplace.path("endless.png")).unwrap();
+        refused(&["--input", "endless.png"], &["endless.png", "neither a file nor a folder"]);
+    }
     workplace.write("frames/d-broken.png", "no picture");
     refused(&["--input", "frames", "--output", "results"], &["d-broken.png", "can't be read as an image"]);
     std::fs::remove_file(workplace.path("frames/d-broken.png")).unwrap();

@@ -283,8 +283,12 @@ fn kind(path: &Path) -> Option<Kind> {
 /// The file itself, or the files of a folder by name; hidden ones and those of other kinds are left out of a folder.
 fn files_at(path: &Path) -> Result<Vec<PathBuf>, FramesError> {
     let metadata = std::fs::metadata(path).map_err(FramesError::reading(path))?;
-    if !metadata.is_dir() {
+    if metadata.is_file() {
         return Ok(vec![path.to_owned()]);
+    }
+    // A device may never end.
+    if !metadata.is_dir() {
+        return Err(FramesError::format(path, "it is neither a file nor a folder of files"));
     }
     let entries = std::fs::read_dir(path).map_err(FramesError::reading(path))?;
     let mut files = Vec::new();

@@ -35,6 +35,7 @@ mod build;
 mod channels;
 mod error;
 mod graph;
+mod inseparable;
 mod locality;
 mod operator;
 mod rows;

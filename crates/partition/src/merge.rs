@@ -30,13 +30,7 @@ pub(crate) fn groups(graph: &Graph, followers: Followers) -> Vec<usize> {
     }
 
     for reader in graph.operator_ids() {
-        for producer in graph.tied_producers(reader) {
-            groups.union(producer.index(), reader.index());
-        }
-    }
-    for id in graph.value_ids().filter(|&id| graph.value(id).data_type.is_none()) {
-        let Some(producer) = graph.producer(id) else { continue };
-        for reader in graph.readers(id) {
+        for producer in graph.inseparable_producers(reader) {
             groups.union(producer.index(), reader.index());
         }
     }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use millstream_backend::Segment;
 use millstream_graph::{Along, Graph, OperatorId, RowRegion, ValueId};
-use millstream_schedule::execution::ProcessorId;
-use millstream_schedule::{Replica, Task};
+use millstream_schedule::execution::TaskId;
+use millstream_schedule::{InseparableTasks, Replica, Task};
 
 /// What a replica does for a frame.
 pub(crate) struct Program {
@@ -161,30 +161,10 @@ fn vec_of(length: usize) -> Vec<Vec<Step>> {
     (0..length).map(|_| Vec::new()).collect()
 }
 
-/// Tasks that nothing may come between: a quantised operator with its quantisation and dequantisations, or a task by itself. Per task,
-/// the first of those that it belongs to.
-fn atoms(graph: &Graph, tasks: &[Task]) -> Vec<usize> {
-    let mut place: HashMap<(OperatorId, ProcessorId), usize> = HashMap::new();
-    for (index, task) in tasks.iter().enumerate() {
-        place.insert((task.operator, task.processor), index);
-    }
-    let mut start: Vec<usize> = (0..tasks.len()).collect();
-    for (index, task) in tasks.iter().enumerate() {
-        for producer in graph.tied_producers(task.operator) {
-            // What stands between the two is bound as well.
-            if let Some(&from) = place.get(&(producer, task.processor)).filter(|&&from| from < index) {
-                let first = start[from];
-                start[first..=index].iter_mut().for_each(|own| *own = (*own).min(first));
-            }
-        }
-    }
-    start
-}
-
 /// Per processor, the ranges of tasks that run without waiting in between.
 fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -> Vec<Vec<Range<usize>>> {
-    let atoms = atoms(graph, tasks);
-    let members = |atom: usize| atom..atoms.partition_point(|&start| start <= atom).max(atom + 1);
+    let inseparable = InseparableTasks::of(graph, tasks);
+    let members = |index: usize| inseparable.members(TaskId::new(index)).map(TaskId::index);
     let mut runs: Vec<Vec<Range<usize>>> = vec![Vec::new(); replica.assignments.len()];
     // What the processor has waited for so far.
     let mut here: HashSet<usize> = HashSet::new();
@@ -195,11 +175,10 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
             here.clear();
         }
 
-        let is_bound = atoms[index] < index;
-        let needed = if is_bound { index..index } else { members(index) };
-        let remote: Vec<usize> = tasks[needed]
-            .iter()
-            .flat_map(|task| &task.inputs)
+        let is_bound = inseparable.first(TaskId::new(index)).index() < index;
+        let remote: Vec<usize> = members(index)
+            .filter(|_| !is_bound)
+            .flat_map(|member| &tasks[member].inputs)
             .map(|input| input.maker.index())
             .filter(|&maker| tasks[maker].processor != task.processor && !here.contains(&maker))
             .collect();
@@ -207,7 +186,7 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
         let split =
             |index: usize| replica.splits.iter().position(|split| split.operators.contains(&tasks[index].operator));
         let goes_on = previous.is_some_and(|previous| match (split(previous), split(index)) {
-            (None, None) => is_bound || remote.is_empty() && !members(atoms[previous]).any(|member| is_awaited[member]),
+            (None, None) => is_bound || remote.is_empty() && !members(previous).any(|member| is_awaited[member]),
             (before, now) => before == now,
         });
 
@@ -219,4 +198,41 @@ fn runs(replica: &Replica, graph: &Graph, tasks: &[Task], is_awaited: &[bool]) -
         }
     }
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_board::Processor;
+    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape};
+    use millstream_schedule::Assignment;
+
+    use super::*;
+
+    /// A processor waits before it makes a value of unknown type, not before it reads that: nothing can start or end at such a value.
+    #[test]
+    fn segments_end_at_no_value_of_unknown_type() {
+        let mut builder = GraphBuilder::new("untyped");
+        let mut value = |name: &str, data_type| builder.value(name, data_type, Some(Shape::from([1, 8]))).unwrap();
+        let [input, elsewhere, output] = ["x", "elsewhere", "y"].map(|name| value(name, Some(DataType::F32)));
+        let untyped = value("untyped", None);
+        builder.input(input);
+        let mut operator = |name: &str, reads: &[ValueId], makes: ValueId| {
+            let new = NewOperator::new(name, "If", OperatorKind::Opaque).reads(reads.iter().copied()).makes([makes]);
+            builder.operator(new).unwrap()
+        };
+        let first = operator("first", &[input], untyped);
+        let other = operator("other", &[input], elsewhere);
+        let last = operator("last", &[untyped, elsewhere], output);
+        builder.output(output);
+        let graph = builder.build().unwrap();
+
+        let assignment =
+            |core: u32, operators: Vec<OperatorId>| Assignment { processor: Processor::new("B", [core]), operators };
+        let replica = Replica::new(vec![assignment(0, vec![first, last]), assignment(1, vec![other])]);
+        let program = Program::new(&replica, &graph);
+        let [own, others] = program.tracks.as_slice() else { panic!("two processors") };
+        assert_eq!(own.iter().map(|step| step.waits.as_slice()).collect::<Vec<_>>(), [&[(1, 1)]]);
+        assert_eq!((own[0].inputs.len(), others.len(), others[0].wakes.as_slice()), (2, 1, &[0][..]));
+        assert!(program.values.iter().all(|&value| graph.value(value).data_type.is_some()));
+    }
 }

@@ -113,6 +113,19 @@ pub enum ScheduleError {
         /// Stage, counted from 1.
         stage: usize,
     },
+    /// A value whose type no file tells is handed over.
+    #[error(
+        "operator '{operator}' of stage {stage} reads a value of unknown type that '{other}' makes: nothing can start or end at it; keep \
+         them one behind the other on one processor"
+    )]
+    Untyped {
+        /// The reader.
+        operator: String,
+        /// Who makes the value.
+        other: String,
+        /// The reader's stage, from 1.
+        stage: usize,
+    },
     /// A quantised operator is taken apart.
     #[error(
         "operator '{operator}' of stage {stage} and '{other}' before it are one quantised operator: apart they give other results; keep \

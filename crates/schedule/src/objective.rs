@@ -21,12 +21,7 @@ pub enum Objective {
 
 impl fmt::Display for Objective {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Balanced => "balanced",
-            Self::Energy => "energy",
-        })
+        formatter.write_str(self.name())
     }
 }
 
@@ -36,7 +31,7 @@ impl FromStr for Objective {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL
             .into_iter()
-            .find(|objective| objective.to_string() == text)
+            .find(|objective| objective.name() == text)
             .ok_or_else(|| format!("'{text}' is no objective; choose throughput, latency, balanced or energy"))
     }
 }
@@ -44,4 +39,15 @@ impl FromStr for Objective {
 impl Objective {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Throughput, Self::Latency, Self::Balanced, Self::Energy];
+
+    /// As files, flags and messages have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::Balanced => "balanced",
+            Self::Energy => "energy",
+        }
+    }
 }

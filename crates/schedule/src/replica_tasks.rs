@@ -5,7 +5,7 @@ use crate::evaluate::task_time;
 use crate::execution::{
     Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
 };
-use crate::{Replica, ScheduleError, Task, TaskInput};
+use crate::{InseparableTasks, Replica, ScheduleError, Task, TaskInput};
 
 /// The tasks of a replica as its processors run them, without times.
 #[derive(Clone)]
@@ -39,8 +39,27 @@ impl ReplicaOrder {
 
     /// An order in which all tasks can run.
     pub(crate) fn run_order(&self, graph: &Graph) -> Result<Vec<TaskId>, ScheduleError> {
-        let makers = |task: TaskId| self.inputs[task.index()].iter().map(|input| input.maker);
-        run_order(self.tasks.len(), &self.tracks, makers).map_err(|deadlock| {
+        self.run_order_after(graph, |task| self.inputs[task.index()].iter().map(|input| input.maker).collect())
+    }
+
+    /// Whether all tasks can run when nothing is waited for among those that are inseparable, but all of it before them.
+    pub(crate) fn check_without_interruption(&self, graph: &Graph) -> Result<(), ScheduleError> {
+        let inseparable = InseparableTasks::of(graph, &self.tasks);
+        let makers = |task: TaskId| {
+            let first = inseparable.first(task);
+            let members = inseparable.members(task).filter(|_| task == first);
+            let makers = members.flat_map(|member| &self.inputs[member.index()]).map(|input| input.maker);
+            makers.filter(|&maker| inseparable.first(maker) != first).collect()
+        };
+        self.run_order_after(graph, makers).map(|_| ())
+    }
+
+    fn run_order_after(
+        &self,
+        graph: &Graph,
+        makers: impl Fn(TaskId) -> Vec<TaskId>,
+    ) -> Result<Vec<TaskId>, ScheduleError> {
+        run_order(self.tasks.len(), &self.tracks, |task| makers(task).into_iter()).map_err(|deadlock| {
             let name = |task: TaskId| graph.operator(self.tasks[task.index()].operator).name.clone();
             ScheduleError::Order { operator: name(deadlock.task), stage: None, needs: name(deadlock.needs) }
         })

@@ -52,7 +52,7 @@ impl Schedule {
                     let operator = graph.operator(operator).name.clone();
                     return Err(ScheduleError::Repeated { operator, stage: number });
                 }
-                check_quantised(replica, graph, number)?;
+                check_inseparable(replica, graph, number)?;
                 check_order(replica, graph, number, &done)?;
                 expected = Some(own);
             }
@@ -68,18 +68,24 @@ impl Schedule {
     }
 }
 
-/// Whether every quantised operator has its quantisation and dequantisations with it: in its stage and on its processor.
-fn check_quantised(replica: &Replica, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
+/// Whether every quantised operator has its quantisation and dequantisations with it, and every value of unknown type its readers: in its
+/// stage and on its processor.
+fn check_inseparable(replica: &Replica, graph: &Graph, stage: usize) -> Result<(), ScheduleError> {
     for assignment in &replica.assignments {
         let own: HashSet<OperatorId> = assignment.operators.iter().copied().collect();
         for &operator in &assignment.operators {
-            let producer = graph.tied_producers(operator).find(|producer| !own.contains(producer)).or_else(|| {
-                let is_team = replica.assignments.len() > 1;
-                is_team.then(|| interrupted(graph, &assignment.operators, operator))?
-            });
+            let producer =
+                graph.inseparable_producers(operator).find(|producer| !own.contains(producer)).or_else(|| {
+                    let is_team = replica.assignments.len() > 1;
+                    is_team.then(|| interrupted(graph, &assignment.operators, operator))?
+                });
             if let Some(producer) = producer {
-                let name = |id: OperatorId| graph.operator(id).name.clone();
-                return Err(ScheduleError::Quantised { operator: name(operator), other: name(producer), stage });
+                let [reader, other] = [operator, producer].map(|id| graph.operator(id).name.clone());
+                return Err(if graph.hands_over_untyped(producer, operator) {
+                    ScheduleError::Untyped { operator: reader, other, stage }
+                } else {
+                    ScheduleError::Quantised { operator: reader, other, stage }
+                });
             }
         }
     }
@@ -117,7 +123,8 @@ fn operators_once(
     Ok(own)
 }
 
-/// Lets every processor advance as far as its tasks' inputs allow; whatever is left can never start.
+/// Lets every processor advance as far as its tasks' inputs allow, those of inseparable tasks before the first of them; whatever is left can
+/// never start.
 fn check_order(
     replica: &Replica,
     graph: &Graph,
@@ -135,5 +142,5 @@ fn check_order(
             return order(operator, needs);
         }
     }
-    ReplicaOrder::new(replica, graph).run_order(graph).map(|_| ()).map_err(|error| error.in_stage(stage))
+    ReplicaOrder::new(replica, graph).check_without_interruption(graph).map_err(|error| error.in_stage(stage))
 }

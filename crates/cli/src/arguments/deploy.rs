@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use millstream::Objective;
 
+use super::objective::objective;
 use super::values::parse_count;
 use super::{InputArguments, ModelArguments};
 use crate::duration::Budget;
@@ -20,7 +21,7 @@ pub(crate) struct DeployCommand {
     #[arg(long, value_name = "ARCHIVE")]
     pub(crate) package: Option<PathBuf>,
     /// What the schedule should be best at: throughput, latency, balanced or energy
-    #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
+    #[arg(long, value_name = "OBJECTIVE", value_parser = objective(), hide_possible_values = true, default_value_t = Objective::Throughput)]
     pub(crate) objective: Objective,
     /// Time for measuring the network on the board
     #[arg(long, value_name = "TIME", default_value = "30s")]

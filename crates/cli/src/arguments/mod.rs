@@ -10,6 +10,7 @@ mod deploy;
 mod fit;
 mod input;
 mod model;
+mod objective;
 mod profile;
 #[cfg(feature = "highs")]
 mod reproduce;

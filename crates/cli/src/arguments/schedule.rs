@@ -5,6 +5,7 @@ use millstream::{Aim, Constraints, CostSource, Objective, PROFILE_BUDGET, PlanOn
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::Effort;
 
+use super::objective::objective;
 use super::values::{parse_deadline, parse_effort, parse_margin, parse_rate, parse_watts, parse_weight};
 use super::{Algorithm, BoardArguments, DimensionArguments, InputArguments, cost_source};
 use crate::duration::Budget;
@@ -49,7 +50,7 @@ pub(crate) struct ScheduleCommand {
     pub(crate) processors: Option<String>,
     /// What the schedule should be best at: throughput (up to 3 % of it may go for a shorter latency), latency,
     /// balanced or energy
-    #[arg(long, value_name = "OBJECTIVE", default_value_t = Objective::Throughput)]
+    #[arg(long, value_name = "OBJECTIVE", value_parser = objective(), hide_possible_values = true, default_value_t = Objective::Throughput)]
     pub(crate) objective: Objective,
     /// The longest that a frame may take, such as 40ms
     #[arg(long, value_name = "TIME")]

@@ -1,0 +1,57 @@
+//! Tests that take minutes each: `test` has some of the same cases, these have all.
+
+use crate::command::{Failure, cargo, run};
+use crate::{conformance, native};
+
+/// The files of tests that have any, each after its package.
+const FILES: [(&str, &[&str]); 2] = [("millstream-api", &["certificates", "memory"]), ("millstream", &["networks"])];
+
+/// Runs those that are marked as ignored. Arguments narrow them down as those of a test do.
+pub(crate) fn long_tests(arguments: &[String]) -> Result<(), Failure> {
+    let environment = native::environment(native::prepare()?);
+    let models = conformance::prepare()?;
+    for (package, files) in FILES {
+        let mut tests = cargo();
+        tests.args(["test", "--release", "--package", package]);
+        tests.args(files.iter().flat_map(|file| ["--test", file]));
+        tests.args(["--", "--ignored"]).args(arguments);
+        run(tests.envs(environment.clone()).env("MILLSTREAM_NETWORKS", &models.networks))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::FILES;
+    use crate::command::{crates, package, root};
+
+    /// The text of a test, which is a file or a folder of them.
+    fn text(path: &Path) -> String {
+        if path.is_file() {
+            return fs::read_to_string(path).unwrap_or_default();
+        }
+        let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        entries.map(|entry| text(&entry.path())).collect()
+    }
+
+    #[test]
+    fn every_test_that_takes_minutes_is_run() {
+        let mut found = BTreeSet::new();
+        for name in crates().unwrap_or_default() {
+            let entries = fs::read_dir(root().join("crates").join(&name).join("tests")).into_iter().flatten();
+            for entry in entries.filter_map(Result::ok) {
+                if text(&entry.path()).contains("#[ignore = \"takes minutes") {
+                    let file = entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                    found.extend(file.map(|file| (package(&name), file)));
+                }
+            }
+        }
+        let known =
+            FILES.iter().flat_map(|(package, files)| files.iter().map(|file| ((*package).into(), (*file).into())));
+        assert_eq!(found, known.collect::<BTreeSet<(String, String)>>());
+    }
+}
