@@ -114,6 +114,7 @@ fn inputs_that_are_handed_on_are_results() {
     for result in &results {
         builder.output(result);
     }
+
     let model = Arc::new(builder.build().unwrap());
     let graph = model.graph();
     let Some(library) = library() else { return };

@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     {
         return start(network, stages.parse()?, folder.first().map(Path::new));
     }
+
     // Under `cargo test`, benchmarks only show that they run.
     let is_bench = arguments.iter().any(|argument| argument == "--bench");
     let (networks, starts) = if is_bench { (NETWORKS, STARTS) } else { (&["squeezenet"][..], 1) };
@@ -73,6 +74,7 @@ fn measure(network: &str, stages: usize, starts: usize) -> Result<Vec<String>, B
         from.push(one_start(network, stages, Some(full.path()))?);
         filling.push(one_start(network, stages, Some(empty.path()))?);
     }
+
     let median = |times: &[Times], part: usize| {
         let mut sorted: Vec<f64> = times.iter().map(|times| times.parts[part]).collect();
         sorted.sort_by(f64::total_cmp);
@@ -82,6 +84,7 @@ fn measure(network: &str, stages: usize, starts: usize) -> Result<Vec<String>, B
         let (middle, least, most) = median(times, 0);
         format!("{} ({} to {})", milliseconds(middle), milliseconds(least), milliseconds(most))
     };
+
     let part = |times: &[Times], part| milliseconds(median(times, part).0);
     let ratio = |slow: &[Times]| format!("{:.2}x", median(slow, 0).0 / median(&from, 0).0);
     Ok(vec![
@@ -126,6 +129,7 @@ fn start(network: &str, stages: usize, folder: Option<&Path>) -> Result<(), Box<
     if let Some(folder) = folder {
         backend = backend.with_cache(SessionCache::new(folder));
     }
+
     let start = Instant::now();
     let cores = std::thread::available_parallelism()?.get() as u32;
     let per_stage = (cores / stages as u32).max(1);

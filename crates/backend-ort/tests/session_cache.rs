@@ -200,6 +200,7 @@ fn what_is_damaged_or_foreign_is_made_again() {
             fs::write(entry, "no folder").unwrap();
         }),
     ];
+
     let folder = tempfile::tempdir().unwrap();
     results(&cached(&model, folder.path()), &model, &whole, 1);
     let entry = entries(folder.path()).remove(0);
@@ -246,6 +247,7 @@ fn what_was_not_used_for_the_longest_time_is_removed_first() {
         let files = entries(folder).into_iter().flat_map(|entry| [entry.join("model.onnx"), entry.join("weights.bin")]);
         files.map(|file| fs::metadata(file).unwrap().len()).sum()
     };
+
     // Room for the last two, which are larger than any other two.
     let measured = tempfile::tempdir().unwrap();
     thirds[1..3].iter().for_each(|segment| drop(results(&cached(&model, measured.path()), &model, segment, 1)));
@@ -254,6 +256,7 @@ fn what_was_not_used_for_the_longest_time_is_removed_first() {
     assert!(!kept(&backend, &thirds[0]));
     let first = entries(folder.path()).remove(0);
     assert!(!kept(&backend, &thirds[1]));
+
     // Both are old, and the first one is used again.
     for entry in entries(folder.path()) {
         let hours = if entry == first { 3 } else { 2 };

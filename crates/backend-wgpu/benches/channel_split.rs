@@ -53,6 +53,7 @@ fn measure(gpu: &Gpu) -> Result<(), Failure> {
         ("waits, predicted", Align::Left),
         ("waits, measured", Align::Left),
     ]);
+
     let mut seen = HashSet::new();
     let mut errors = Vec::new();
     for &id in graph.order() {
@@ -79,6 +80,7 @@ fn measure(gpu: &Gpu) -> Result<(), Failure> {
         let [a, b, c, d, e, f, g, h, i, j] = found.cells;
         table.row([name, a, b, c, d, e, f, g, h, i, j]);
     }
+
     println!("{table}");
     errors.sort_by(f64::total_cmp);
     println!(
@@ -159,6 +161,7 @@ impl Layer {
             true => format!("CPU {}", milliseconds(seconds)),
             false => format!("accelerator {}", milliseconds(-seconds)),
         };
+
         Ok(Found {
             cells: [
                 milliseconds(device_whole),

@@ -59,6 +59,7 @@ fn show(name: &str, graph: &Graph, choice: &GranularityChoice, samples: Vec<Gran
     for sample in samples {
         layers.entry(sample.operator).or_default().push(sample);
     }
+
     let [g1, g2, g4, g8, g16, g32] = Granularity::ALL.map(|Granularity(outputs)| format!("g={outputs} ms"));
     let mut table = Table::new([
         ("layer", Align::Left),
@@ -73,6 +74,7 @@ fn show(name: &str, graph: &Graph, choice: &GranularityChoice, samples: Vec<Gran
         ("chosen", Align::Left),
         ("loss", Align::Right),
     ]);
+
     let [mut finest, mut best_sum, mut chosen_sum] = [0.0; 3];
     for (id, samples) in &layers {
         let of = |work: ThreadWork| samples.iter().find(|sample| sample.work == work).map(|sample| sample.seconds);
@@ -102,6 +104,7 @@ fn show(name: &str, graph: &Graph, choice: &GranularityChoice, samples: Vec<Gran
         best_sum += best.seconds;
         chosen_sum += chosen_seconds;
     }
+
     println!("\n{name}: times under policy 2 (the same pixel of several channels)\n\n{table}");
     println!(
         "all layers: g=1 {} ms, best of each {} ms, chosen by the model {} ms: loss {:.1} %, speedup over g=1 {:.2}x",

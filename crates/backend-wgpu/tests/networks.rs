@@ -48,6 +48,7 @@ fn shared(graph: &Graph, supports: impl Fn(OperatorId) -> bool) -> Replica {
             _ => core.push(id),
         }
     }
+
     let assignments = vec![
         Assignment { processor: Processor::new("B", [0]), operators: core },
         Assignment { processor: Processor::accelerator("G"), operators: device },
@@ -67,6 +68,7 @@ fn check(name: &str) {
     let device: Arc<dyn Backend> = Arc::new(WgpuBackend::new(&gpu, "G", Arc::clone(&model)));
     let replica = shared(graph, |id| device.supports(id, &Processor::accelerator("G")));
     assert!(replica.splits.len() > 3, "{name}");
+
     let frame: Vec<Tensor> = graph
         .inputs()
         .iter()

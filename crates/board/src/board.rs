@@ -264,6 +264,7 @@ impl Board {
                 }),
             };
         }
+
         let cluster = self.cluster(&processor.cluster)?;
         if !cluster.engines.contains(processor.engine) {
             return Err(BoardError::OtherEngine {

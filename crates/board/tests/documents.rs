@@ -58,6 +58,7 @@ fn impossible_documents_name_the_field() {
         let message = Board::from_json(&document(clusters)).unwrap_err().to_string();
         assert!(message.contains(expected), "{clusters}: {message}");
     }
+
     let newer = document(TWO).replace("\"version\": 1", "\"version\": 9");
     assert!(Board::from_json(&newer).unwrap_err().to_string().contains("version: is 9"));
     assert!(matches!(Board::from_json("{"), Err(BoardError::Malformed { .. })));

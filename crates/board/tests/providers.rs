@@ -89,6 +89,7 @@ fn impossible_providers_name_the_field() {
         ),
         (refused(r#", "engines": ["acl"]"#, ""), "what stands in `providers`: it is empty"),
     ];
+
     for (message, expected) in cases {
         assert!(message.contains(expected), "{message} does not say {expected}");
     }

@@ -170,6 +170,7 @@ fn phases_that_can_not_be_used_are_told_with_line_and_column() {
         let message = fit(&content, "ultra96-4pe", &[]);
         assert!(message.contains(expected), "{expected}: {message}");
     }
+
     assert!(fit(PHASES, "hikey-970", &[]).contains("board 'HiKey970' has no accelerator; add it"));
     assert!(fit(PHASES, "khadas-vim3", &[]).contains("add `processing_elements` to it"));
     assert!(fit(PHASES, "bst-a1000-like", &[]).contains("say which of N, D, E"));

@@ -134,6 +134,7 @@ fn energy_is_an_objective_with_clocks_and_limits() {
     let slower = at_all_clocks["schedule"].take();
     assert!(slower["clocks"]["B"].as_u64().unwrap() < 2_208_000_000, "{}", slower["clocks"]);
     assert!(slower["predicted"]["period_seconds"].as_f64().unwrap() <= 0.05);
+
     // A schedule with clocks is simulated at these clocks.
     let simulated: Value =
         serde_json::from_str(&workplace.succeed(&with_board(&["simulate", "--json"], &vim))).unwrap();
@@ -151,6 +152,7 @@ fn energy_is_an_objective_with_clocks_and_limits() {
     );
     let message = workplace.fail(&with_board(&["schedule", "--objective", "energy"], &board("rk3588")));
     assert!(message.contains("the power of B1 is not known"), "{message}");
+
     // What is planned keeps its limits with the memory's bandwidth; with slower cores it does not, and the simulation says so.
     workplace.succeed(&with_board(&["schedule", "--min-throughput", "58", "--margin", "10%"], &vim));
     let kept = workplace.succeed(&with_board(&["simulate", "--memory"], &vim));
@@ -160,6 +162,7 @@ fn energy_is_an_objective_with_clocks_and_limits() {
         !kept.contains("Missed:") && missed.contains("% under the 58.00 frames/s that it was planned for"),
         "{missed}"
     );
+
     let message = workplace.fail(&with_board(&["schedule", "--min-throughput", "64", "--margin", "10%"], &vim));
     assert!(
         message.contains("with a margin of 10.0 %: no pipeline that was found passes 70.40 frames/s or more"),
@@ -176,6 +179,7 @@ fn several_networks_are_scheduled_and_simulated_together() {
     assert_eq!(read(&workplace.path("schedule.json"))["takes_turns"], true);
     let shown = workplace.succeed(&with_board(&["simulate", "--frames", "20"], &hikey));
     assert!(shown.contains("Rounds: ") && shown.contains("of it alone"), "{shown}");
+
     // A deadline that turns do not meet: processors are divided.
     workplace.succeed(&with_board(&[&both[..], &["--deadline", "resnet50=900ms"]].concat(), &hikey));
     let set = read(&workplace.path("schedule.json"));
@@ -198,6 +202,7 @@ fn several_networks_are_scheduled_and_simulated_together() {
     assert!(message.contains("the deadlines can't all be met: ") && message.contains("the longest is"), "{message}");
     let message = with(&["--weight", "alexnet=2"]);
     assert!(message.contains("no network is called 'alexnet'; there are mobilenet-v1, resnet50"), "{message}");
+
     // Files of one name are told apart by their paths.
     let small = small_model(&workplace);
     std::fs::create_dir(workplace.path("other")).unwrap();
@@ -229,6 +234,7 @@ fn what_happens_to_a_board_is_simulated() {
     assert!(period(&simulate(&["--no-memory"])) < period(&plain) / 1.02, "processors compete for memory");
     assert_eq!(simulate(&["--memory"]), plain);
     assert!(period(&simulate(&["--speed", "1ms:B:0.5"])) > 1.2 * period(&plain));
+
     let camera = simulate(&["--frame-rate", "5"]);
     assert!((period(&camera) - 0.2).abs() < 1e-3, "{}", period(&camera));
     let lost = simulate(&["--lose", "300ms:G"]);

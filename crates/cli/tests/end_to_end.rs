@@ -46,6 +46,7 @@ fn profile_to_schedule_to_run_through_files() {
     workplace.write("board.json", &board);
     let profile = ["profile", "--model", "small.onnx", "--budget", "500ms", "-o", "p.json", "--board", "board.json"];
     workplace.succeed(&profile);
+
     for objective in ["throughput", "latency", "balanced"] {
         let arguments = [
             "schedule",
@@ -120,6 +121,7 @@ fn compare_shows_every_contender() {
     let rivals = ["ONNX Runtime, all cores", "ONNX Runtime, fastest cluster", "ONNX Runtime, an instance per core"];
     let first = names.iter().position(|name| *name == rivals[0]).unwrap();
     assert_eq!(names[first..first + 3], rivals);
+
     // Where its library could be fetched.
     let more =
         ["OpenVINO, LATENCY", "OpenVINO, THROUGHPUT", "OpenVINO, fastest cluster", "OpenVINO, an instance per core"];
@@ -213,6 +215,7 @@ fn two_networks_run_at_once() {
             assert!(report["largest_difference"].as_f64().unwrap() <= 1e-4, "{report}");
         }
     }
+
     // Each network is held to its own deadline, whatever the command says for those without one.
     let mut hurried = json(&text(&workplace.path("schedule.json")));
     hurried["networks"][0]["deadline_seconds"] = serde_json::json!(1e-9);
@@ -225,6 +228,7 @@ fn two_networks_run_at_once() {
     assert_eq!((&early["missed_deadlines"], &early["deadline_seconds"]), (&0.into(), &serde_json::json!(10.0)));
     let shown = workplace.succeed(&["run", "--frames", "10"]);
     assert!(shown.contains("Rounds:") && shown.contains("checked against sequential inference"), "{shown}");
+
     // Two networks that claim the same core.
     let set = text(&workplace.path("schedule.json"));
     let core =

@@ -103,6 +103,7 @@ fn a_board_with_a_software_gpu_needs_no_flags() {
     let shown =
         workplace.succeed(&["schedule", "--board", "board.json", "--model", "small.onnx", "--profile", "p.json"]);
     assert!(shown.contains("Chosen for throughput"), "{shown}");
+
     // Whatever was chosen, this runs the first operator on the device.
     let mut document: Value = serde_json::from_str(&text(&workplace.path("schedule.json"))).unwrap();
     let stages = document["stages"].as_array().unwrap();

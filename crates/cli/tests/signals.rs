@@ -237,6 +237,7 @@ fn signals_at_random_moments() {
         count.half_files += half;
         count.litter += litter;
     }
+
     if asked.is_some() {
         print(&trials, &counts);
     }

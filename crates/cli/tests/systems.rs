@@ -89,6 +89,7 @@ fn hosts_are_lost_and_links_slow_down_in_simulations() {
     let said = workplace.succeed(&alone);
     assert!(!said.contains("pi/") && said.contains("| all on rk "), "{said}");
     assert_eq!(run(&["--lose", "500ms:pi", "--fallback", "alone.json"])["unfinished"], 0);
+
     // A schedule that needs what was lost is no help.
     let lost = run(&["--lose", "500ms:pi", "--fallback", "schedule.json"])["unfinished"].clone();
     assert_eq!(lost, run(&["--lose", "500ms:pi"])["unfinished"]);
@@ -125,6 +126,7 @@ fn what_a_system_can_not_be_is_told() {
         let said = message(&text, &[]);
         assert!(said.contains("two.json") && said.contains(expected), "{said}\n{expected}");
     }
+
     let said = message(&whole, &["--objective", "energy"]);
     assert!(said.contains("don't count energy"), "{said}");
     assert!(message(&whole, &["--board", "rk3588"]).contains("cannot be used with"));

@@ -41,6 +41,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         name = arguments.next().ok_or("give the engine's name")?;
         part = arguments.next().unwrap_or_default();
     }
+
     let engine = Engine::named(&name).ok_or_else(|| format!("there is no engine '{name}'"))??;
     let refusals = Refusals::checked_in(&engine)?;
     let begin = Instant::now();
@@ -55,6 +56,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         println!("{name}: on the list of refusals, but there is no such model");
         count.wrong += 1;
     }
+
     println!(
         "{} models in {:.1} s: {} run and agree ({} in two stages, {} divided by channels, {} by rows), {} are refused and {} computed \
          otherwise as the list says, {} are not run by ONNX Runtime; of {} ONNX Runtime's results differ from the suite's",
@@ -69,6 +71,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         count.not_by_onnx_runtime,
         count.differ_from_suite,
     );
+
     // The plain closing line that tools read.
     println!(
         "{} passed, {} failed",

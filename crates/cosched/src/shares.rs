@@ -91,6 +91,7 @@ fn by_count(costs: &[Vec<Option<u64>>]) -> Option<Shares> {
         best = next;
         choices.push(choice);
     }
+
     let latest = best[units]?;
     let mut shares = vec![0; processors];
     let mut left = units;

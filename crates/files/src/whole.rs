@@ -48,6 +48,7 @@ impl WholeFile {
             let way = Way::Staged(Staged::new_in(folder_of(&target))?);
             return Ok(Self { way, target });
         };
+
         // It may not be written, or not be there any more.
         let own = OpenOptions::new().write(true).open(&target)?;
         let way = match Staged::new_in(folder_of(&target)) {

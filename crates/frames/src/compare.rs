@@ -73,6 +73,7 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resul
         let detail = format!("it is {} where {} is expected", found.description(), expected.description());
         return Err(FramesError::misfit(detail));
     }
+
     // The usual case, which costs as little as it can: this is done while frames flow.
     if found.bytes().is_some() && found.bytes() == expected.bytes() {
         return Ok(Difference { largest: 0.0, wrong: 0, worst: Vec::new() });

@@ -103,6 +103,7 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
     if let Some((name, _)) = arrays.iter().find(|(name, _)| !outputs.iter().any(|output| output.name == *name)) {
         return Err(format(format!("the network has no output '{name}'; it has {}", known())));
     }
+
     let mut expected = vec![Vec::with_capacity(outputs.len()); count];
     for output in outputs {
         let found = arrays.iter().find(|(name, _)| *name == output.name);
@@ -125,6 +126,7 @@ fn read_file(path: &Path, outputs: &[&Value], count: usize) -> Result<Vec<Vec<Te
             frame.push(tensor);
         }
     }
+
     Ok(expected)
 }
 

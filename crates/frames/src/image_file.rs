@@ -191,6 +191,7 @@ fn elements(
             Err(format!("{name} has {} numbers, the input '{}' {} channels", list.len(), value.name, layout.channels))
         }
     };
+
     let mean = per_channel(&options.mean, "mean", 0.0)?;
     let std = per_channel(&options.std, "std", 1.0)?;
     let data_type = value.data_type.unwrap_or(DataType::F32);
@@ -204,6 +205,7 @@ fn elements(
         let (place, channel) = place(index);
         (f64::from(pixels[place]) * scale - mean[channel]) / std[channel]
     };
+
     let numbers = (0..area * layout.channels).map(number);
     let bytes = match data_type {
         DataType::F32 => numbers.flat_map(|number| (number as f32).to_ne_bytes()).collect(),

@@ -74,6 +74,7 @@ fn rows(model: &Model, operator: OperatorId, place: usize) -> Option<u64> {
         let axis = if axis < 0 { axis + sizes.len() as i64 } else { axis };
         sizes.get(usize::try_from(axis).ok()?).map(|&size| size as u64)
     };
+
     match (model.graph().operator(operator).op_type.as_str(), place) {
         ("Gather" | "GatherElements" | "ScatterElements" | "Scatter", 1) => along_axis(0),
         ("GatherND" | "ScatterND", 1) => shape(0)?.dimensions().iter().map(|&size| size as u64).min(),

@@ -110,6 +110,7 @@ impl<'a> FrameMaker<'a> {
             Integers::Ones => 1,
             Integers::Zeros => 0,
         };
+
         let limit = self.limits.get(&id).copied();
         macro_rules! integers {
             ($type:ty, $all:expr) => {{
@@ -118,6 +119,7 @@ impl<'a> FrameMaker<'a> {
                 bytemuck::cast_slice(&elements).to_vec()
             }};
         }
+
         let bytes: Vec<u8> = match data_type {
             DataType::F32 => return Ok(Tensor::from_f32(shape, (0..count).map(|_| random.random()).collect())),
             DataType::F64 => bytemuck::cast_slice(&(0..count).map(|_| random.random()).collect::<Vec<f64>>()).to_vec(),

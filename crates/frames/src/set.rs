@@ -201,6 +201,7 @@ fn read_input(
         ),
         None => None,
     };
+
     let mut read: Vec<(usize, Read)> = Vec::new();
     for path in files_at(&file.path)? {
         let label = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -231,6 +232,7 @@ fn read_input(
             }
         }
     }
+
     Ok(read)
 }
 

@@ -152,6 +152,7 @@ impl Graph {
         if operator.constants == Constants::Computed || !others_are_numbers {
             return None;
         }
+
         let units = match (&operator.kind, operator.op_type.as_str()) {
             (kind, "Conv" | "ConvInteger" | "QLinearConv") => {
                 let convolution = kind.convolution()?;

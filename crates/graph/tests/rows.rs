@@ -125,6 +125,7 @@ fn what_mixes_rows_or_leaves_early_can_not_be_divided() {
 /// A random chain with skips.
 fn chain() -> impl Strategy<Value = Graph> {
     let step = (1_usize..6, 1_usize..4, 0_usize..3, any::<bool>());
+
     (12_usize..40, prop::collection::vec(step, 1..6)).prop_map(|(rows, steps)| {
         let mut made = rows;
         let mut operators: Vec<(String, Vec<String>, usize, Locality)> = Vec::new();

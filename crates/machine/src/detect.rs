@@ -159,6 +159,7 @@ fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
         None => arm_core_type(&folder),
     };
     let estimated = estimated * core_type.as_deref().map_or(1.0, relative_speed);
+
     let mut frequencies: Vec<u64> = text(&folder.join("cpufreq/scaling_available_frequencies"))
         .map(|list| list.split_whitespace().filter_map(|kilohertz| kilohertz.parse::<u64>().ok()).collect())
         .unwrap_or_default();
@@ -167,6 +168,7 @@ fn cluster(root: &Path, cpus: Vec<Cpu>, highest_hertz: Option<u64>) -> Cluster {
     frequencies.retain(|&frequency| frequency > 0);
     frequencies.sort_unstable();
     frequencies.dedup();
+
     Cluster {
         label: String::new(),
         core_type,

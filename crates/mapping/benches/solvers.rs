@@ -24,6 +24,7 @@ fn main() {
         "| instance | nodes | published: gap | seconds | ours: gap | seconds | ours to the published gap: s | ratio |"
     );
     println!("|---|---|---|---|---|---|---|---|");
+
     for name in networks {
         let model = millstream_zoo::build(name).unwrap();
         let graph = model.graph();

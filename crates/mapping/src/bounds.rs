@@ -48,6 +48,7 @@ impl PathBounds {
             }
             self.heads[node.index()] = problem.supporting(node).map(|place| self.start(node, place)).min().unwrap_or(0);
         }
+
         for node in problem.nodes().rev() {
             for processor in problem.supporting(node) {
                 let rests = problem.outgoing(node).filter_map(|edge| {

@@ -66,6 +66,7 @@ pub(crate) fn quick(
     budget: &Budget<'_>,
 ) -> Result<(Found, u64), MappingError> {
     let mut lower = bounds.critical;
+
     // A program takes longer than all the rest: it has its turn where the others do not come to an end without it.
     let mut best: Option<Found> = None;
     for mappers in [LISTS, programs::STARTS] {
@@ -93,6 +94,7 @@ pub(crate) fn quick(
             break;
         }
     }
+
     let found = best.ok_or(MappingError::NoMapping)?;
     Ok((found, lower))
 }
@@ -120,6 +122,7 @@ impl Mapper for ExactMapper {
                 keep_if_shorter(problem, series.order(problem), &mut found);
             }
         }
+
         if budget.reason(found.makespan, lower).is_none() {
             let part = budget.part(limits.steps / PARTS);
             let relaxed = programs::bound(problem, &bounds, found.makespan, limits.gap, &part)?;
@@ -129,6 +132,7 @@ impl Mapper for ExactMapper {
             }
             budget.spend(part.spent());
         }
+
         // Also where the program, which can't be stopped anywhere, took more than its part.
         let part = Budget::start(&Limits { steps: if is_small { budget.left() } else { limits.steps } / 2, ..*limits });
         if part.reason(found.makespan, lower).is_none()

@@ -133,6 +133,7 @@ fn prices(problem: &MappingProblem) -> Vec<Vec<u64>> {
         shares.iter_mut().for_each(|share| *share /= sum);
         step *= 0.9;
     }
+
     // Rounding never makes them add up to more.
     for prices in &mut all {
         while prices.iter().sum::<u64>() > UNIT {

@@ -184,18 +184,21 @@ pub(crate) fn improve(
     let Course { moves, seed, nodes, heat } = *course;
     let mut best = start.clone();
     let movable: Vec<TaskId> = nodes.nodes().filter(|&node| problem.supporting(node).count() > 1).collect();
+
     if nodes.len() < 2 || movable.is_empty() && problem.edges().is_empty() {
         return best;
     }
     if movable.is_empty() && tabu::suits(problem) {
         return tabu::improve_order(problem, start, lower_bound, course, budget);
     }
+
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut state = State::new(problem, &start.order);
     let mut current = state.evaluate(|_, _| {});
     if movable.is_empty() {
         state.find_critical(nodes);
     }
+
     let scale = start.makespan.max(1) as f64;
     for step in 0..moves {
         if step % MOVES_PER_LOOK == 0 {

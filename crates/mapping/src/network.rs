@@ -167,6 +167,7 @@ impl Composition {
             is_final: Vec::new(),
             pairs: HashMap::new(),
         };
+
         let mut known = HashMap::new();
         for (index, subgraph) in subgraphs.iter().enumerate() {
             let before = index.checked_sub(1).and_then(|before| subgraphs[before].nodes.last());
@@ -193,6 +194,7 @@ impl Composition {
                 }
             }
         }
+
         Ok(composition)
     }
 
@@ -222,6 +224,7 @@ impl Composition {
             }
             work();
         });
+
         let is_full = mapper.name() == ExactMapper.name();
         for (problem, result) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let mut mapping = result?;
@@ -235,6 +238,7 @@ impl Composition {
             self.is_final[problem] = is_full || mapping.makespan == mapping.lower_bound;
             self.mappings[problem] = Some(mapping);
         }
+
         Ok(())
     }
 

@@ -125,6 +125,7 @@ impl MappingProblem {
             .map(|node| processors.iter().map(|&processor| time(node, processor)).collect())
             .collect();
         let mut edges = Vec::new();
+
         for &(from, to) in &subgraph.edges {
             let made = subgraph.nodes[from].iter().flat_map(|&id| &graph.operator(id).outputs);
             for (number, &value) in made.enumerate() {

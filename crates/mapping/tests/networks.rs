@@ -99,6 +99,7 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
     assert!(mapped.problem_count < 9 * all.len() / 3, "repeated blocks are solved once: {}", mapped.problem_count);
     let sum: Nanoseconds = mapped.subgraphs.iter().map(|subgraph| subgraph.mapping.makespan).sum();
     assert_eq!(sum, mapped.makespan);
+
     // As a whole it is a schedule of one stage, which is no slower than subgraph after subgraph.
     let mut order = vec![Vec::new(); 3];
     for (subgraph, part) in all.iter().zip(&mapped.subgraphs) {

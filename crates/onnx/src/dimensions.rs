@@ -20,6 +20,7 @@ pub(crate) fn fix(inputs: &[&ValueInfoProto], options: &ReadOptions) -> Result<V
     if options.batch != USUAL_BATCH && !has_first.any(|(_, _, first)| !is_fixed(first)) {
         return Err(OnnxError::NoBatch { batch: options.batch });
     }
+
     let mut open = Vec::new();
     let mut shapes = Vec::with_capacity(inputs.len());
     for input in inputs {

@@ -159,12 +159,14 @@ fn layout(node: &NodeProto, inputs: &[Option<SymTensor>], apply: Apply<'_>) -> O
             apply(&ops::Shape { start: start.unwrap_or(None), end: end.unwrap_or(None) })
         }
         "Size" => apply(&ops::Size),
+
         "Gather" => apply(&ops::Gather { axis: int(node, "axis", 0)? }),
         "GatherElements" => apply(&ops::GatherElements),
         "GatherND" => apply(&ops::GatherND { batch_dims: usize::try_from(node.int("batch_dims").unwrap_or(0)).ok()? }),
         "Slice" => apply(&ops::Slice),
         "Split" => apply(&ops::Split { axis: int(node, "axis", 0)?, num_outputs: None }),
         "Pad" => apply(&ops::Pad),
+
         // The rule knows neither.
         "Resize"
             if node.attribute("axes").is_none()

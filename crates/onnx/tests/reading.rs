@@ -242,6 +242,7 @@ fn tensors_inside_operators_and_functions_are_not_in_other_files() {
         let error = Model::from_bytes(model.encode_to_vec().into(), &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().contains("in another file"), "{error}");
     };
+
     for attribute in attributes {
         let mut model = convolution(filter()).into_proto();
         model.graph.as_mut().unwrap().node[0].attribute.push(attribute);
@@ -459,12 +460,14 @@ fn sizes_beyond_memory_are_refused() {
         builder.node("Relu", &[&image])
     });
     assert!(message.contains("'image'") && message.contains("larger than 1024 GiB"), "{message}");
+
     // What can be held by itself can still be multiplied into more than 64 bits.
     let message = too_large(&|builder| {
         let image = builder.input("image", [1 << 18, 1 << 18]);
         builder.node("MatMul", &[&image, &image])
     });
     assert!(message.starts_with("read with"), "{message}");
+
     for attributes in [
         Attributes::new().ints("kernel_shape", &[i64::MAX, i64::MAX]),
         Attributes::new().ints("kernel_shape", &[1 << 31, 1 << 31]).ints("pads", &[1 << 31; 4]),
@@ -476,6 +479,7 @@ fn sizes_beyond_memory_are_refused() {
         });
         assert!(message.starts_with("read with"), "{message}");
     }
+
     let message = too_large(&|builder| {
         let image = input(builder, [1, 3, 32, 32]);
         let repeats = builder.weight("repeats", &Weight::from_i64([4], &[1 << 30, 1 << 30, 1 << 30, 1]));

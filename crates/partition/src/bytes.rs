@@ -20,6 +20,7 @@ impl InputBytes {
                 place[operator.index()] = index;
             }
         }
+
         // Per block, the values from earlier blocks that it reads: (producer's block, previous reading block, bytes).
         let mut table = Self { blocks: count, bytes: vec![0; count * count] };
         let mut last_read: Vec<Option<usize>> = vec![None; graph.values().len()];

@@ -103,6 +103,7 @@ pub(crate) fn order_groups(graph: &Graph, group_of: &[usize]) -> Vec<Block> {
         *waiting_for.entry(to).or_default() += 1;
         successors.entry(from).or_default().push(to);
     }
+
     let ready = waiting_for.iter().filter(|&(_, &count)| count == 0);
     let mut ready: BinaryHeap<Reverse<(usize, usize)>> =
         ready.map(|(group, _)| Reverse((first_place[group], *group))).collect();
@@ -139,12 +140,14 @@ fn contiguous(graph: &Graph, operators: Vec<OperatorId>) -> Vec<OperatorId> {
     if atom_of.iter().enumerate().all(|(place, &atom)| place == atom) {
         return operators;
     }
+
     let mut waiting_for: BTreeMap<usize, usize> = atom_of.iter().map(|&atom| (atom, 0)).collect();
     let between: Vec<(usize, usize)> =
         edges.into_iter().map(|(from, to)| (atom_of[from], atom_of[to])).filter(|(from, to)| from != to).collect();
     for (_, to) in &between {
         *waiting_for.entry(*to).or_default() += 1;
     }
+
     let first_place = |atom: usize| atom_of.iter().position(|&own| own == atom);
     let ready = waiting_for.iter().filter(|&(_, &count)| count == 0).map(|(&atom, _)| atom);
     let mut ready: BinaryHeap<Reverse<(Option<usize>, usize)>> =

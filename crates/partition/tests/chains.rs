@@ -61,6 +61,7 @@ proptest! {
                 }
             }
         }
+
         let bytes = chain.input_bytes(&graph);
         for start in 0..chain.blocks().len() {
             for end in start + 1..=chain.blocks().len() {

@@ -31,6 +31,7 @@ impl Constraints {
         if !allowed.is_empty() || plans.is_empty() {
             return Ok(allowed);
         }
+
         let seconds = |most: Option<Nanoseconds>| most.map(Nanoseconds::seconds);
         let latency = Miss::of(
             (seconds(self.max_latency), |plan| plan.latency.seconds()),
@@ -47,6 +48,7 @@ impl Constraints {
             plans,
             &Self { max_watts: None, ..*self },
         );
+
         let error = |what, most: Option<Nanoseconds>, miss: &Miss| PipelineError::Constraint {
             what,
             most: most.unwrap_or_default(),
@@ -136,6 +138,7 @@ mod tests {
         let said = "no pipeline that was found passes 166.67 frames/s or more (a period of 6.000 ms or less) within the other limits: \
                     the most is 100.00 frames/s (a period of 10.000 ms)";
         assert!(error(Some(30_000_000), Some(6_000_000)).contains(said));
+
         // What cannot be met at all stands before what cannot be met beside it.
         let both = Constraints { max_watts: Some(0.9), ..constraints(Some(19_999_999), Some(5_000_000)) };
         assert!(
@@ -144,6 +147,7 @@ mod tests {
                 .to_string()
                 .contains("no pipeline of those that no other beats draws 0.90 W or less:")
         );
+
         // No plan keeps to any two of these.
         let third = Plan { energy: Some(Nanojoules(1)), ..plan(20_000_000, 50_000_000) };
         let three = Constraints { max_watts: Some(0.9), ..constraints(Some(30_000_000), Some(6_000_000)) };

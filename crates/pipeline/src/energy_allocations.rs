@@ -78,6 +78,7 @@ impl<'a> EnergyAllocations<'a> {
                 sets[way.cores.index()].push(vec![way.id]);
             }
         }
+
         // Per number of cores: what so many or fewer can do.
         let mut reach: Vec<Vec<StageOption>> = Vec::with_capacity(sets.len());
         for (cores, own) in self.problem.counts.all().zip(sets) {
@@ -129,6 +130,7 @@ impl<'a> EnergyAllocations<'a> {
                 }
             }
         }
+
         labels[0].clear();
         let replicas = |own: Vec<Label>| own.into_iter().map(|label| label.replicas).collect();
         labels.into_iter().map(replicas).collect()

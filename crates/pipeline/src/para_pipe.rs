@@ -172,6 +172,7 @@ impl Search for ParaPipe {
         for set in 1_usize..1 << self.processors.len() {
             way_of(set).map_or(Ok(()), |way| problem.look_at_all(way))?;
         }
+
         let all = way_of((1 << self.processors.len()) - 1);
         let para = all.and_then(|way| problem.time(way, Senders::NETWORK, problem.chain.whole()));
         let is_beaten_by_para = |point: &Point| para.is_some_and(|para| point.latency >= para && point.period >= para);

@@ -33,6 +33,7 @@ pub fn best_placement(
         strides.push(states);
         states *= count + 1;
     }
+
     let used = |state: usize, kind: usize| state / strides[kind] % (counts[kind] + 1);
     // Shortest period of the first layers with exactly so many processors, and the last stage that gives it.
     let mut best = vec![u64::MAX; (layers + 1) * states];
@@ -53,6 +54,7 @@ pub fn best_placement(
             }
         }
     }
+
     let last = &best[layers * states..];
     let mut state =
         (0..states).min_by_key(|&state| last[state]).filter(|&state| layers > 0 && last[state] != u64::MAX)?;

@@ -140,6 +140,7 @@ impl Problem {
             let engines = own.into_iter().flat_map(|own| own.engines.iter());
             engines.map(|engine| find(class.clone().with_engine(engine))).collect::<Result<Vec<_>, _>>()
         };
+
         let processors: Vec<Vec<ProcessorIndex>> = classes.iter().map(with_each_engine).collect::<Result<_, _>>()?;
         let first_classes: Vec<(ProcessorIndex, usize)> =
             clusters.iter().map(|own| (processors[own.offset][0], own.count)).collect();
@@ -150,6 +151,7 @@ impl Problem {
         if kinds.count() > SenderKinds::MOST {
             return Err(PipelineError::Links { kinds: kinds.count(), most: SenderKinds::MOST });
         }
+
         let times = StageTimes::new((graph, chain, table), &processors, &kinds, &MemoryLimits::of(board));
         let counts = CoreCounts::new(clusters.iter().map(|cluster| cluster.count).collect());
         // A processor's power does not depend on what computes on it.

@@ -89,6 +89,7 @@ impl SingleProcessorReach {
         };
         let last_of: Vec<usize> = problem.counts.all().map(mask).collect();
         let rooms: Vec<Vec<Cores>> = problem.counts.all().map(|cores| problem.counts.with_room_for(cores)).collect();
+
         // Per range and cores used, by the clusters of the last stage: blocks are reached in their order.
         let mut is_reached = vec![false; (blocks + 1) * sizes * lasts];
         let place = |end: usize, used: Cores, last: usize| (end * sizes + used.index()) * lasts + last;
@@ -113,6 +114,7 @@ impl SingleProcessorReach {
                 }
             }
         }
+
         let state = |(used, last): (Cores, usize)| Reach {
             used: problem.counts.decode(used),
             last: (0..clusters).filter(|cluster| last >> cluster & 1 == 1).collect(),

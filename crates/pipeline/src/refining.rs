@@ -111,6 +111,7 @@ impl Problem {
                 break;
             }
         }
+
         Ok(())
     }
 

@@ -152,6 +152,7 @@ fn best_turns(tenants: &[Tenant<'_>], rounds_of_turns: &impl Fn(&Sharing) -> Opt
         }
         is_better
     };
+
     for at in 0..PARTS_OF_LATENCY.len() {
         keep(options.iter().map(|own| at.min(own.len().saturating_sub(1))).collect(), &mut best);
     }
@@ -252,6 +253,7 @@ fn divide(problem: &Problem, choices: &[Vec<Option<Plan>>], value: impl Fn(usize
         best = next;
         chosen.push(choice);
     }
+
     let last = counts.all().filter_map(|used| Some((best[used.index()]?, used)));
     let (_, mut used) = last.max_by(|one, other| one.0.0.total_cmp(&other.0.0).then(one.0.1.total_cmp(&other.0.1)))?;
     let mut shares = Vec::with_capacity(choices.len());
@@ -286,6 +288,7 @@ fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
         let network = tenants[tenant].name.to_owned();
         return PipelineError::DeadlineBeside { network, deadline, least: plan.latency };
     }
+
     let longest = plan.stages.iter().max_by_key(|stage| stage.times().into_iter().max());
     let (Some(stage), Some(deadline)) = (longest, tenants[tenant].deadline) else { return PipelineError::Infeasible };
     PipelineError::Deadline {

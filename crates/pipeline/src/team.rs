@@ -188,6 +188,7 @@ impl Team {
             least_until.push(least_until[index].saturating_add(least_times.nanoseconds[index]));
             unsupported_until.push(unsupported_until[index] + usize::from(is_unsupported));
         }
+
         let receivers: Vec<&str> = classes.iter().map(|class| class.cluster.as_str()).collect();
         let least_hand_over = ground.kinds.all().map(|senders| {
             let Entry::Stage { senders } = ground.kinds.entry(senders, BlockId::new(1), &receivers) else { return 0 };
@@ -197,6 +198,7 @@ impl Team {
             };
             processors.iter().map(of).min().unwrap_or(0)
         });
+
         let regions = (0..ground.subgraphs.len()).map(|start| ground.regions.from(start));
         let tiles = regions.map(|regions| regions.iter().map(|_| OnceLock::new()).collect());
         Some(Self {
@@ -455,6 +457,7 @@ mod tests {
             }
             table.set_hand_over(processor, HandOver { seconds: 2e-6, seconds_per_byte: 1e-11 });
         }
+
         let all: Vec<ProcessorIndex> = table.processors().collect();
         for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
             let latency_seconds = random.random_range(0.0..4e-6);
@@ -466,6 +469,7 @@ mod tests {
                 table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 0.0 });
             }
         }
+
         table
     }
 
@@ -504,6 +508,7 @@ mod tests {
                 }
             }
         }
+
         // Of processors that are so unlike each other, many are of no use to a team, which no bound knows.
         assert!(tiled > 100, "{tiled} of {looked_at} have tiles");
         assert!(looked_at > 2000 && is_close > looked_at / 4, "{is_close} of {looked_at} say something");

@@ -63,6 +63,7 @@ impl Windows {
                 follows[follower.index()].push(head);
             }
         }
+
         let exit = |subgraph: &Subgraph| subgraph.nodes.last().and_then(|node| node.last().copied());
         let mut places = vec![0; graph.operators().len()];
         graph.order().iter().enumerate().for_each(|(place, id)| places[id.index()] = place);
@@ -95,6 +96,7 @@ impl Windows {
             windows.push(Window { operators, may_be_tiled: regions.cover(number) });
             before = last;
         }
+
         Self(windows)
     }
 

@@ -164,6 +164,7 @@ impl Passage<'_> {
             let times = makers.iter().filter_map(|id| table.time(self.processors[source.index()], id.index()));
             lead = times.map(|time| time.0).sum();
         }
+
         let own: Vec<OperatorId> = subgraph.operators().collect();
         let exit = subgraph.nodes.last().map_or(&[][..], Vec::as_slice);
         let finish = |executed: Executed<'_>| {

@@ -217,6 +217,7 @@ mod tests {
         let moved = |from: usize, to: usize, bytes: u64| {
             if from == to { 0 } else { table.transfer(processors[from], processors[to], bytes).0 }
         };
+
         let mut done = vec![[Some(0), Some(0)]];
         for behind in 1..=order.len() {
             let mut best = [None, None];
@@ -251,6 +252,7 @@ mod tests {
             }
             done.push(best);
         }
+
         done[order.len()].into_iter().flatten().min().unwrap()
     }
 

@@ -55,6 +55,7 @@ impl ThroughputBound {
             operators: work.iter().map(|own| own.iter().map(seconds).collect()).collect(),
         };
         let shares = shares(&demands.best_weights(), &units);
+
         // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together, and what each moves is rounded
         // down to a byte.
         let is_divided = |id: &OperatorId| !divisions[id.index()].is_empty() || may_be_tiled(graph, table, *id);

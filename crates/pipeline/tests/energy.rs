@@ -68,6 +68,7 @@ proptest! {
             prop_assert_eq!(found, Err(PipelineError::Infeasible));
             return Ok(());
         }
+
         let found = found.unwrap();
         prop_assert!(all.iter().all(|point| is_covered(point, &found, 1.0)), "{found:?} {all:?}");
         for plan in &found {
@@ -79,6 +80,7 @@ proptest! {
             });
             prop_assert!(!beaten, "{plan:?}");
         }
+
         // A tolerance costs no more than it says.
         let coarse = energy_front(&problem, &Constraints::default(), 0.05).unwrap();
         prop_assert!(coarse.len() <= found.len());
@@ -91,6 +93,7 @@ proptest! {
         let chosen = &kept[choose(&kept, Objective::Energy).unwrap()];
         let best = all.iter().filter(|own| own[1] <= max_latency.0).map(|own| own[2]).min().unwrap();
         prop_assert!(kept.iter().any(|plan| plan.energy.unwrap().0 <= best + ROUNDING), "the front has the best");
+
         // The objective gives up a ten-thousandth of energy for a period or latency that is shorter by a factor of e.
         let spans = |of: fn(&Plan) -> f64| {
             let values = || kept.iter().map(of);

@@ -63,6 +63,7 @@ impl SystemCase {
             cost: None,
             address: None,
         };
+
         let pairs = (0..self.hosts.len()).flat_map(|from| (from + 1..self.hosts.len()).map(move |to| [from, to]));
         let link = |([from, to], link): ([usize; 2], &Option<LinkCase>)| {
             let link = link.as_ref()?;
@@ -77,6 +78,7 @@ impl SystemCase {
                 origin: None,
             })
         };
+
         let document = SystemDocument {
             format: SYSTEM_FORMAT.to_owned(),
             version: SYSTEM_VERSION,

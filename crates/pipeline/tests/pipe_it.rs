@@ -117,6 +117,7 @@ fn the_walk_through_has_the_printed_steps() {
             table.set_time(processor, operator, Nanoseconds(nanoseconds as u64));
         }
     }
+
     let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
     let steps = PipeIt::steps(&problem);
     let shown = |step: &PipeItStep| -> String {

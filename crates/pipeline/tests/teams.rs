@@ -57,6 +57,7 @@ fn table(graph: &Graph, seed: u64) -> CostTable {
             table.set_transfer(processor, other, model);
         }
     }
+
     table
 }
 
@@ -70,6 +71,7 @@ fn plans_with_teams_are_what_evaluation_says() {
         let teams: Vec<Vec<ProcessorClass>> = teams_of(&board).into_iter().filter(|team| team.len() == 2).collect();
         let together = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
         let front = pareto_front(&together).unwrap();
+
         for plan in front.iter().chain([&best_period(&together).unwrap()]) {
             let schedule = together.schedule(plan);
             schedule.validate(graph, &board).unwrap();
@@ -79,6 +81,7 @@ fn plans_with_teams_are_what_evaluation_says() {
             let ratio = energy.joules_per_frame / plan.energy.unwrap().joules();
             assert!((ratio - 1.0).abs() < 1e-3, "{name} {schedule}: {ratio}");
         }
+
         let latency = |front: &[millstream_pipeline::Plan]| front.iter().map(|plan| plan.latency).min().unwrap();
         assert!(latency(&front) <= latency(&pareto_front(&alone).unwrap()), "{name}");
         let bound = ThroughputBound::of(graph, &board, &table).period;
@@ -88,6 +91,7 @@ fn plans_with_teams_are_what_evaluation_says() {
             "{name}: {bound} says little"
         );
         assert!(best_period(&together).unwrap().period <= best_period(&alone).unwrap().period, "{name}");
+
         if name == "googlenet" {
             let fastest = front.first().unwrap();
             assert!(fastest.stages.iter().any(PlannedStage::has_teams), "branches and channels are there to be shared");
@@ -238,6 +242,7 @@ fn teams_do_not_push_out_replicas_over_links() {
         let clusters = labels.map(cores).join(",");
         let text = format!(r#"{{"format": "millstream-board", "version": 1, "name": "n", "clusters": [{clusters}]}}"#);
         let board = Board::from_json(&text).unwrap();
+
         let graph = branches();
         let mut table = CostTable::new(4, board.processor_classes());
         for processor in table.processors() {
@@ -261,11 +266,13 @@ fn teams_do_not_push_out_replicas_over_links() {
             };
             table.set_power(processor, power);
         }
+
         let all: Vec<_> = table.processors().collect();
         for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
             let hand_over = HandOver { seconds: 30e-9, seconds_per_byte: 0.0 };
             table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
         }
+
         let core = ProcessorClass::new("B".to_owned(), 1);
         let team = [vec![core.clone(), core]];
         let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &team).unwrap();
@@ -384,6 +391,7 @@ fn memory_limits_what_an_accelerator_runs() {
     for id in graph.operator_ids() {
         free.set_time(gpu, id.index(), Nanoseconds(10));
     }
+
     let with_memory = |bytes: Option<u64>| {
         let memory = bytes.map_or(String::new(), |bytes| format!(r#", "memory_bytes": {bytes}"#));
         Board::from_json(&BOARD.replace(r#""kind": "gpu""#, &format!(r#""kind": "gpu"{memory}"#))).unwrap()
@@ -393,6 +401,7 @@ fn memory_limits_what_an_accelerator_runs() {
         let own = replicas.flat_map(|replica| &replica.assignments).filter(|own| own.processor.is_accelerator());
         own.map(|own| held_bytes(graph, &own.operators)).sum()
     };
+
     let whole = held_bytes(graph, graph.order());
     for limit in [None, Some(whole), Some(whole - 1), Some(8 << 20), Some(1 << 20)] {
         let board = with_memory(limit);
@@ -442,6 +451,7 @@ fn memory_limits_how_often_weights_are_there() {
     let free = problem(None);
     let fastest = best_period(&free).unwrap();
     assert!(held(&free, &fastest) > 2 * weights, "replicas pay");
+
     let limit = 2 * weights + (8 << 20);
     let limited = problem(Some(limit));
     let front = pareto_front(&limited).unwrap();
@@ -452,6 +462,7 @@ fn memory_limits_how_often_weights_are_there() {
         panic!()
     };
     assert!(least_bytes > weights && most_bytes == 1 << 20, "{least_bytes}");
+
     // Enough for everything changes nothing.
     assert_eq!(best_period(&problem(Some(1 << 40))).unwrap(), fastest);
 }
@@ -488,12 +499,14 @@ fn para_pipe_is_never_better() {
         let processors = vec![class("B", 2), class("s", 1), class("G", 1)];
         let teams = ParaPipe::teams(&processors);
         assert_eq!(teams.len(), 4);
+
         let problem = Problem::with_teams(graph, &chain, &board, &table, &teams).unwrap();
         let before = pareto_front(&problem).unwrap();
         let plan = |strategy| ParaPipe { processors: processors.clone(), strategy }.search(&problem).unwrap();
         let all = Strategy::ALL.map(plan);
         // Para-Pipe looks at everything that its teams could run, which the search does not before it knows that it is worth it.
         let front = pareto_front(&problem).unwrap();
+
         for (strategy, found) in Strategy::ALL.into_iter().zip(all) {
             let is_close = |own: u64, found: u64| own as f64 <= found as f64 * 1.02;
             let is_as_good =
@@ -506,6 +519,7 @@ fn para_pipe_is_never_better() {
             let dominates = |own: &Plan| own.period <= found.period && own.latency <= found.latency;
             assert!(front.iter().any(dominates), "{name} {strategy:?}: the exact front has nothing as good");
         }
+
         let [pipe, para, low, high, balanced] = Strategy::ALL.map(plan);
         assert_eq!((pipe.stages.len(), para.stages.len()), (3, 1));
         assert!(low.latency <= high.latency && high.period <= low.period);

@@ -142,6 +142,7 @@ mod tests {
             let filter = builder.weight("filter", &millstream_onnx::Weight::from_f32([4, 4, 1, 1], vec![0.5; 16]));
             last = builder.node("Conv", &[&last, &filter]);
         }
+
         builder.output(&last);
         let model = builder.build().unwrap();
         let chain = millstream_partition::Chain::of(model.graph());

@@ -76,6 +76,7 @@ fn lines_are_recovered_with_their_errors() {
             assert_eq!((fitted.lines.len(), fitted.total_error), (2, None));
         }
     }
+
     // Alternately 2 % more and less.
     let noisy = table(&truth(Coherence::Software, Buffering::Single), |place| if place % 2 == 0 { 1.02 } else { 0.98 });
     let fitted = AcceleratorFit::to(&Phases::from_csv(&noisy).unwrap(), 4, Buffering::Single).unwrap();
@@ -119,6 +120,7 @@ fn cost_tables_take_what_equations_3_to_9_say() {
     let count = models.accelerators.len();
     let models = models.with_accelerator(&board, "F", slower).unwrap();
     assert_eq!(models.accelerators.len(), count, "what was known of it is replaced");
+
     let models = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
     let network = millstream_zoo::build("squeezenet").unwrap();
     let (graph, chain) = (network.graph(), Chain::of(network.graph()));

@@ -255,6 +255,7 @@ fn networks_of_the_zoo_are_predicted_from_the_sweep_alone() {
         assert!(entries.iter().all(|entry| entry.origin == Origin::Model && entry.low <= entry.high));
         test.networks.push(network);
     }
+
     let rows = evaluate(&models, learned, &test).unwrap();
     assert_eq!(rows.len(), 4);
     for row in &rows {
@@ -296,6 +297,7 @@ fn tables_take_pipe_its_models_of_convolutions_where_these_were_fitted() {
         1 => gemm.seconds(shape),
         more => several.seconds(shape.n, more, gemm.seconds(shape)),
     };
+
     let mut profile = shared_profile().clone();
     for network in &mut profile.networks {
         let records = network.blocks.concat();
@@ -310,6 +312,7 @@ fn tables_take_pipe_its_models_of_convolutions_where_these_were_fitted() {
             }
         }
     }
+
     let models = CostModels::fit(&profile, provenance()).unwrap().with_pipe_it(&profile).unwrap();
     let models = CostModels::from_json(&serde_json::to_string(&models).unwrap()).unwrap();
     let own = &models.convolutions[0];

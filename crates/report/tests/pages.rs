@@ -72,6 +72,7 @@ fn everything_is_on_the_page() {
         Part::Drawing(contest.unwrap()),
         Part::Drawing(network_drawing(model.graph(), &schedule)),
     ]);
+
     let (head, rest) = html.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();
     insta::assert_snapshot!(format!("{head}{body}").replace('>', ">\n"));

@@ -247,6 +247,7 @@ mod tests {
                 Claim::number("five", 1.0, 1.0).only(Evidence::Input),
             ],
         };
+
         let expected = [
             "4 claims could fail: 1 hold, 3 miss.",
             "Misses: one: B4 here, B4-s4 in the paper.",

@@ -52,6 +52,7 @@ fn check(name: &str) {
     let backend: Arc<dyn Backend> = Arc::new(OrtBackend::new(&Environment::load().unwrap(), Arc::clone(&model)));
     let frames = FrameMaker::new(&model).different_frames(3).unwrap();
     assert_eq!(frames.len(), 3);
+
     let mut whole = WholeNetwork::prepare(graph, &*backend, &Processor::new("B", [0])).unwrap();
     let expected: Vec<Vec<Tensor>> = frames.iter().map(|frame| whole.run(frame).unwrap()).collect();
     let is_quantised = name.ends_with("-int8") || name.starts_with("minilm");

@@ -74,6 +74,7 @@ impl PreparedSegment for Sum {
         if is_first && (PANICS..2.0 * PANICS).contains(&largest) {
             panic!("the operator blew up");
         }
+
         if is_first && self.is_accelerator && (LOSES..PANICS).contains(&largest) {
             self.is_lost = true;
             return Err(lost());

@@ -133,6 +133,7 @@ fn stream(
         has_settled.store(true, Ordering::Relaxed);
         tuning.join().unwrap()
     });
+
     let schedule = engine.schedule().unwrap();
     (events, schedule)
 }

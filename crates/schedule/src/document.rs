@@ -283,6 +283,7 @@ fn from_stages(stages: &[StageDocument], graph: &Graph) -> Result<Schedule, Sche
         let unknown = || ScheduleError::UnknownOperator { stage: stage + 1, operator: name.clone() };
         ids.get(name.as_str()).copied().ok_or_else(unknown)
     };
+
     let mut schedule = Schedule { stages: Vec::with_capacity(stages.len()) };
     for (index, stage) in stages.iter().enumerate() {
         let mut replicas = Vec::with_capacity(stage.replicas.len());

@@ -17,6 +17,7 @@ impl Schedule {
         if self.stages.is_empty() {
             return Err(ScheduleError::Empty { what: "the schedule".to_owned() });
         }
+
         let mut done: HashSet<OperatorId> = HashSet::new();
         let mut cores: HashSet<CoreId> = HashSet::new();
         let mut accelerators: HashSet<&str> = HashSet::new();
@@ -61,6 +62,7 @@ impl Schedule {
                 Some(own) => done.extend(own),
             }
         }
+
         if let Some(id) = graph.operator_ids().find(|id| !done.contains(id)) {
             return Err(ScheduleError::Missing { operator: graph.operator(id).name.clone() });
         }

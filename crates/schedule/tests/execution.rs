@@ -82,6 +82,7 @@ fn transfers_that_occupy_their_receiver() {
 #[test]
 fn what_is_taken_back_leaves_no_trace() {
     let graph = graph();
+
     for blocks in [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)] {
         let table = table(&graph, blocks);
         let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);

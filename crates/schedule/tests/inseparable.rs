@@ -41,6 +41,7 @@ fn quantised_chain() -> Graph {
         let operator = NewOperator::new(name, op_type, kind).reads([values[index]]).makes([values[index + 1]]);
         builder.operator(operator).unwrap();
     }
+
     builder.output(values[5]);
     builder.build().unwrap()
 }
@@ -132,6 +133,7 @@ fn quantised_operators_are_not_taken_apart() {
             _ => assert!(matches!(checked, Err(ScheduleError::Quantised { stage: 2, .. })), "{cut}: {checked:?}"),
         }
     }
+
     // It is divided as a whole: from the dequantisation to the quantisation.
     assert_eq!(graph.channel_units(ids[2]), None);
     assert_eq!(graph.channel_followers(ids[1]), ids[2..]);

@@ -123,6 +123,7 @@ fn impossible_schedules_are_refused() {
             "operator 'left' of stage 1 can never start: it needs the result of 'stem'",
         ),
     ];
+
     let graph = diamond();
     for (damage, expected) in cases {
         let mut schedule = pipeline(&graph);
@@ -212,6 +213,7 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     insta::assert_json_snapshot!(document);
     let mut again = ScheduleDocument::from_json(&serde_json::to_string(&document).unwrap()).unwrap();
     assert_eq!(again, document);
+
     again.board.fingerprint = board().fingerprint();
     assert_eq!(again.resolve(&graph, "d1", &board()).unwrap(), schedule);
     assert!(matches!(again.resolve(&graph, "d2", &board()), Err(ScheduleError::OtherModel { .. })));
@@ -220,6 +222,7 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     gone.stages[0].replicas[0].assignments[0].processor = Processor::accelerator("N");
     let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
     assert!(message.contains("no cluster or accelerator 'N'") && message.contains("schedule again"), "{message}");
+
     gone.board.engines = [("B".to_owned(), "xnnpack".parse().unwrap())].into();
     let message = gone.resolve(&graph, "d1", &board()).unwrap_err().to_string();
     assert!(message.contains("no engine 'xnnpack', only onnxruntime, openvino"), "{message}");

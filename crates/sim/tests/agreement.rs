@@ -103,12 +103,14 @@ proptest! {
         prop_assert_eq!(alone.worst_latency(), expected.latency);
         let settings = Settings { frames: 41, queue, keeps_spans: true, ..Settings::default() };
         let many = simulate(&schedule, &graph, &table, &settings).unwrap();
+
         // What stages wait for each other before the same link depends on when they do: the link carries all frames in any case.
         let may_wait = expected.shares_board_links();
         let waits = many.period_seconds() - expected.period.seconds();
         prop_assert!(may_wait || waits.abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
         let last = many.frames.iter().map(|(_, end)| end.0).max();
         prop_assert!(last >= Some(41 * expected.board_link_period().0), "{last:?} {expected:?}");
+
         // Processors work as long as evaluation says, and so cost as much energy.
         for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
             let per_frame = stage.replicas[0].busy(&schedule.entry(index), &graph, &table).unwrap();
@@ -123,6 +125,7 @@ proptest! {
             let power = ProcessorPower { active_watts: 4.0 * idle_watts, idle_watts, origin: PowerOrigin::BoardFile };
             powered.set_power(processor, power);
         }
+
         let joules = schedule.energy(&graph, &powered).unwrap().unwrap().joules_per_frame;
         prop_assert_eq!(many.joules_per_frame(&schedule, &table), None);
         let many = simulate(&schedule, &graph, &powered, &settings).unwrap();

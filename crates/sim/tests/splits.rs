@@ -25,6 +25,7 @@ proptest! {
         let processors: Vec<Processor> =
             (0..processors).map(|index| Processor::new(clusters[index as usize], [index])).collect();
         let classes = clusters.map(|cluster| ProcessorClass::new(cluster, 1));
+
         let mut table = CostTable::new(graph.operators().len(), classes);
         for from in table.processors() {
             for id in graph.operator_ids() {
@@ -49,6 +50,7 @@ proptest! {
                 });
             }
         }
+
         let replica = teams::random(graph, &processors, divided, &mut random);
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
         let evaluation = schedule.evaluate(graph, &table).unwrap();

@@ -287,6 +287,7 @@ impl Layers {
             let split = layers.reshape(&projected, &sizes(&[1, tokens, heads, channels / heads]));
             layers.transpose(&split, order)
         };
+
         let query = project(self, &normal, &[0, 2, 1, 3]);
         let key = project(self, &normal, &[0, 2, 3, 1]);
         let value = project(self, &normal, &[0, 2, 1, 3]);

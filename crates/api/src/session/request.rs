@@ -166,6 +166,7 @@ mod tests {
         assert_eq!(aim.constraints.max_latency, Some(Duration::from_millis(500).into()));
         assert_eq!(aim.constraints.max_period, Some(Duration::from_millis(50).into()));
         assert_eq!(aim.constraints.max_watts, Some(3.0));
+
         let refused = |limits| Aim::named("latency", limits, 0.0).unwrap_err().to_string();
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let latency = Limits { max_latency: Some(wrong), ..Limits::default() };
@@ -185,6 +186,7 @@ mod tests {
             let power = Limits { max_power: Some(wrong), ..Limits::default() };
             assert_eq!(refused(power), "max_power must be a positive number", "{wrong}");
         }
+
         for wrong in [-0.1, f64::NAN, f64::INFINITY] {
             let message = Aim::named("latency", limits, wrong).unwrap_err().to_string();
             assert_eq!(message, "margin must be a number that is not negative", "{wrong}");

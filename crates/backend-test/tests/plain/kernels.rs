@@ -86,6 +86,7 @@ fn array(tensor: &Tensor) -> Option<Array> {
 
 fn operate(op: &str, node: NodeView<'_>, reads: &[Array], shape: &[usize], has_padding: bool) -> Option<Vec<f32>> {
     let first = reads.first()?;
+
     Some(match op {
         "Relu" => first.data.iter().map(|value| value.max(0.0)).collect(),
         "Clip" => first.data.iter().map(|value| value.clamp(reads[1].data[0], reads[2].data[0])).collect(),

@@ -174,6 +174,7 @@ impl Observed for Plain {
                 seconds.push(share);
             }
         }
+
         let times = |&id: &OperatorId| OperatorTimes { operators: vec![id], seconds: seconds.clone() };
         let mut times: Vec<OperatorTimes> = segment.operators.iter().map(times).collect();
         match self.fault {

@@ -43,6 +43,7 @@ impl Prepared {
         if inputs.len() != expected.len() && self.fault != Fault::AcceptsAnyCount {
             return Err(BackendError::failed("another number of inputs"));
         }
+
         for (&id, tensor) in expected.iter().zip(inputs) {
             let value = self.model.graph().value(id);
             let Err(expected) = tensor.check_fits(value) else { continue };

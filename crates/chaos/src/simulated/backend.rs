@@ -76,6 +76,7 @@ impl Backend for Faulty {
             }
             None => {}
         }
+
         Ok(Box::new(Prepared {
             network: Arc::clone(&self.network),
             plan: Arc::clone(&self.plan),
@@ -139,6 +140,7 @@ impl Prepared {
                 return Err(device_lost());
             }
         }
+
         self.made(inputs)
     }
 

@@ -126,6 +126,7 @@ fn circumstances(model: Model, batch: u64) -> Scenario {
         network,
         random: random.clone(),
     };
+
     let pause = |random: &mut ChaCha8Rng| Duration::from_micros(random.random_range(0..500));
     let kinds: &[Fault] = match model {
         Model::Team => {
@@ -147,6 +148,7 @@ fn circumstances(model: Model, batch: u64) -> Scenario {
             &[Fault::Panic, Fault::PanicAndAgainWhenDropped, Fault::Hang, Fault::Stuck, Fault::DeviceLost]
         }
     };
+
     let operators = graph.operators().len();
     for _ in 0..random.random_range(0..=2) {
         let fault = kinds[random.random_range(0..kinds.len())];

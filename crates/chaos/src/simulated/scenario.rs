@@ -55,6 +55,7 @@ impl Scenario {
             .with_frame_timeout(random.random_bool(0.7).then_some(FRAME_TIMEOUT))
             .with_restarts(RESTARTS);
         let dropped_after = random.random_bool(0.2).then(|| random.random_range(0..frames));
+
         let pause = |random: &mut ChaCha8Rng| Duration::from_micros(random.random_range(0..200 * frames / 4));
         let later = (0..random.random_range(0..=6)).map(|_| (pause(&mut random), schedule(&graph, &mut random)));
         let later = later.collect();
@@ -118,6 +119,7 @@ impl Scenario {
         let operators = self.network.graph.operators().len();
         let mut losses = 0;
         let burst = self.random.random_bool(0.3).then(|| self.random.random_range(0..self.frames));
+
         while self.faults.len() < count.min(self.frames as usize / 3) {
             let fault = FAULTS[self.random.random_range(0..FAULTS.len())];
             let range = burst.map_or(0..self.frames, |first| first..(first + 5 * count as u64).min(self.frames));
@@ -133,6 +135,7 @@ impl Scenario {
             losses += usize::from(fault.is_loss());
             self.faults.insert(number, (self.random.random_range(0..operators), fault));
         }
+
         if self.random.random_bool(0.3) {
             for _ in 0..self.random.random_range(1..=4) {
                 let fault = PREPARE_FAULTS[self.random.random_range(0..PREPARE_FAULTS.len())];

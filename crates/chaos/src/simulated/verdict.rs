@@ -43,6 +43,7 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
     if !expectation.is_dropped && record.results.len() as u64 != expectation.frames {
         wrong.push(format!("{} of {} frames were answered", record.results.len(), expectation.frames));
     }
+
     let mut numbers = record.numbers.clone();
     numbers.sort_unstable();
     // Fewer than this can't cost a replica all its restarts.
@@ -61,6 +62,7 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
             wrong.push(format!("frame {number} at {position}, fault {fault:?}: {what}"));
         }
     }
+
     let gap = longest_gap(&record.results);
     // Whoever is stuck holds up the results of all later frames.
     let stuck = state.happened.values().filter(|fault| **fault == Fault::Stuck).count();
@@ -68,6 +70,7 @@ pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State,
     if !may_be_lost && gap > LONGEST_RECOVERY + held_up * u32::try_from(stuck).unwrap_or(0) {
         wrong.push(format!("recovery took {gap:?}"));
     }
+
     // Frames wait once for a preparation that is stuck: while it goes on they are answered.
     let silence = longest_silence(&record.results);
     if expectation.has_timeout && silence > LONGEST_WAIT {
@@ -111,6 +114,7 @@ fn answer(
         }
         Err(error) => error,
     };
+
     let is_fitting = match (fault, error) {
         (_, FrameError::Lost { .. }) => may_be_lost,
         (_, FrameError::Stage { source: BackendError::DeviceLost { .. }, .. }) if met_lost_device => true,

@@ -43,6 +43,7 @@ impl SshServer {
             make.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key));
             assert!(make.status().unwrap().success());
         }
+
         fs::copy(path("key.pub"), path("authorized_keys")).unwrap();
         let port = free_port();
         fs::write(path("sshd_config"), server_configuration(folder.path(), port)).unwrap();

@@ -192,12 +192,14 @@ impl World {
                 self.hosts[host] = Some(side);
             }
             Happening::Dies { host, away } => self.die(host, away),
+
             Happening::Arrives { from, to, incarnations, bytes } => {
                 // Whoever has ended since gets nothing, and what it sent is lost as well.
                 if incarnations == [self.incarnation(from), self.incarnation(to)] {
                     self.arrive(from, to, Message::decode(&bytes).unwrap());
                 }
             }
+
             Happening::Computed { host, incarnation, tag, values } if self.incarnations[host] == incarnation => {
                 let Some(side) = &mut self.hosts[host] else { return };
                 let outcome = match self.faults.failing.contains(&tag.sequence) {

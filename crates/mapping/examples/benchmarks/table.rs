@@ -57,6 +57,7 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+
     for (name, own) in groups(all) {
         let against = |ordering: std::cmp::Ordering| {
             own.iter()
@@ -77,6 +78,7 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
             percent(median(own.iter().map(|one| one.gap()).collect())),
         ));
     }
+
     lines.extend(
         ["", "| scheduler | problems | above ours, median | at the most | equal to ours |", "|---|---|---|---|---|"]
             .map(str::to_owned),
@@ -93,6 +95,7 @@ fn graph_section(all: &[&Measured], schedulers: &[String]) -> Vec<String> {
             percent(Some(most).filter(|most| most.is_finite())),
         ));
     }
+
     lines.push(String::new());
     lines
 }
@@ -109,6 +112,7 @@ fn shop_section(all: &[&Measured]) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+
     for (name, own) in groups(all) {
         let above: Vec<f64> =
             own.iter().filter_map(|one| Some(one.makespan as f64 / one.upper?.max(1) as f64 - 1.0)).collect();
@@ -125,6 +129,7 @@ fn shop_section(all: &[&Measured]) -> Vec<String> {
             percent(median(own.iter().map(|one| one.gap()).collect())),
         ));
     }
+
     lines.extend(
         ["", "| instance | operations | makespan | bound | known | gap |", "|---|---|---|---|---|---|"]
             .map(str::to_owned),
@@ -146,6 +151,7 @@ fn shop_section(all: &[&Measured]) -> Vec<String> {
             percent(Some(one.gap())),
         ));
     }
+
     lines
 }
 

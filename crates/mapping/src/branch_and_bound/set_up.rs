@@ -31,6 +31,7 @@ impl<'a> Search<'a> {
         let has_blocking = [BlockedEnd::Sender, BlockedEnd::Receiver].into_iter().any(blocks_somewhere);
         let (bounds, prices, costs) = known(problem);
         let left = costs.iter().sum();
+
         Self {
             problem,
             bounds,

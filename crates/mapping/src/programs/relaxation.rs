@@ -61,6 +61,7 @@ pub(crate) fn bound(
     if horizon <= best {
         return bound_alone(best);
     }
+
     let mut rows: Vec<LoadRow> =
         problem.processors().map(|processor| LoadRow { head: 0, tail: 0, processor }).collect();
     let Some(program) = Program::new(problem, bounds, horizon, &rows, false) else { return bound_alone(horizon) };
@@ -86,6 +87,7 @@ pub(crate) fn bound(
         rows.extend(violated);
         solved = minimise_again(model, false, 0.0, Until::Spent(budget))?;
     }
+
     if problem.len() * problem.processor_count() > MOST_INTEGERS {
         return bound_alone(best);
     }
@@ -102,6 +104,7 @@ pub(crate) fn bound(
         }
         rows.extend(violated);
     }
+
     Ok(Relaxed { bound: best, order })
 }
 

@@ -83,6 +83,7 @@ impl Program {
             numbers: Vec::new(),
             starts_at: Vec::new(),
         };
+
         builder.add_nodes()?;
         let products: Vec<Products> = problem.edges().iter().map(|edge| builder.add_edge(edge)).collect();
         builder.add_blocking(&products);
@@ -148,6 +149,7 @@ impl Builder<'_> {
             self.places.push(own);
             self.numbers.push(numbers);
         }
+
         for node in problem.nodes() {
             self.starts_at.push(self.columns);
             let start = self.column(self.scaled(bounds.heads[node.index()]));
@@ -162,6 +164,7 @@ impl Builder<'_> {
             row.extend(own.iter().map(|&(place, column)| (column, -self.scaled(bounds.start(node, place)))));
             self.rows.add_row(0.., row);
         }
+
         Some(())
     }
 
@@ -201,6 +204,7 @@ impl Builder<'_> {
             problem.edges().iter().map(|edge| (edge.from, edge.value())).collect();
         groups.sort_unstable();
         groups.dedup();
+
         for (from, value) in groups {
             let readers: Vec<(&Edge, &Products)> = problem
                 .edges()

@@ -108,6 +108,7 @@ pub(crate) fn minimise_again(
     if !is_finished && !is_stopped {
         return Err(failed(format!("solving ended with {status:?}")));
     }
+
     let bound = match has_integers {
         true => solved.double_info_value(c"mip_dual_bound").unwrap_or(f64::NEG_INFINITY),
         // A linear program that was not solved to the end proves nothing.

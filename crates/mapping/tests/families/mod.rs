@@ -92,6 +92,7 @@ impl Attention {
         for (kind, time, read) in ENCODER {
             add(kind, drawn(&mut random, time), read.iter().map(|&place| place as usize).collect());
         }
+
         let alike: Vec<f64> = HEAD.iter().map(|&(_, time, _)| drawn(&mut random, time)).collect();
         let mut ends = Vec::new();
         for _ in 0..self.width {

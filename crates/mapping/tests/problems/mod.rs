@@ -15,6 +15,7 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
         free: Vec<u64>,
         best: u64,
     }
+
     impl Search<'_> {
         fn visit(&mut self, placed: usize, makespan: u64) {
             if makespan >= self.best {
@@ -46,6 +47,7 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
             }
         }
     }
+
     let mut search = Search {
         problem,
         home: vec![None; problem.len()],
@@ -53,6 +55,7 @@ pub fn brute_force(problem: &MappingProblem) -> u64 {
         free: vec![0; problem.processor_count()],
         best: u64::MAX,
     };
+
     search.visit(0, 0);
     search.best
 }
@@ -75,6 +78,7 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
                     row[0] = Some(7);
                 }
             }
+
             let matrix: Vec<Vec<u64>> = (0..processors)
                 .map(|from| {
                     (0..processors).map(|to| if has_twins { 3 } else { transfers[from * processors + to] }).collect()
@@ -84,6 +88,7 @@ pub fn problems(most_nodes: usize) -> impl Strategy<Value = MappingProblem> {
                 .iter()
                 .filter(|(from, to)| from < to)
                 .map(|&(from, to)| Edge::new(TaskId::new(from), TaskId::new(to), matrix.clone()));
+
             let names = (0..rows.len()).map(|index| format!("n{index}")).collect();
             let mut problem = MappingProblem::new(names, rows, edges.collect()).unwrap();
             for (node, &release) in problem.nodes().zip(&releases) {
@@ -163,6 +168,7 @@ pub fn published_example() -> MappingProblem {
         [18, 12, 20],
         [21, 7, 16],
     ];
+
     // Counted from 1, as there.
     let edges = [
         (1, 2, 18),
@@ -181,6 +187,7 @@ pub fn published_example() -> MappingProblem {
         (8, 10, 11),
         (9, 10, 13),
     ];
+
     let apart = |time: u64| (0..3).map(|from| (0..3).map(|to| if from == to { 0 } else { time }).collect()).collect();
     MappingProblem::new(
         (1..=10).map(|node| format!("n{node}")).collect(),

@@ -207,6 +207,7 @@ impl<'a> Search<'a> {
             }
             return;
         }
+
         let place = self.places.before[mask * self.places.hosts + host];
         for kind in 1..self.problem.hosts[host].entries() {
             let state = place + kind - 1;

@@ -21,6 +21,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     let mut placed = HashSet::new();
     let chain = millstream_partition::Chain::of(graph);
     let operators = chain.operators(chain.whole());
+
     // A quantised network gives the same bits as long as its blocks are whole; other operators may be anywhere.
     let is_quantised = is_quantised(graph);
     let mut homes: Vec<Option<usize>> = vec![None; chain.blocks().len()];
@@ -28,6 +29,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     for (index, block) in chain.blocks().iter().enumerate() {
         block.operators.iter().for_each(|id| block_of[id.index()] = index);
     }
+
     for (place, &id) in operators.iter().enumerate() {
         if placed.contains(&id) {
             continue;
@@ -64,6 +66,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
             }
         }
     }
+
     // A processor without operators is no processor of the stage.
     let used: Vec<usize> = (0..lists.len()).filter(|&index| !lists[index].is_empty()).collect();
     for split in &mut splits {

@@ -39,6 +39,7 @@ pub(super) fn guarded(folder: &str, command: &str, file: &str, afterwards: &str)
 /// The same with so many seconds of silence, where the board can wait for that.
 fn guarded_for(silence: u32, folder: &str, command: &str, file: &str, afterwards: &str) -> String {
     let file = quoted(file);
+
     format!(
         "exec 3<&0
 cd {folder}/work || exit 1

@@ -204,6 +204,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));
     }
+
     let front = front_rows(&plans, &chosen, command.objective);
     let schedule = plans.problem.schedule(&chosen);
     if !command.json {
@@ -212,6 +213,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         }
         print(network, machine.board(), &front, &schedule, &document, &plans);
     }
+
     let bound = bound(&document, &plans);
     let told = Told {
         network,

@@ -84,12 +84,14 @@ pub(super) fn plan_one(
     if command.cost.is_some() {
         warn_of_unpredictable(network);
     }
+
     let plan = plan_published(machine, network, algorithm, &command.aim(), command.on(), processors, &control())?;
     let competes = machine.board().memory_bytes_per_second().is_some();
     let bound = bound_text(&plan.document, None, None, competes);
     if !command.json {
         show(&plan, network, machine, &bound);
     }
+
     let told = Told {
         network,
         board: machine.board(),
@@ -121,6 +123,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
     if command.cost.is_some() {
         warn_of_unpredictable(network);
     }
+
     let compared = compare_published(machine, network, &command.aim(), command.on(), processors, &control())?;
     let exact = &compared.exact;
     let front = front_rows(&exact.plans, &exact.plan, command.objective);
@@ -131,6 +134,7 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
         output::line(format!("\n{heading}\n"));
         output::line(algorithm_tables(&table_rows(&compared)));
     }
+
     let bound = bound(&exact.document, &exact.plans);
     let told = Told {
         network,
