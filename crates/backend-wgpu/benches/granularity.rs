@@ -59,7 +59,6 @@ fn show(name: &str, graph: &Graph, choice: &GranularityChoice, samples: Vec<Gran
     for sample in samples {
         layers.entry(sample.operator).or_default().push(sample);
     }
-
     let [g1, g2, g4, g8, g16, g32] = Granularity::ALL.map(|Granularity(outputs)| format!("g={outputs} ms"));
     let mut table = Table::new([
         ("layer", Align::Left),

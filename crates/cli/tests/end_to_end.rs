@@ -98,8 +98,20 @@ fn a_schedule_is_simulated_from_the_profile() {
 fn compare_shows_every_contender() {
     let workplace = Workplace::new();
     small_model(&workplace);
-    let arguments =
-        ["compare", "--model", "small.onnx", "--rounds", "2", "--budget", "500ms", "--slow-core", "0:3", "--json"];
+    let arguments = [
+        "compare",
+        "--model",
+        "small.onnx",
+        "--rounds",
+        "2",
+        "--turn",
+        "200ms",
+        "--budget",
+        "500ms",
+        "--slow-core",
+        "0:3",
+        "--json",
+    ];
     let report = json(&workplace.succeed(&arguments));
     let slow_core = report["slow_cores"][0].as_str().unwrap();
     let methods = ["real-time pulses", "busy loops"].map(|method| format!("core 0 3 times slower by {method}"));
@@ -133,7 +145,7 @@ fn compare_puts_several_networks_together() {
     let workplace = Workplace::new();
     small_model(&workplace);
     let models = ["--model", "small.onnx", "--model", "small.onnx"];
-    let rest = ["--rounds", "1", "--budget", "200ms", "--html", "page.html"];
+    let rest = ["--rounds", "1", "--turn", "200ms", "--budget", "200ms", "--html", "page.html"];
     let shown = workplace.succeed(&[&["compare"], &models[..], &rest[..]].concat());
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     let (_, summary) = shown.split_once("Our schedule for throughput, network by network").unwrap();
@@ -153,13 +165,22 @@ fn compare_puts_several_networks_together() {
 fn plain_sessions_are_measured_fastest_first() {
     let workplace = Workplace::new();
     small_model(&workplace);
-    let report = json(&workplace.succeed(&["session-options", "--model", "small.onnx", "--rounds", "1", "--json"]));
+    let report = json(&workplace.succeed(&[
+        "session-options",
+        "--model",
+        "small.onnx",
+        "--rounds",
+        "1",
+        "--turn",
+        "200ms",
+        "--json",
+    ]));
     let sessions = report["sessions"].as_array().unwrap();
     assert_eq!(report["options"], sessions[0]["options"]);
     let times: Vec<f64> = sessions.iter().map(|session| session["frame_seconds"].as_f64().unwrap()).collect();
     assert!(times.is_sorted() && times[0] > 0.0, "{times:?}");
     assert_eq!(sessions.iter().filter(|session| session["is_default"] == true).count(), 1);
-    let shown = workplace.succeed(&["session-options", "--model", "small.onnx", "--rounds", "1"]);
+    let shown = workplace.succeed(&["session-options", "--model", "small.onnx", "--rounds", "1", "--turn", "200ms"]);
     assert!(shown.contains("options = onnxruntime.SessionOptions()"), "{shown}");
     assert!(workplace.fail(&["session-options", "--slow-core", "900:3"]).contains("does not exist"));
 }

@@ -122,7 +122,8 @@ fn profiling_and_planning_take_the_same_frames() {
     let table = text(&workplace.path("frames.csv"));
     assert_eq!(table.lines().count(), 8);
     assert!(table.starts_with("frame,label,sizes,arrived_seconds,") && table.contains("\n6,c-red@7,"), "{table}");
-    let compare = ["compare", "--model", "camera.onnx", "--rounds", "1", "--budget", "100ms", "--json"];
+    let compare =
+        ["compare", "--model", "camera.onnx", "--rounds", "1", "--turn", "100ms", "--budget", "100ms", "--json"];
     workplace.succeed(&[&compare[..], &input[..]].concat());
 }
 

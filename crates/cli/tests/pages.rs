@@ -146,7 +146,7 @@ fn several_networks_that_run_or_are_compared_have_a_chapter_each() {
     assert!(page.contains("small") && page.contains("named"), "{page}");
     looks_right(&workplace);
 
-    let quick = ["compare", "--rounds", "1", "--budget", "100ms", "--html", "page.html"];
+    let quick = ["compare", "--rounds", "1", "--turn", "200ms", "--budget", "100ms", "--html", "page.html"];
     workplace.succeed(&[&quick, &both[..]].concat());
     let page = text(&workplace.path("page.html"));
     check(&page);

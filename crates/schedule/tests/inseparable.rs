@@ -51,7 +51,7 @@ fn quantised_chain() -> Graph {
 fn values_of_unknown_type_are_not_handed_over() {
     let mut builder = GraphBuilder::new("untyped");
     let types = [Some(DataType::F32), None, Some(DataType::F32), Some(DataType::F32)];
-    let value = |(index, own)| builder.value(&format!("v{index}"), own, Some(Shape::from([1, 8]))).unwrap();
+    let value = |(index, own)| builder.value(format!("v{index}"), own, Some(Shape::from([1, 8]))).unwrap();
     let values: Vec<_> = types.into_iter().enumerate().map(value).collect();
     builder.input(values[0]);
     for pair in values.windows(2) {

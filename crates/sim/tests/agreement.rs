@@ -110,7 +110,6 @@ proptest! {
         prop_assert!(may_wait || waits.abs() < 1e-15, "{} {}", many.period_seconds(), expected.period);
         let last = many.frames.iter().map(|(_, end)| end.0).max();
         prop_assert!(last >= Some(41 * expected.board_link_period().0), "{last:?} {expected:?}");
-
         // Processors work as long as evaluation says, and so cost as much energy.
         for (index, (stage, busy)) in schedule.stages.iter().zip(&many.busy).enumerate() {
             let per_frame = stage.replicas[0].busy(&schedule.entry(index), &graph, &table).unwrap();

@@ -17,7 +17,7 @@ use crate::{Aim, Control, Error, Event, Machine, Network, backends};
 use contender::{Contender, Measurement};
 pub use session_options::{MeasuredSession, SessionContest, SessionOptions, Waiting, session_options};
 pub use slowing::{SlowedCores, Slowing};
-use turns::{Rounds, TURN, Turn, quantile};
+use turns::{Rounds, Turn, quantile};
 
 /// A core, and how many times slower it is made or taken to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +31,29 @@ pub struct SlowCore {
 impl SlowCore {
     /// The largest factor: the system keeps real-time threads from taking more of a core away.
     pub const MOST: f64 = 16.0;
+}
+
+/// How contenders take turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TurnOptions {
+    /// Rounds in which every contender has a turn.
+    pub rounds: usize,
+    /// How long a turn is at least; it has eight frames of our slowest schedule, or of the slowest session, in any case.
+    pub turn: Duration,
+}
+
+impl TurnOptions {
+    /// So many rounds, of turns that last 1.5 s at least.
+    pub fn new(rounds: usize) -> Self {
+        Self { rounds, turn: Duration::from_millis(1500) }
+    }
+
+    /// Of turns that last this long at least.
+    #[must_use]
+    pub fn with_turn(self, turn: Duration) -> Self {
+        Self { turn, ..self }
+    }
 }
 
 /// What came of comparing ways to run a network.
@@ -78,7 +101,7 @@ pub struct ContenderReport {
     pub worst_frame_seconds: f64,
 }
 
-/// Lets our schedules of a network, and what one would use otherwise, take turns for some rounds. `budget` is for measuring the
+/// Lets our schedules of a network, and what one would use otherwise, take turns. `budget` is for measuring the
 /// network if it is not known. If the caller asks to stop, the rounds so far count.
 ///
 /// # Errors
@@ -86,7 +109,7 @@ pub struct ContenderReport {
 pub fn compare(
     machine: &Machine,
     network: &Network,
-    rounds: usize,
+    options: &TurnOptions,
     budget: Duration,
     control: &Control,
 ) -> Result<NetworkContest, Error> {
@@ -108,7 +131,7 @@ pub fn compare(
     // The rivals are there already when our schedules are tried out: several sessions in one process cost each other
     // something, multi-threaded ones most, and everybody should be chosen and measured under the same conditions.
     for rival in &rivals {
-        rival.measure(&frame, TURN / 4)?;
+        rival.measure(&frame, options.turn / 4)?;
     }
 
     let objectives = [Objective::Throughput, Objective::Balanced, Objective::Latency];
@@ -126,7 +149,7 @@ pub fn compare(
     }
     contenders.extend(rivals);
     let cores = board.cores().map(|core| core.id).collect();
-    let turns = Rounds::new(network, &contenders, &frame, cores).play(rounds, control)?;
+    let turns = Rounds::new(network, &contenders, &frame, cores, options.turn).play(options.rounds, control)?;
     let reports = contenders.iter().zip(&turns).map(|(contender, turns)| report(contender, turns));
     Ok(NetworkContest { network: network.name().to_owned(), contenders: reports.collect() })
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use millstream_board::{Board, CoreId, EngineName, Processor};
 use serde::Serialize;
 
+use super::TurnOptions;
 use super::contender::Contender;
-use super::turns::{Rounds, TURN, Turn, quantile};
+use super::turns::{Rounds, Turn, quantile};
 use crate::backends::{self, SessionThreads};
 use crate::{Control, Error, Machine, Network};
 
@@ -147,7 +148,7 @@ impl Candidate {
 pub fn session_options(
     machine: &Machine,
     network: &Network,
-    rounds: usize,
+    options: &TurnOptions,
     control: &Control,
 ) -> Result<SessionContest, Error> {
     machine.check_usable()?;
@@ -160,13 +161,14 @@ pub fn session_options(
     let mut slowest = Duration::ZERO;
     for candidate in &candidates {
         let session = open(network, candidate)?;
-        let measured = session.measure(&frame, TURN / 8)?;
+        let measured = session.measure(&frame, options.turn / 8)?;
         slowest = slowest.max(Duration::from_secs_f64(measured.median_frame_seconds));
         sessions.push(session);
     }
 
     let cores = board.cores().map(|core| core.id).collect();
-    let turns = Rounds::new(network, &sessions, &frame, cores).for_frames_of(slowest).play(rounds, control)?;
+    let rounds = Rounds::new(network, &sessions, &frame, cores, options.turn).for_frames_of(slowest);
+    let turns = rounds.play(options.rounds, control)?;
     let mut measured: Vec<_> = candidates.iter().zip(&turns).map(|(own, turns)| report(own, turns)).collect();
     measured.sort_by(|one, other| one.frame_seconds.total_cmp(&other.frame_seconds));
     Ok(SessionContest { network: network.name().to_owned(), sessions: measured })

@@ -10,9 +10,7 @@ use super::contender::{Contender, Measurement};
 use crate::disturbance::DISTURBED;
 use crate::{Control, Error, Network};
 
-/// How long a contender works in one turn at least.
-pub(super) const TURN: Duration = Duration::from_millis(1500);
-/// And at least so many times as long as a frame takes in our slowest pipeline.
+/// A contender works in one turn at least so many times as long as a frame takes in our slowest pipeline.
 const TURN_FRAMES: u32 = 8;
 
 /// One turn of a contender.
@@ -50,9 +48,10 @@ impl<'a> Rounds<'a> {
         contenders: &'a [Contender],
         frame: &'a [Tensor],
         cores: Vec<CoreId>,
+        turn: Duration,
     ) -> Self {
         let slowest = contenders.iter().filter_map(|contender| Some(contender.plan.as_ref()?.0.latency.seconds()));
-        let turn = TURN.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
+        let turn = turn.max(Duration::from_secs_f64(slowest.fold(0.0, f64::max)) * TURN_FRAMES);
         Self { network, contenders, frame, cores, turn }
     }
 

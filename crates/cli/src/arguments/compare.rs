@@ -25,6 +25,9 @@ pub(crate) struct CompareCommand {
     /// Rounds in which every contender takes part
     #[arg(long, default_value_t = 7, value_parser = parse_count::<u32>)]
     pub(crate) rounds: u32,
+    /// How long each of them has its turn in a round at least; eight frames of our slowest schedule in any case
+    #[arg(long, value_name = "TIME", default_value = "1.5s")]
+    pub(crate) turn: Budget,
     /// Time for profiling each network, such as 30s
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub(crate) budget: Budget,

@@ -4,6 +4,7 @@ use millstream::SlowCore;
 use super::slow_core::parse_slow_core;
 use super::values::parse_count;
 use super::{InputArguments, ModelArguments};
+use crate::duration::Budget;
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionOptionsCommand {
@@ -17,6 +18,9 @@ pub(crate) struct SessionOptionsCommand {
     /// Rounds in which every way to set up a session takes part
     #[arg(long, default_value_t = 5, value_parser = parse_count::<u32>)]
     pub(crate) rounds: u32,
+    /// How long each of them has its turn in a round at least; eight frames of the slowest in any case
+    #[arg(long, value_name = "TIME", default_value = "1.5s")]
+    pub(crate) turn: Budget,
     /// Print the best options, and what was measured, as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, anyhow};
 use millstream::{
-    Machine, MeasuredSession, Network, SessionContest, SessionOptions, SlowedCores, session_options, with_slow_cores,
+    Machine, MeasuredSession, Network, SessionContest, SessionOptions, SlowedCores, TurnOptions, session_options,
+    with_slow_cores,
 };
 use millstream_report::{Align, Table, milliseconds};
 use serde::Serialize;
@@ -26,7 +27,8 @@ pub(crate) fn run(command: &SessionOptionsCommand) -> Result<()> {
     let network = Network::open(source, options)?.with_inputs(&command.inputs.inputs())?;
 
     let slowed = SlowedCores::start(&command.slow_cores)?;
-    let measured = session_options(&machine, &network, command.rounds as usize, &control())?;
+    let turns = TurnOptions::new(command.rounds as usize).with_turn(command.turn.0);
+    let measured = session_options(&machine, &network, &turns, &control())?;
     drop(slowed);
 
     let best = measured.sessions.first().ok_or_else(|| anyhow!("there is no way to set up a session"))?;

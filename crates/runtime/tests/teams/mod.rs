@@ -25,10 +25,7 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
     // A quantised network gives the same bits as long as its blocks are whole; other operators may be anywhere.
     let is_quantised = is_quantised(graph);
     let mut homes: Vec<Option<usize>> = vec![None; chain.blocks().len()];
-    let mut block_of = vec![0; operators.len()];
-    for (index, block) in chain.blocks().iter().enumerate() {
-        block.operators.iter().for_each(|id| block_of[id.index()] = index);
-    }
+    let block_of = blocks_of(&chain, operators.len());
 
     for (place, &id) in operators.iter().enumerate() {
         if placed.contains(&id) {
@@ -77,6 +74,15 @@ pub(crate) fn random(graph: &Graph, processors: &[Processor], divided: f64, rand
         operators: std::mem::take(&mut lists[index]),
     };
     Replica { assignments: used.iter().map(assignment).collect(), splits }
+}
+
+/// The block of each operator.
+fn blocks_of(chain: &millstream_partition::Chain, operators: usize) -> Vec<usize> {
+    let mut block_of = vec![0; operators];
+    for (index, block) in chain.blocks().iter().enumerate() {
+        block.operators.iter().for_each(|id| block_of[id.index()] = index);
+    }
+    block_of
 }
 
 fn is_quantised(graph: &Graph) -> bool {

@@ -5,7 +5,9 @@ mod summary;
 mod tables;
 
 use anyhow::Result;
-use millstream::{Network, NetworkContest, SlowCore, SlowedCores, Slowing, compare, files, with_slow_cores};
+use millstream::{
+    Network, NetworkContest, SlowCore, SlowedCores, Slowing, TurnOptions, compare, files, with_slow_cores,
+};
 use serde::Serialize;
 
 use crate::arguments::{CompareCommand, DEFAULT_MODEL, sources};
@@ -48,10 +50,11 @@ pub(crate) fn run(command: &CompareCommand) -> Result<()> {
         slow_cores => slow_cores.join(", "),
     };
 
+    let turns = TurnOptions::new(command.rounds as usize).with_turn(command.turn.0);
     let mut chapters = Vec::new();
     for (source, options) in sources.iter().zip(options) {
         let network = Network::open(source, options)?.with_inputs(&inputs)?;
-        let compared = compare(&machine, &network, command.rounds as usize, command.budget.0, &control)?;
+        let compared = compare(&machine, &network, &turns, command.budget.0, &control)?;
         if !command.json {
             print(&compared, &conditions);
         }
