@@ -173,7 +173,7 @@ fn impossible_arguments() {
     let workplace = Workplace::new();
     assert!(workplace.fail(&["run", "--frames", "0"]).contains("'0' is no whole number from 1 up"));
     assert!(workplace.fail(&["profile", "--budget", "soon"]).contains("not a time such as"));
-    assert!(workplace.fail(&["schedule", "--objective", "speed"]).contains("throughput, latency, balanced or energy"));
+    assert!(workplace.fail(&["schedule", "--objective", "speed"]).contains("throughput, latency, balanced, energy"));
     assert!(workplace.fail(&["compare", "--slow-core", "1"]).contains("is not CPU:FACTOR"));
     assert!(workplace.fail(&["schedule", "--colour"]).contains("--colour"));
     assert!(workplace.fail(&["run"]).contains("cannot read schedule.json"));
