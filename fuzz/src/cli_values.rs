@@ -13,6 +13,9 @@ pub(crate) fn run(data: &[u8]) {
         let shown: Result<Budget, _> = Budget(time).to_string().parse();
         assert!(shown.is_ok(), "a time is shown as it can be given: {text}");
     }
+    if let Ok(Budget(turn)) = values::parse_turn(text) {
+        assert!(turn.as_millis() >= 100, "{text}: {turn:?}");
+    }
     let numbers = [
         (values::parse_rate(text), 1e-6, 1e9),
         (values::parse_watts(text), 1e-6, 1e6),

@@ -3,6 +3,10 @@
 use crate::command::{Failure, cargo, run};
 use crate::{conformance, native};
 
+/// What a test says that is left out because of its time.
+#[cfg(test)]
+const REASON: &str = "takes minutes: `cargo xtask long-tests`";
+
 /// The files of tests that have any, each after its package.
 const FILES: [(&str, &[&str]); 2] = [("millstream-api", &["certificates", "memory"]), ("millstream", &["networks"])];
 
@@ -26,7 +30,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::FILES;
+    use super::{FILES, REASON};
     use crate::command::{crates, package, root};
 
     /// The text of a test, which is a file or a folder of them.
@@ -44,7 +48,7 @@ mod tests {
         for name in crates().unwrap_or_default() {
             let entries = fs::read_dir(root().join("crates").join(&name).join("tests")).into_iter().flatten();
             for entry in entries.filter_map(Result::ok) {
-                if text(&entry.path()).contains("#[ignore = \"takes minutes") {
+                if text(&entry.path()).contains(&format!("#[ignore = \"{REASON}\"]")) {
                     let file = entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
                     found.extend(file.map(|file| (package(&name), file)));
                 }
@@ -53,5 +57,17 @@ mod tests {
         let known =
             FILES.iter().flat_map(|(package, files)| files.iter().map(|file| ((*package).into(), (*file).into())));
         assert_eq!(found, known.collect::<BTreeSet<(String, String)>>());
+    }
+
+    /// What is left out for another reason, nobody would run.
+    #[test]
+    fn nothing_else_is_ignored() {
+        let known = [format!("#[ignore = \"{REASON}\"]"), "#[ignore = \"what the other tests start\"]".to_owned()];
+        for name in crates().unwrap_or_default() {
+            let all = ["src", "tests"].map(|folder| text(&root().join("crates").join(&name).join(folder))).concat();
+            for line in all.lines().map(str::trim).filter(|line| line.starts_with("#[ignore")) {
+                assert!(known.iter().any(|own| own == line), "{name}: {line}");
+            }
+        }
     }
 }

@@ -91,7 +91,7 @@ pub use certifying::certify;
 pub use clocks::{choose_clocks, clocks_text};
 pub use contest::{
     ContenderReport, MeasuredSession, NetworkContest, SessionContest, SessionOptions, SlowCore, SlowedCores, Slowing,
-    TurnOptions, Waiting, compare, session_options, with_slow_cores,
+    TURN, TurnOptions, Waiting, compare, session_options, with_slow_cores,
 };
 pub use control::{Control, Event, Progress, ProgressUnit};
 pub use document::document;

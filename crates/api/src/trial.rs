@@ -18,13 +18,13 @@ use millstream_tune::Trial;
 
 use crate::{Control, Error, Network, disturbance, engine, steady};
 
-/// A trial streams frames for this long, not counting the time to fill the pipeline.
+/// A trial streams frames for this long, not counting the time to fill the pipeline, unless there are enough of them before.
 const TRIAL: Duration = Duration::from_millis(2000);
 /// And at least this many frames per worker, so that the slowest replica works on several.
 const FEWEST_FRAMES: usize = 12;
-/// This many frames per worker say all that longer trials would, unless something disturbs the machine for a moment.
+/// So many frames are enough, for each worker on average.
 const ENOUGH_FRAMES: usize = 2000;
-/// Moments are shorter than this.
+/// However many frames there were: what disturbs the machine for a moment should not be all that a trial sees.
 const SHORTEST_TRIAL: Duration = Duration::from_millis(500);
 
 /// A stage that works for less than this fraction of the period is idle at times.

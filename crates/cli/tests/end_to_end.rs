@@ -183,6 +183,7 @@ fn plain_sessions_are_measured_fastest_first() {
     let shown = workplace.succeed(&["session-options", "--model", "small.onnx", "--rounds", "1", "--turn", "200ms"]);
     assert!(shown.contains("options = onnxruntime.SessionOptions()"), "{shown}");
     assert!(workplace.fail(&["session-options", "--slow-core", "900:3"]).contains("does not exist"));
+    assert!(workplace.fail(&["session-options", "--turn", "99ms"]).contains("too short for a turn: 100ms or more"));
 }
 
 #[test]

@@ -276,8 +276,8 @@ fn a_schedule_and_its_certificate_are_whole_or_not_there() {
 
 #[test]
 fn cost_models_and_schemas_are_whole_or_not_there() {
-    let workplace = described();
-    // One whose costs are made at once.
+    let workplace = Workplace::new();
+    // A board whose costs are made at once.
     fs::copy(fixture("boards/chiplet-c1.json"), workplace.path("board.json")).unwrap();
     fs::copy(fixture("measurements/chiplet-c1.json"), workplace.path("published.json")).unwrap();
     let calibrate = Writer {

@@ -36,7 +36,12 @@ fn shells_complete_the_names_of_objectives() {
     let workplace = Workplace::new();
     workplace.succeed(&["manual", "share"]);
     let script = support::text(&workplace.path("share/bash-completion/completions/millstream.bash"));
-    assert!(script.contains("\"throughput latency balanced energy\""), "{script}");
+    for command in ["schedule", "deploy"] {
+        let (_, own) = script.split_once(&format!("millstream__subcmd__{command})")).unwrap();
+        let (_, after) = own.split_once("--objective)").unwrap();
+        let (choices, _) = after.split_once("return 0").unwrap();
+        assert!(choices.contains("\"throughput latency balanced energy\""), "{command}: {choices}");
+    }
     let message = workplace.fail(&["schedule", "--objective", "speed"]);
     assert!(message.contains("'speed'") && message.contains("throughput, latency, balanced, energy"), "{message}");
 }

@@ -102,13 +102,18 @@ fn values_of_unknown_type_stay_on_one_processor() {
     assert_eq!(report["networks"][0]["checked_frames"], 8, "{report}");
 }
 
-/// Networks with hundreds of megabytes of weights.
+// The networks with the most weights.
+
 #[test]
 #[ignore = "takes minutes: `cargo xtask long-tests`"]
-fn large_networks() {
-    for file in ["light/light_vgg19.onnx", "light/light_zfnet512.onnx"] {
-        runs(file, &[]);
-    }
+fn light_vgg19() {
+    runs("light/light_vgg19.onnx", &[]);
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn light_zfnet512() {
+    runs("light/light_zfnet512.onnx", &[]);
 }
 
 networks! {

@@ -5,7 +5,7 @@
 use millstream_board::{Board, Processor};
 use millstream_cosched::{Executed, divide};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, TransferModel};
-use millstream_graph::Graph;
+use millstream_graph::{Convolution, DataType, Graph, GraphBuilder, NewOperator, Operator, OperatorKind, Shape};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_test_support::connect;
 use proptest::prelude::*;
@@ -67,6 +67,43 @@ fn what_does_not_pay_is_not_divided() {
     assert_eq!(finish(&divided), finish(&undivided(graph)));
     let none = divide(undivided(graph), graph, &table, |_| false, makespan);
     assert_eq!(none, undivided(graph));
+}
+
+/// `If(x) -> u`, whose type nobody knows, `Conv(x) -> c`, `Add(u, c)`: the convolution takes nearly all the time and stands between the others.
+#[test]
+fn what_stands_between_inseparable_operators_is_not_divided_there() {
+    let mut builder = GraphBuilder::new("untyped");
+    let mut value = |name: &str, own| builder.value(name, own, Some(Shape::from([1, 64, 8, 8]))).unwrap();
+    let [x, convolved, y] = ["x", "c", "y"].map(|name| value(name, Some(DataType::F32)));
+    let untyped = value("u", None);
+    builder.input(x);
+    let ones = || vec![1, 1];
+    let convolution = OperatorKind::Convolution(Convolution {
+        input_channels: 64,
+        output_channels: 64,
+        kernel: ones(),
+        strides: ones(),
+        dilations: ones(),
+        groups: 1,
+    });
+    let operators = [
+        ("If", OperatorKind::Opaque, vec![x], untyped),
+        ("Conv", convolution, vec![x], convolved),
+        ("Add", OperatorKind::Elementwise, vec![untyped, convolved], y),
+    ];
+    for (op_type, kind, reads, makes) in operators {
+        builder.operator(NewOperator::new(op_type, op_type, kind).reads(reads).makes([makes])).unwrap();
+    }
+    builder.output(y);
+    let graph = builder.build().unwrap();
+    assert!(graph.operator_ids().any(|id| graph.channel_units(id).is_some()));
+
+    let time = |operator: &Operator| if operator.op_type == "Conv" { 10_000 } else { 10 };
+    let table = millstream_test_support::table(&graph, &board(), |operator, _| Some(time(operator)));
+    let mut divided = divide(undivided(&graph), &graph, &table, |_| true, makespan);
+    divided.assignments.retain(|assignment| !assignment.operators.is_empty());
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![divided] }] };
+    assert!(schedule.validate(&graph, &board()).is_ok(), "{schedule:?}");
 }
 
 proptest! {

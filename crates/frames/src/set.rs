@@ -282,15 +282,19 @@ fn kind(path: &Path) -> Option<Kind> {
     }
 }
 
+/// What is there, if it is a file: a device may never end.
+fn file_at(path: &Path, metadata: &std::fs::Metadata) -> Result<PathBuf, FramesError> {
+    match metadata.is_file() {
+        true => Ok(path.to_owned()),
+        false => Err(FramesError::format(path, "it is neither a file nor a folder of files")),
+    }
+}
+
 /// The file itself, or the files of a folder by name; hidden ones and those of other kinds are left out of a folder.
 fn files_at(path: &Path) -> Result<Vec<PathBuf>, FramesError> {
     let metadata = std::fs::metadata(path).map_err(FramesError::reading(path))?;
-    if metadata.is_file() {
-        return Ok(vec![path.to_owned()]);
-    }
-    // A device may never end.
     if !metadata.is_dir() {
-        return Err(FramesError::format(path, "it is neither a file nor a folder of files"));
+        return file_at(path, &metadata).map(|file| vec![file]);
     }
     let entries = std::fs::read_dir(path).map_err(FramesError::reading(path))?;
     let mut files = Vec::new();
@@ -298,7 +302,8 @@ fn files_at(path: &Path) -> Result<Vec<PathBuf>, FramesError> {
         let file = entry.map_err(FramesError::reading(path))?.path();
         let is_hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         if !is_hidden && kind(&file).is_some() {
-            files.push(file);
+            let metadata = std::fs::metadata(&file).map_err(FramesError::reading(&file))?;
+            files.push(file_at(&file, &metadata)?);
         }
     }
     files.sort();

@@ -47,7 +47,7 @@ impl Graph {
 
     /// The operators after `head` that need only those of its channels that they make themselves: what follows it directly and
     /// alone, channel by channel. They can be divided as it is. Where `head` is a dequantisation, the operator that it serves comes
-    /// first. A division may end after any of them unless [`Graph::is_one_quantised_operator`] ties the next one to it.
+    /// first. A division may end after any of them unless [`Graph::is_inseparable`] ties the next one to it.
     pub fn channel_followers(&self, head: OperatorId) -> Vec<OperatorId> {
         self.channel_units(head).map_or(Vec::new(), |units| self.followers_in(head, units))
     }
@@ -75,7 +75,7 @@ impl Graph {
     /// Whether some reader of what an operator makes can't be apart from it.
     fn is_tied_to_a_reader(&self, id: OperatorId) -> bool {
         let mut readers = self.operator(id).outputs.iter().flat_map(|&value| self.readers(value));
-        readers.any(|&reader| self.is_one_quantised_operator(id, reader))
+        readers.any(|&reader| self.is_inseparable(id, reader))
     }
 
     /// Whether an operator and these, in order, can be divided together: they follow it channel by channel, and what comes next may be
@@ -146,6 +146,10 @@ impl Graph {
     fn operator_units(&self, id: OperatorId) -> Option<ChannelUnits> {
         let operator = self.operator(id);
         let [output] = operator.outputs.as_slice() else { return None };
+        // Parts begin and end at values whose type is known.
+        if operator.inputs.iter().chain([output]).any(|&value| self.value(value).data_type.is_none()) {
+            return None;
+        }
         let dimensions = self.value(*output).shape.as_ref()?.dimensions();
         // What else flows in is whole in every part, so it must be the same for all channels.
         let others_are_numbers = operator.inputs.iter().skip(1).all(|&value| self.is_number(value));

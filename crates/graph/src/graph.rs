@@ -17,6 +17,8 @@ pub struct Graph {
     outputs: Vec<ValueId>,
     dependencies: DiGraph<OperatorId, ValueId>,
     order: Vec<OperatorId>,
+    /// Whether some operators can't be apart: searches ask for it very often.
+    pub(crate) has_inseparable: bool,
 }
 
 impl Graph {
@@ -42,7 +44,11 @@ impl Graph {
             }
         }
         let order = stable_order(&dependencies).map_err(|is_waiting| cycle(&dependencies, &operators, &is_waiting))?;
-        Ok(Self { name, operators, values, producers, readers, inputs, outputs, dependencies, order })
+        let has_inseparable = false;
+        let mut graph =
+            Self { name, operators, values, producers, readers, inputs, outputs, dependencies, order, has_inseparable };
+        graph.has_inseparable = graph.operator_ids().any(|id| graph.inseparable_producers(id).next().is_some());
+        Ok(graph)
     }
 
     /// The network's name.

@@ -89,8 +89,8 @@ pub struct Tile {
 
 impl RowRegion {
     /// The region of these operators, which are given in the order in which they run. `None` if they can't be divided by rows together:
-    /// one of them mixes rows or nobody knows whether it does, they make several values for others, or something outside is one quantised
-    /// operator with one of them.
+    /// one of them mixes rows or nobody knows whether it does, they make several values for others, or something outside can't be
+    /// apart from one of them.
     pub fn new(graph: &Graph, operators: &[OperatorId]) -> Option<Self> {
         let boundary = graph.boundary(operators);
         let (&last, [output]) = (operators.last()?, boundary.outputs.as_slice()) else { return None };
@@ -257,10 +257,10 @@ fn need(graph: &Graph, id: OperatorId, made: &[usize], read: &[usize], axis: usi
     }
 }
 
-/// Whether everything that is one quantised operator with this one is among these.
+/// Whether everything that can't be apart from this one is among these.
 fn stays(graph: &Graph, id: OperatorId, operators: &[OperatorId]) -> bool {
     let readers = graph.operator(id).outputs.iter().flat_map(|&value| graph.readers(value));
-    let mut tied = readers.copied().filter(|&reader| graph.is_one_quantised_operator(id, reader));
+    let mut tied = readers.copied().filter(|&reader| graph.is_inseparable(id, reader));
     tied.all(|reader| operators.contains(&reader))
-        && graph.tied_producers(id).all(|producer| operators.contains(&producer))
+        && graph.inseparable_producers(id).all(|producer| operators.contains(&producer))
 }

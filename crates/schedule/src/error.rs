@@ -169,6 +169,18 @@ pub enum ScheduleError {
         /// The first of them.
         operator: String,
     },
+    /// Only a part of an operator stands among operators that can't be apart.
+    #[error(
+        "operator '{operator}'{} is divided, but stands among operators that a processor runs without waiting in between: have one processor \
+         run it whole, or list it before them",
+        stage.map_or(String::new(), |stage| format!(" of stage {stage}"))
+    )]
+    Interrupted {
+        /// The operator.
+        operator: String,
+        /// Stage, counted from 1, where it is known.
+        stage: Option<usize>,
+    },
     /// An operator runs before something that it needs.
     #[error(
         "operator '{operator}'{} can never start: it needs the result of '{needs}', which runs later",
@@ -217,6 +229,7 @@ impl ScheduleError {
     pub fn in_stage(self, number: usize) -> Self {
         match self {
             Self::Order { operator, stage: None, needs } => Self::Order { operator, stage: Some(number), needs },
+            Self::Interrupted { operator, stage: None } => Self::Interrupted { operator, stage: Some(number) },
             other => other,
         }
     }

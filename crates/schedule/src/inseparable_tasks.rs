@@ -1,12 +1,13 @@
-use std::collections::HashMap;
-
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::Graph;
 
 use crate::Task;
-use crate::execution::{ProcessorId, TaskId};
+use crate::execution::TaskId;
 
 /// Tasks that a processor runs without waiting in between: those of a quantised operator with its quantisation and dequantisations, or
 /// of operators that hand over a value of unknown type, with what stands between them; or a task by itself.
+///
+/// Evaluation has each wait for its own inputs only, which may be less: a processor waits before the first of them for all that they need,
+/// and others get nothing before the last is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InseparableTasks {
     /// Per task, the first of those that it belongs to.
@@ -16,18 +17,18 @@ pub struct InseparableTasks {
 impl InseparableTasks {
     /// Among the tasks of [`Replica::tasks`](crate::Replica::tasks).
     pub fn of(graph: &Graph, tasks: &[Task]) -> Self {
-        let mut place: HashMap<(OperatorId, ProcessorId), usize> = HashMap::new();
-        for (index, task) in tasks.iter().enumerate() {
-            place.insert((task.operator, task.processor), index);
-        }
+        // Of each operator, its last task so far: those of a processor are in a row.
+        let mut place = vec![usize::MAX; graph.operators().len()];
         let mut first: Vec<usize> = (0..tasks.len()).collect();
         for (index, task) in tasks.iter().enumerate() {
             for producer in graph.inseparable_producers(task.operator) {
-                if let Some(&from) = place.get(&(producer, task.processor)).filter(|&&from| from < index) {
+                let from = place[producer.index()];
+                if tasks.get(from).is_some_and(|maker| maker.processor == task.processor) {
                     let start = first[from];
                     first[start..=index].iter_mut().for_each(|own| *own = (*own).min(start));
                 }
             }
+            place[task.operator.index()] = index;
         }
         Self { first }
     }

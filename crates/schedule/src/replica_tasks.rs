@@ -3,7 +3,7 @@ use millstream_graph::{Along, Graph};
 
 use crate::evaluate::task_time;
 use crate::execution::{
-    Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
+    Deadlock, Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
 };
 use crate::{InseparableTasks, Replica, ScheduleError, Task, TaskInput};
 
@@ -39,30 +39,44 @@ impl ReplicaOrder {
 
     /// An order in which all tasks can run.
     pub(crate) fn run_order(&self, graph: &Graph) -> Result<Vec<TaskId>, ScheduleError> {
-        self.run_order_after(graph, |task| self.inputs[task.index()].iter().map(|input| input.maker).collect())
+        let makers = |task: TaskId| self.inputs[task.index()].iter().map(|input| input.maker);
+        let order = run_order(self.tasks.len(), &self.tracks, makers)
+            .map_err(|Deadlock { task, needs }| self.never_starts(graph, task, needs))?;
+        if graph.has_inseparable_operators() {
+            self.check_inseparable(graph)?;
+        }
+        Ok(order)
     }
 
-    /// Whether all tasks can run when nothing is waited for among those that are inseparable, but all of it before them.
-    pub(crate) fn check_without_interruption(&self, graph: &Graph) -> Result<(), ScheduleError> {
+    /// Whether tasks among which nothing is waited for can run so: all that they need is there before the first of them, and no
+    /// processor has a part of an operator among them, unless all are divided together.
+    fn check_inseparable(&self, graph: &Graph) -> Result<(), ScheduleError> {
         let inseparable = InseparableTasks::of(graph, &self.tasks);
+        for task in TaskId::all(self.tasks.len()) {
+            let share = |task: TaskId| self.tasks[task.index()].share;
+            let is_other = |first: TaskId| share(task).is_some() != share(first).is_some();
+            let begins = inseparable.first(task) != task && share(task).is_some_and(|share| share.is_head);
+            if is_other(inseparable.first(task)) || begins {
+                let operator = graph.operator(self.tasks[task.index()].operator).name.clone();
+                return Err(ScheduleError::Interrupted { operator, stage: None });
+            }
+        }
+
         let makers = |task: TaskId| {
             let first = inseparable.first(task);
-            let members = inseparable.members(task).filter(|_| task == first);
+            let members = inseparable.members(task).filter(move |_| task == first);
             let makers = members.flat_map(|member| &self.inputs[member.index()]).map(|input| input.maker);
-            makers.filter(|&maker| inseparable.first(maker) != first).collect()
+            makers.filter(|&maker| inseparable.first(maker) != first).collect::<Vec<_>>().into_iter()
         };
-        self.run_order_after(graph, makers).map(|_| ())
+        run_order(self.tasks.len(), &self.tracks, makers).map(|_| ()).map_err(|Deadlock { task, needs }| {
+            let reads = |member: &TaskId| self.inputs[member.index()].iter().any(|input| input.maker == needs);
+            self.never_starts(graph, inseparable.members(task).find(reads).unwrap_or(task), needs)
+        })
     }
 
-    fn run_order_after(
-        &self,
-        graph: &Graph,
-        makers: impl Fn(TaskId) -> Vec<TaskId>,
-    ) -> Result<Vec<TaskId>, ScheduleError> {
-        run_order(self.tasks.len(), &self.tracks, |task| makers(task).into_iter()).map_err(|deadlock| {
-            let name = |task: TaskId| graph.operator(self.tasks[task.index()].operator).name.clone();
-            ScheduleError::Order { operator: name(deadlock.task), stage: None, needs: name(deadlock.needs) }
-        })
+    fn never_starts(&self, graph: &Graph, task: TaskId, needs: TaskId) -> ScheduleError {
+        let name = |task: TaskId| graph.operator(self.tasks[task.index()].operator).name.clone();
+        ScheduleError::Order { operator: name(task), stage: None, needs: name(needs) }
     }
 }
 

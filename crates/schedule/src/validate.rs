@@ -144,5 +144,5 @@ fn check_order(
             return order(operator, needs);
         }
     }
-    ReplicaOrder::new(replica, graph).check_without_interruption(graph).map_err(|error| error.in_stage(stage))
+    ReplicaOrder::new(replica, graph).run_order(graph).map(|_| ()).map_err(|error| error.in_stage(stage))
 }

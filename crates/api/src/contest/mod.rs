@@ -33,6 +33,9 @@ impl SlowCore {
     pub const MOST: f64 = 16.0;
 }
 
+/// How long a turn is at least where nothing else is said.
+pub const TURN: Duration = Duration::from_millis(1500);
+
 /// How contenders take turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -44,12 +47,12 @@ pub struct TurnOptions {
 }
 
 impl TurnOptions {
-    /// So many rounds, of turns that last 1.5 s at least.
+    /// So many rounds, of turns that last [`TURN`] at least.
     pub fn new(rounds: usize) -> Self {
-        Self { rounds, turn: Duration::from_millis(1500) }
+        Self { rounds, turn: TURN }
     }
 
-    /// Of turns that last this long at least.
+    /// Of turns that last this long at least. In less than 100 ms, a single tick of somebody else makes a turn a disturbed one.
     #[must_use]
     pub fn with_turn(self, turn: Duration) -> Self {
         Self { turn, ..self }

@@ -127,6 +127,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn turns_are_as_long_as_is_asked_for_and_long_enough_for_slow_frames() {
+        let network = Network::open("zoo:squeezenet", crate::ReadOptions::default()).unwrap();
+        let asked = super::super::TurnOptions::new(3).with_turn(Duration::from_millis(200));
+        let rounds = || Rounds::new(&network, &[], &[], Vec::new(), asked.turn);
+        assert_eq!(rounds().turn, Duration::from_millis(200));
+        assert_eq!(rounds().for_frames_of(Duration::from_millis(100)).turn, Duration::from_millis(800));
+    }
+
+    #[test]
     fn a_disturbed_turn_is_replaced_by_a_quieter_one() {
         let turn = |frames_per_second, others| Turn {
             measurement: Measurement {

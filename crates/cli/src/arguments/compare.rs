@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use millstream::SlowCore;
+use millstream::{SlowCore, TURN};
 
 use super::slow_core::parse_slow_core;
-use super::values::parse_count;
+use super::values::{parse_count, parse_turn};
 use super::{BoardArguments, DimensionArguments, InputArguments};
 use crate::duration::Budget;
 
@@ -25,8 +25,8 @@ pub(crate) struct CompareCommand {
     /// Rounds in which every contender takes part
     #[arg(long, default_value_t = 7, value_parser = parse_count::<u32>)]
     pub(crate) rounds: u32,
-    /// How long each of them has its turn in a round at least; eight frames of our slowest schedule in any case
-    #[arg(long, value_name = "TIME", default_value = "1.5s")]
+    /// The shortest turn in a round, from 100ms; eight frames of our slowest schedule in any case
+    #[arg(long, value_name = "TIME", value_parser = parse_turn, default_value_t = Budget(TURN))]
     pub(crate) turn: Budget,
     /// Time for profiling each network, such as 30s
     #[arg(long, value_name = "TIME", default_value = "20s")]

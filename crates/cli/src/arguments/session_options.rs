@@ -1,8 +1,8 @@
 use clap::Args;
-use millstream::SlowCore;
+use millstream::{SlowCore, TURN};
 
 use super::slow_core::parse_slow_core;
-use super::values::parse_count;
+use super::values::{parse_count, parse_turn};
 use super::{InputArguments, ModelArguments};
 use crate::duration::Budget;
 
@@ -18,8 +18,8 @@ pub(crate) struct SessionOptionsCommand {
     /// Rounds in which every way to set up a session takes part
     #[arg(long, default_value_t = 5, value_parser = parse_count::<u32>)]
     pub(crate) rounds: u32,
-    /// How long each of them has its turn in a round at least; eight frames of the slowest in any case
-    #[arg(long, value_name = "TIME", default_value = "1.5s")]
+    /// The shortest turn in a round, from 100ms; eight frames of the slowest in any case
+    #[arg(long, value_name = "TIME", value_parser = parse_turn, default_value_t = Budget(TURN))]
     pub(crate) turn: Budget,
     /// Print the best options, and what was measured, as JSON
     #[arg(long)]

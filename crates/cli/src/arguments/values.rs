@@ -20,6 +20,13 @@ pub(super) fn parse_count<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Res
     count.ok_or_else(|| format!("'{text}' is no whole number from 1 up"))
 }
 
+/// How long somebody works before it is the next one's turn.
+pub(super) fn parse_turn(text: &str) -> Result<Budget, String> {
+    let Budget(time) = text.parse()?;
+    let is_long_enough = time.as_millis() >= 100;
+    is_long_enough.then_some(Budget(time)).ok_or_else(|| format!("'{text}' is too short for a turn: 100ms or more"))
+}
+
 pub(super) fn parse_weight(text: &str) -> Result<(String, f64), String> {
     let expected = || format!("'{text}' is not NAME=NUMBER, such as resnet50=2, with a number above 0");
     let (name, weight) = text.split_once('=').ok_or_else(expected)?;
