@@ -1,5 +1,7 @@
 //! What developers and continuous integration run.
 
+use std::process::Command;
+
 use crate::command::{Failure, cargo, crates, package, root, run};
 use crate::{
     arrows, book, certificates, chaos, claims, conformance, dependencies, exhaustive, lengths, light, native, outside,
@@ -11,14 +13,22 @@ use crate::{
 pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = conformance::prepare()?;
-    let mut tests = cargo();
-    tests
-        .args(["test", "--release"])
-        .args(all_packages(arguments))
-        .args(arguments)
-        .envs(native::environment(library.clone()));
     let (variable, plugin) = plugin::prepare()?;
-    run(tests.env("MILLSTREAM_NETWORKS", models.networks).env(variable, plugin))?;
+    let with_environment = |mut command: Command| {
+        command.envs(native::environment(library.clone()));
+        command.env("MILLSTREAM_NETWORKS", &models.networks).env(variable, &plugin);
+        command
+    };
+    let mut tests = with_environment(cargo());
+    tests.args(["test", "--release"]).args(all_packages(arguments)).args(arguments);
+    if arguments.is_empty() {
+        // Together with the tests, the library for C takes half a minute; by itself, which its tests fall back on, nearly everything is
+        // compiled with other features.
+        let mut build = with_environment(cargo());
+        run(build.args(["build", "--release", "--workspace", "--lib", "--tests"]))?;
+        tests.env("MILLSTREAM_C_LIBRARY", native::target_folder().join("release"));
+    }
+    run(&mut tests)?;
     // Arguments ask for some of the tests only.
     if !arguments.is_empty() {
         return Ok(());

@@ -89,10 +89,16 @@ pub(crate) fn told(output: &Output) -> String {
     format!("{}\n{stdout}{stderr}", output.status)
 }
 
+/// Where it is set, the folder in which the library was built before the tests.
+const BUILT: &str = "MILLSTREAM_C_LIBRARY";
+
 /// The folder with the library, which cargo builds for no test by itself.
 pub(crate) fn library() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
+        if let Some(built) = std::env::var_os(BUILT) {
+            return PathBuf::from(built);
+        }
         let own = std::env::current_exe().unwrap();
         let folder = own.parent().and_then(Path::parent).unwrap().to_owned();
         let profile = match folder.file_name().unwrap().to_str().unwrap() {
