@@ -116,7 +116,7 @@ pub enum ScheduleError {
     /// A value whose type no file tells is handed over.
     #[error(
         "operator '{operator}' of stage {stage} reads a value of unknown type that '{other}' makes: nothing can start or end at it; keep \
-         them one behind the other on one processor"
+         both on one processor"
     )]
     Untyped {
         /// The reader.

@@ -12,6 +12,10 @@ fn board() -> Board {
     millstream_test_support::board("B2+G")
 }
 
+fn assignment(core: u32, operators: &[OperatorId]) -> Assignment {
+    Assignment { processor: Processor::new("B", [core]), operators: operators.to_vec() }
+}
+
 fn convolution() -> Convolution {
     let ones = || vec![1, 1];
     Convolution { input_channels: 8, output_channels: 8, kernel: ones(), strides: ones(), dilations: ones(), groups: 1 }
@@ -101,10 +105,6 @@ fn nobody_waits_for_what_stands_between_inseparable_operators() {
     builder.output(y);
     let graph = builder.build().unwrap();
     let checked = |own: &[OperatorId]| {
-        let assignment = |core: u32, operators: &[OperatorId]| Assignment {
-            processor: Processor::new("B", [core]),
-            operators: operators.to_vec(),
-        };
         let replica = Replica::new(vec![assignment(0, own), assignment(1, &[other])]);
         Schedule { stages: vec![Stage { replicas: vec![replica] }] }.validate(&graph, &board())
     };
@@ -137,10 +137,6 @@ fn quantised_operators_are_not_taken_apart() {
     assert_eq!(graph.channel_units(ids[2]), None);
     assert_eq!(graph.channel_followers(ids[1]), ids[2..]);
     let split = |operators: &[OperatorId]| {
-        let assignment = |core: u32, own: &[OperatorId]| Assignment {
-            processor: Processor::new("B", [core]),
-            operators: own.to_vec(),
-        };
         let replica = Replica {
             assignments: vec![assignment(0, &ids), assignment(1, operators)],
             splits: vec![OperatorSplit { operators: operators.to_vec(), along: Along::Channels, shares: vec![5, 3] }],
@@ -196,10 +192,6 @@ fn no_part_stands_between_inseparable_operators() {
     let graph = builder.build().unwrap();
 
     let checked = |own: &[OperatorId]| {
-        let assignment = |core: u32, operators: &[OperatorId]| Assignment {
-            processor: Processor::new("B", [core]),
-            operators: operators.to_vec(),
-        };
         let split = OperatorSplit { operators: vec![divided], along: Along::Channels, shares: vec![4, 4] };
         let assignments = vec![assignment(0, own), assignment(1, &[divided])];
         let replica = Replica { assignments, splits: vec![split] };
