@@ -23,6 +23,7 @@ mod lengths;
 mod light;
 mod long_tests;
 mod mutants;
+mod names;
 mod native;
 mod node;
 mod openvino;

@@ -5,7 +5,7 @@ use std::path::Path;
 use millstream_board::{Board, ProcessorClass};
 use millstream_certify::{
     CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
-    SingleProcessorProof, TeamWorths, ThroughputProof, check, check_prediction,
+    SingleProcessorProof, TeamProof, ThroughputProof, check, check_prediction,
 };
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::{PeriodBound, PipelineError, Problem, SingleProcessorReach, TeamSpace, ThroughputBound};
@@ -46,7 +46,7 @@ impl Plans {
         let board = &with_timed_engines(board, table);
         let ground = (&**network.graph(), network.chain(), board, table);
         let problem = Problem::with_teams_and_effort(ground, &space.teams(board), self.aim.effort)?;
-        let mut worths: Vec<TeamWorths> = problem.team_worths().map(|(team, own)| sorted(team, own)).collect();
+        let mut worths: Vec<TeamProof> = problem.team_worths().map(|(team, own)| sorted(team, own)).collect();
         worths.sort_by(|one, other| one.processors.cmp(&other.processors));
         let TeamSpace { most_processors, spans_clusters, has_all_counts } = space;
         let teams = SearchedTeams { most_processors, spans_clusters, has_all_counts };
@@ -55,14 +55,14 @@ impl Plans {
 }
 
 /// What is proven of a team, with its processors in alphabetical order.
-fn sorted(team: &[ProcessorClass], own: &millstream_pipeline::TeamWorths) -> TeamWorths {
+fn sorted(team: &[ProcessorClass], own: &millstream_pipeline::TeamWorths) -> TeamProof {
     let mut places: Vec<usize> = (0..team.len()).collect();
     places.sort_by_key(|&place| team[place].to_string());
     let parts = |parts: &Vec<u64>| match parts.is_empty() {
         true => Vec::new(),
         false => places.iter().map(|&place| parts[place]).collect(),
     };
-    TeamWorths {
+    TeamProof {
         processors: places.iter().map(|&place| team[place].to_string()).collect(),
         subgraphs: own.subgraphs.iter().map(parts).collect(),
         tiles: parts(&own.tiles),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use millstream_pipeline::SearchProgress;
-use millstream_predict::LeftOut;
+use millstream_predict::LeftOutEngine;
 use millstream_runtime::TuningEvent;
 
 /// How the caller follows work that takes long, and ends it early.
@@ -55,7 +55,7 @@ pub enum Event<'a> {
         cores: f64,
     },
     /// An engine can't help on a cluster, and is not used there.
-    LeftOut(&'a LeftOut),
+    LeftOut(&'a LeftOutEngine),
     /// There is no schedule of the network, so one is made.
     Planning {
         /// The network's name.

@@ -85,7 +85,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::ProcessorClass;
     use millstream_predict::Statistics;
-    use millstream_predict::samples::Conditions;
+    use millstream_predict::samples::SampleConditions;
 
     use super::*;
 
@@ -97,7 +97,7 @@ mod tests {
             input_bytes: 0,
             concurrent: 2,
             time: Statistics { median_seconds: milliseconds * 1e-3, mad_seconds: 1e-5, repetitions: 25 },
-            conditions: Conditions { other_load, ..Conditions::default() },
+            conditions: SampleConditions { other_load, ..SampleConditions::default() },
         }
     }
 

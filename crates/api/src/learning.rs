@@ -9,7 +9,7 @@ use millstream_pipeline::{Objective, Plan, choose, pareto_front, score};
 use millstream_predict::samples::SegmentSample;
 use millstream_predict::{Profile, fit};
 use millstream_schedule::Schedule;
-use millstream_tune::{Model, ModelGuided, Oracle, TuneError};
+use millstream_tune::{ModelGuided, Oracle, TimeModel, TuneError};
 
 use crate::control::Activity;
 use crate::disturbance::{DISTURBED, contradiction};
@@ -173,7 +173,7 @@ impl PlanModel<'_> {
     }
 }
 
-impl Model for PlanModel<'_> {
+impl TimeModel for PlanModel<'_> {
     type Configuration = Candidate;
     type Seen = PlanTrial;
 

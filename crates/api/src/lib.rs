@@ -123,7 +123,7 @@ pub use session::{
     positive_seconds, wait_for,
 };
 pub(crate) use set_on_drop::SetOnDrop;
-pub use sharing::{Share, Shared, plan_shared};
+pub use sharing::{NetworkShare, Shared, plan_shared};
 pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;
 pub use systems::{CheckedFrames, HostPart, Hosts, LoadedPart, SystemPlan, SystemRival, plan_system};

@@ -6,10 +6,10 @@ use std::time::Duration;
 use millstream_board::{Board, Provenance};
 use millstream_cost::CostTable;
 use millstream_predict::samples::TransferSample;
-use millstream_predict::{CostModels, LeftOut, NetworkProfile, Profile, fit};
+use millstream_predict::{CostModels, LeftOutEngine, NetworkProfile, Profile, fit};
 use millstream_profile::{
-    OperatorSettings, PartSettings, Settings, Workload, measure, measure_accelerator_transfers, measure_accelerators,
-    measure_operators, measure_parts,
+    OperatorSettings, PartSettings, ProfileSettings, Workload, measure, measure_accelerator_transfers,
+    measure_accelerators, measure_operators, measure_parts,
 };
 
 use crate::backends::Backends;
@@ -137,7 +137,7 @@ pub(crate) fn add_network(
     if !measuring.operators(known)? {
         return Ok(false);
     }
-    let board = &board.clone().with_engines_of(&LeftOut::others(&known.left_out, board));
+    let board = &board.clone().with_engines_of(&LeftOutEngine::others(&known.left_out, board));
     let measuring = Measuring { board, ..measuring };
     Ok(measuring.parts(known)? && measuring.segments(known)?)
 }
@@ -193,7 +193,7 @@ impl Measuring<'_> {
             return Ok(false);
         }
         known.operator_samples = samples;
-        known.left_out = LeftOut::of(known, self.board);
+        known.left_out = LeftOutEngine::of(known, self.board);
         tell_left_out(known, self.control);
         Ok(true)
     }
@@ -215,7 +215,7 @@ impl Measuring<'_> {
     /// Ranges of blocks, of which what was measured is kept in any case.
     fn segments(&self, known: &mut NetworkProfile) -> Result<bool, Error> {
         let budget = self.budget.mul_f64(1.0 - OPERATORS_SHARE - PARTS_SHARE);
-        let settings = Settings { budget, ..Settings::default() };
+        let settings = ProfileSettings { budget, ..ProfileSettings::default() };
         let activity = format!("measuring {} on {}", self.workload.graph.name(), self.board.name());
         let mut steps = self.control.steps(activity, 1);
         let mut is_stopped = false;

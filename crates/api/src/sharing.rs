@@ -14,7 +14,7 @@ use millstream_schedule::{
     Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
     SharedSchedule, check_memory_together,
 };
-use millstream_sim::{Conditions, Simulation, SteadyState, Stream, simulate_streams};
+use millstream_sim::{Conditions, SimulatedNetwork, Simulation, SteadyState, simulate_streams};
 
 use crate::document::document;
 use crate::memory_parts::boards_with_parts;
@@ -30,7 +30,7 @@ const MOST_UNEVEN: f64 = 1000.0;
 
 /// What is wanted of one of several networks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
+pub struct NetworkShare {
     /// Frames for each frame of a network with weight 1.
     pub weight: f64,
     /// The longest that a frame may take: where networks take turns, waiting for others included; with processors of its own, waiting
@@ -38,13 +38,13 @@ pub struct Share {
     pub deadline: Option<Duration>,
 }
 
-impl Share {
+impl NetworkShare {
     fn is_met_by(&self, latency: Duration) -> bool {
         self.deadline.is_none_or(|deadline| latency <= deadline)
     }
 }
 
-impl Default for Share {
+impl Default for NetworkShare {
     fn default() -> Self {
         Self { weight: 1.0, deadline: None }
     }
@@ -69,7 +69,7 @@ pub struct Shared {
 pub fn plan_shared(
     machine: &Machine,
     networks: &[Network],
-    shares: &[Share],
+    shares: &[NetworkShare],
     on: PlanOn<'_>,
     control: &Control,
 ) -> Result<Shared, Error> {
@@ -104,7 +104,7 @@ enum Teams {
 struct Ground<'a> {
     networks: &'a [Network],
     tables: &'a [CostTable],
-    shares: &'a [Share],
+    shares: &'a [NetworkShare],
     board: &'a Board,
 }
 
@@ -210,17 +210,17 @@ impl Ground<'_> {
             return Ok(None);
         }
         let least = self.shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
-        let stream = |(index, share): (usize, &Share)| Stream {
+        let stream = |(index, share): (usize, &NetworkShare)| SimulatedNetwork {
             weight: share.weight,
             takes_turns: sharing.takes_turns,
-            ..Stream::new(
+            ..SimulatedNetwork::new(
                 &sharing.schedules[index],
                 self.networks[index].graph(),
                 &self.tables[index],
                 (share.weight / least * SIMULATED_ROUNDS).ceil() as usize,
             )
         };
-        let streams: Vec<Stream<'_>> = self.shares.iter().enumerate().map(stream).collect();
+        let streams: Vec<SimulatedNetwork<'_>> = self.shares.iter().enumerate().map(stream).collect();
 
         let conditions = Conditions { keeps_all_busy: true, memory_bytes_per_second, ..Conditions::default() };
         let simulations = simulate_streams(&streams, &conditions)?;
@@ -275,7 +275,7 @@ impl Ground<'_> {
 }
 
 /// Whether there is a share for each network, with a weight that is a number above 0 and not far from the others'.
-fn check(networks: &[Network], shares: &[Share]) -> Result<(), Error> {
+fn check(networks: &[Network], shares: &[NetworkShare]) -> Result<(), Error> {
     if networks.len() != shares.len() {
         let (networks, shares) = (networks.len(), shares.len());
         return Err(Error::Unfit(format!("there are {networks} networks and {shares} shares, one is needed for each")));

@@ -6,7 +6,7 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{
-    Conditions, Disturbance, DisturbanceKind, Simulation, SimulationError, SteadyState, Stream, Unit,
+    Conditions, Disturbance, DisturbanceKind, SimulatedNetwork, Simulation, SimulationError, SteadyState, Unit,
     simulate_streams_until,
 };
 
@@ -159,10 +159,10 @@ pub fn simulate(
         return Err(Error::Unfit(format!("{frames:.0} frames of {name} are too many; {MOST_FRAMES} is the most")));
     }
 
-    let streams: Vec<Stream<'_>> = set
+    let streams: Vec<SimulatedNetwork<'_>> = set
         .iter()
         .zip(&tables)
-        .map(|(own, table)| Stream {
+        .map(|(own, table)| SimulatedNetwork {
             schedule: &own.schedule,
             graph: own.network.graph(),
             table,

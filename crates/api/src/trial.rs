@@ -10,7 +10,7 @@ use millstream_cost::Nanoseconds;
 use millstream_graph::Graph;
 use millstream_pipeline::{Plan, PlannedStage};
 use millstream_predict::Statistics;
-use millstream_predict::samples::{Conditions, SegmentSample};
+use millstream_predict::samples::{SampleConditions, SegmentSample};
 use millstream_profile::BatchedTimes;
 use millstream_runtime::{Engine, EngineOptions, FrameResult, StepSpan};
 use millstream_schedule::Schedule;
@@ -75,7 +75,7 @@ pub(crate) fn run(
     let others = watch.cores().unwrap_or_default();
     let summary = times.into_iter().filter_map(|(key, times)| Some((key, times.statistics()?))).collect();
     let measured = measured(plan, &summary, period);
-    let conditions = Conditions { other_load: others, ..Conditions::default() };
+    let conditions = SampleConditions { other_load: others, ..SampleConditions::default() };
     let samples = samples(network, board, plan, &summary, period, conditions);
     let stage_times = measured.stages.iter().flat_map(|stage| stage.times()).collect();
     let spent = Nanoseconds::from(begin.elapsed());
@@ -164,7 +164,7 @@ fn samples(
     plan: &Plan,
     summary: &BTreeMap<(usize, Vec<ProcessorClass>), Statistics>,
     period: Nanoseconds,
-    conditions: Conditions,
+    conditions: SampleConditions,
 ) -> Vec<SegmentSample> {
     let bytes = network.chain().input_bytes(network.graph());
     let sample = |((stage, processors), &time): (&(usize, Vec<ProcessorClass>), &Statistics)| {

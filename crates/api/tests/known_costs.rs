@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use fixtures::{fixture, network};
 use millstream_api::{
-    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Objective, PlanOn, ReadOptions,
-    Rounds, RunSource, Scheduled, Share, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, NetworkShare, Objective, PlanOn,
+    ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
 };
 use millstream_cost::Nanoseconds;
 
@@ -85,7 +85,7 @@ fn a_single_network_is_a_set_of_one() {
 
     let costs = fixture("costs", "hikey-970");
     let networks = [network("squeezenet"), network("mobilenet-v1")];
-    let shares = [Share { weight: 2.0, deadline: None }, Share::default()];
+    let shares = [NetworkShare { weight: 2.0, deadline: None }, NetworkShare::default()];
     let on = PlanOn::Costs(CostSource::Models(&costs));
     let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
     assert!(shared.other_rounds_per_second.is_some_and(|other| other <= shared.document.rounds_per_second));
@@ -113,7 +113,7 @@ fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
     let mut rounds = Vec::new();
     for (deadline, takes_turns) in [(None, true), (Some(900), false), (Some(3000), true)] {
         let deadline = deadline.map(Duration::from_millis);
-        let shares = [Share::default(), Share { weight: 1.0, deadline }];
+        let shares = [NetworkShare::default(), NetworkShare { weight: 1.0, deadline }];
         let on = PlanOn::Costs(CostSource::Models(&costs));
         let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
         assert_eq!(shared.document.takes_turns, takes_turns);
@@ -163,7 +163,7 @@ fn deadlines_that_need_several_processors_are_kept_with_them() {
     let networks = [network("squeezenet"), network("tiny-darknet")];
     let within = |milliseconds: u64| {
         let deadline = Some(Duration::from_millis(milliseconds));
-        let shares = [Share { weight: 1.0, deadline }, Share::default()];
+        let shares = [NetworkShare { weight: 1.0, deadline }, NetworkShare::default()];
         plan_shared(&machine, &networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &control)
     };
     let shared = within(60).unwrap().document;
@@ -222,13 +222,16 @@ fn every_network_needs_a_share_with_a_weight() {
     let costs = fixture("costs", "hikey-970");
     let on = PlanOn::Costs(CostSource::Models(&costs));
     let networks = [network("squeezenet"), network("mobilenet-v1")];
-    let refused = |shares: &[Share]| match plan_shared(&machine(), &networks, shares, on, &Control::new()) {
+    let refused = |shares: &[NetworkShare]| match plan_shared(&machine(), &networks, shares, on, &Control::new()) {
         Ok(_) => panic!("{shares:?} were accepted"),
         Err(error) => error.to_string(),
     };
-    assert!(refused(&[Share::default()]).contains("2 networks and 1 shares"));
-    assert!(refused(&[Share::default(), Share { weight: 1e6, deadline: None }]).contains("differ by 1000000 times"));
-    assert!(refused(&[Share::default(), Share { weight: f64::NAN, deadline: None }]).contains("NaN"));
+    assert!(refused(&[NetworkShare::default()]).contains("2 networks and 1 shares"));
+    assert!(
+        refused(&[NetworkShare::default(), NetworkShare { weight: 1e6, deadline: None }])
+            .contains("differ by 1000000 times")
+    );
+    assert!(refused(&[NetworkShare::default(), NetworkShare { weight: f64::NAN, deadline: None }]).contains("NaN"));
 }
 
 /// With engines left out, what needs them says which feature brings them.

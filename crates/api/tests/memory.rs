@@ -10,7 +10,7 @@ use fixtures::{fixture, machines, network};
 use millstream_api::{Aim, Constraints, Control, CostSource, Machine, Objective, PlanOn, plan};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{PipelineError, Problem, ThroughputBound, best_period, pareto_front};
-use millstream_sim::{Conditions, SteadyState, Stream, simulate_streams};
+use millstream_sim::{Conditions, SimulatedNetwork, SteadyState, simulate_streams};
 
 #[test]
 fn periods_are_those_of_another_simulation() {
@@ -53,7 +53,7 @@ fn periods_agree(is_wanted: impl Fn(usize, usize) -> bool, least: usize) {
             let schedule = problem.schedule(&plan);
             let predicted = SteadyState::of(&schedule, graph, &table, rate).unwrap().evaluation;
             let conditions = Conditions { memory_bytes_per_second: rate, ..Conditions::default() };
-            let stream = Stream::new(&schedule, graph, &table, 1000);
+            let stream = SimulatedNetwork::new(&schedule, graph, &table, 1000);
             let simulated = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap().period_seconds();
             let ratio = simulated / predicted.period.seconds();
             assert!((ratio - 1.0).abs() < 0.02, "{name} on {board}: {schedule} {ratio}");

@@ -7,7 +7,7 @@ mod fixtures;
 use std::time::Duration;
 
 use fixtures::{fixture, network};
-use millstream_api::{Control, CostSource, Machine, Network, PlanOn, Share, Shared, plan_shared};
+use millstream_api::{Control, CostSource, Machine, Network, NetworkShare, PlanOn, Shared, plan_shared};
 use millstream_schedule::{Schedule, SharedSchedule, held_bytes};
 use serde_json::{Value, json};
 
@@ -31,8 +31,8 @@ fn shared(machine: &Machine, board: &str, networks: &[Network], deadlines: &[Opt
     let folder = tempfile::tempdir().unwrap();
     let costs = folder.path().join("cost.json");
     std::fs::write(&costs, document.to_string()).unwrap();
-    let share = |own: &Option<u64>| Share { weight: 1.0, deadline: own.map(Duration::from_millis) };
-    let shares: Vec<Share> = deadlines.iter().map(share).collect();
+    let share = |own: &Option<u64>| NetworkShare { weight: 1.0, deadline: own.map(Duration::from_millis) };
+    let shares: Vec<NetworkShare> = deadlines.iter().map(share).collect();
     plan_shared(machine, networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &Control::new()).unwrap()
 }
 

@@ -96,7 +96,7 @@ pub struct SearchedProof {
     /// The teams of the space.
     pub teams: SearchedTeams,
     /// What is proven of each team, in alphabetical order.
-    pub worths: Vec<TeamWorths>,
+    pub worths: Vec<TeamProof>,
 }
 
 /// Which sets of processors may own a stage together.
@@ -114,7 +114,7 @@ pub struct SearchedTeams {
 /// What the time of a team's processors is worth, in billionths of what all of it is worth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TeamWorths {
+pub struct TeamProof {
     /// Its processors, in alphabetical order.
     pub processors: Vec<String>,
     /// For each subgraph; empty where that says no more than the longest path.

@@ -53,7 +53,7 @@ mod windows;
 
 pub use certificate::{
     CERTIFICATE_FORMAT, CERTIFICATE_VERSION, Certificate, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams,
-    SingleProcessorProof, TeamWorths, ThroughputProof,
+    SingleProcessorProof, TeamProof, ThroughputProof,
 };
 pub use check::check;
 pub use error::CertifyError;

@@ -16,7 +16,7 @@ use crate::stage_rates::{StageRates, possible};
 use crate::team_costs::{BILLION, TeamCosts, rounded_down};
 use crate::teams::names;
 use crate::windows::{Window, windows};
-use crate::{CertifyError, SearchedProof, TeamWorths};
+use crate::{CertifyError, SearchedProof, TeamProof};
 
 /// Follows all pipelines of a space whose stages may pass frames more often than a period, by what each way to run a stage takes at least, and
 /// looks whether they come to the end: below the period that is said to be the least they must not.
@@ -92,7 +92,7 @@ impl<'a> TeamWays<'a> {
 
         let subgraphs = subgraphs(graph);
         let windows = windows(graph, &subgraphs);
-        let way = |(team, worths): (&Vec<ProcessorClass>, &TeamWorths)| {
+        let way = |(team, worths): (&Vec<ProcessorClass>, &TeamProof)| {
             TeamWay::new((team, worths), (&subgraphs, &windows), (rates, space), table)
         };
         let teams = known.iter().zip(&proof.worths).map(way).collect::<Result<_, _>>()?;
@@ -199,7 +199,7 @@ impl Replicas {
 
 impl TeamWay {
     fn new(
-        (team, worths): (&[ProcessorClass], &TeamWorths),
+        (team, worths): (&[ProcessorClass], &TeamProof),
         (subgraphs, windows): (&[Subgraph], &[Window]),
         (rates, space): (&StageRates<'_>, &Space),
         table: &CostTable,

@@ -14,11 +14,11 @@ use millstream_partition::Chain;
 use prost::Message;
 
 use crate::case::{Case, Data};
-use crate::{Engine, ways};
+use crate::{EngineUnderTest, ways};
 
 /// What became of a model.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// Everything ran and agreed.
     Agrees {
         /// Whether there was something to cut into two stages.
@@ -48,10 +48,10 @@ pub enum Outcome {
 }
 
 /// Runs a case in plain ONNX Runtime and in every way here, with an engine.
-pub fn check(case: &Case, engine: &Engine) -> Outcome {
+pub fn check(case: &Case, engine: &EngineUnderTest) -> CheckOutcome {
     let mut plain = match PlainSession::load(engine.reference(), &case.model) {
         Ok(plain) => plain,
-        Err(error) => return Outcome::NotByOnnxRuntime { detail: error.to_string() },
+        Err(error) => return CheckOutcome::NotByOnnxRuntime { detail: error.to_string() },
     };
     let data = std::fs::read(&case.model)
         .map_err(|error| error.to_string())
@@ -64,18 +64,18 @@ pub fn check(case: &Case, engine: &Engine) -> Outcome {
     let own = read(&case.model, &data);
     match (own, expected, data) {
         (Ok(model), Ok(expected), Ok(data)) => outcome(compare_with_suite(&model, &data, &expected, engine)),
-        (Err(detail), Ok(_), _) => Outcome::Refused { detail },
+        (Err(detail), Ok(_), _) => CheckOutcome::Refused { detail },
         // What is no tensor can't be given to either: the reader's word is what a user gets.
-        (Err(detail), Err(_), Err(_)) => Outcome::Refused { detail },
+        (Err(detail), Err(_), Err(_)) => CheckOutcome::Refused { detail },
         (Ok(model), Err(_), Err(detail)) => refusal_without_data(&model, engine, &detail),
-        (_, Err(detail), Ok(_)) => Outcome::NotByOnnxRuntime { detail },
-        (Ok(_), Ok(_), Err(detail)) => Outcome::Wrong { detail },
+        (_, Err(detail), Ok(_)) => CheckOutcome::NotByOnnxRuntime { detail },
+        (Ok(_), Ok(_), Err(detail)) => CheckOutcome::Wrong { detail },
     }
 }
 
 /// Runs a network, of which nobody has test data, on made-up frames: in plain ONNX Runtime and in every way here.
-pub fn check_network(path: &Path, options: &ReadOptions, engine: &Engine) -> Outcome {
-    let compared = || -> Result<Outcome, Failure> {
+pub fn check_network(path: &Path, options: &ReadOptions, engine: &EngineUnderTest) -> CheckOutcome {
+    let compared = || -> Result<CheckOutcome, Failure> {
         let model = Model::read(path, options).map_err(|error| Failure::Refused(error.to_string()))?;
         let graph = model.graph();
         let backend = engine.backend(&model);
@@ -88,16 +88,16 @@ pub fn check_network(path: &Path, options: &ReadOptions, engine: &Engine) -> Out
         let expected = PlainSession::load(engine.reference(), path).and_then(|mut plain| plain.run(&inputs));
         let expected = expected.map_err(|error| Failure::Wrong(format!("plain ONNX Runtime: {error}")))?;
         let (has_two_stages, has_splits, has_tiles) = compare_ways(&model, &frame, &expected, engine)?;
-        Ok(Outcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite: false })
+        Ok(CheckOutcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite: false })
     };
     outcome(compared())
 }
 
-fn outcome(compared: Result<Outcome, Failure>) -> Outcome {
+fn outcome(compared: Result<CheckOutcome, Failure>) -> CheckOutcome {
     match compared {
         Ok(outcome) => outcome,
-        Err(Failure::Refused(detail)) => Outcome::Refused { detail },
-        Err(Failure::Wrong(detail)) => Outcome::Wrong { detail },
+        Err(Failure::Refused(detail)) => CheckOutcome::Refused { detail },
+        Err(Failure::Wrong(detail)) => CheckOutcome::Wrong { detail },
     }
 }
 
@@ -117,24 +117,29 @@ fn read(path: &Path, data: &Result<Data, String>) -> Result<Model, String> {
 }
 
 /// A model whose data are no tensors: it must say so when it is prepared.
-fn refusal_without_data(model: &Model, engine: &Engine, data: &str) -> Outcome {
+fn refusal_without_data(model: &Model, engine: &EngineUnderTest, data: &str) -> CheckOutcome {
     let backend = engine.backend(model);
     let segment = millstream_backend::Segment::whole(model.graph());
     match backend.prepare(&segment, &ways::processor(0)) {
-        Err(error) => Outcome::Refused { detail: error.to_string() },
-        Ok(_) => Outcome::Wrong { detail: format!("the model is prepared although its data can't be: {data}") },
+        Err(error) => CheckOutcome::Refused { detail: error.to_string() },
+        Ok(_) => CheckOutcome::Wrong { detail: format!("the model is prepared although its data can't be: {data}") },
     }
 }
 
 /// Runs a case of the suite in every way.
-fn compare_with_suite(model: &Model, data: &Data, expected: &[Tensor], engine: &Engine) -> Result<Outcome, Failure> {
+fn compare_with_suite(
+    model: &Model,
+    data: &Data,
+    expected: &[Tensor],
+    engine: &EngineUnderTest,
+) -> Result<CheckOutcome, Failure> {
     let graph = model.graph();
     let frame: Option<Vec<Tensor>> =
         graph.inputs().iter().map(|&id| data.inputs.get(&graph.value(id).name).cloned()).collect();
     let frame = frame.ok_or_else(|| Failure::Wrong("an input that the data do not have".to_owned()))?;
     let (has_two_stages, has_splits, has_tiles) = compare_ways(model, &frame, expected, engine)?;
     let differs_from_suite = differs(expected, &data.expected, is_random(graph), Tolerance::default()).is_some();
-    Ok(Outcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite })
+    Ok(CheckOutcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite })
 }
 
 /// Whether results are different each time; `Dropout` draws as well where it is there for training.
@@ -148,7 +153,7 @@ fn compare_ways(
     model: &Model,
     frame: &[Tensor],
     expected: &[Tensor],
-    engine: &Engine,
+    engine: &EngineUnderTest,
 ) -> Result<(bool, bool, bool), Failure> {
     let graph = model.graph();
     let chain = Chain::of(graph);
@@ -212,7 +217,7 @@ fn check_values(graph: &Graph, values: &HashMap<ValueId, Tensor>) -> Result<(), 
 }
 
 /// How much results differ if ONNX Runtime computes and rounds every operator by itself: what rounding alone does to the network.
-fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], engine: &Engine) -> Result<f64, String> {
+fn rounding(model: &Model, frame: &[Tensor], expected: &[Tensor], engine: &EngineUnderTest) -> Result<f64, String> {
     let settings = SessionSettings { optimised: false, ..SessionSettings::default() };
     let backend = OrtBackend::with_settings(engine.reference(), Arc::new(model.clone()), settings);
     let results = ways::whole(model.graph(), &backend, frame)?;

@@ -6,12 +6,12 @@ use millstream_backend_ort::{Environment, OrtBackend};
 use millstream_onnx::Model;
 
 /// The engine that models run in here, and ONNX Runtime, whose own results count as right.
-pub struct Engine {
+pub struct EngineUnderTest {
     reference: Environment,
     openvino: Option<OpenVino>,
 }
 
-impl Engine {
+impl EngineUnderTest {
     /// ONNX Runtime.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! A [`Case`] is a model with inputs, as ONNX's own test suite has them. [`check()`] runs it in plain ONNX Runtime and then here: as a
 //! whole, block by block, as a pipeline of two stages, in replicas, and with operators divided by channels and by rows, and compares everything. An
-//! [`Engine`] says what runs it here.
+//! [`EngineUnderTest`] says what runs it here.
 //! What ONNX Runtime runs must run here and agree, or stand on the list of [`Refusals`] with its reason.
 //!
 //! ```
@@ -23,7 +23,7 @@ mod refusals;
 mod ways;
 
 pub use case::Case;
-pub use check::{Outcome, check, check_network};
-pub use engine::Engine;
+pub use check::{CheckOutcome, check, check_network};
+pub use engine::EngineUnderTest;
 pub use error::ConformanceError;
 pub use refusals::{Expected, Refusals};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use millstream_conformance::{Case, Engine, Expected, Outcome, Refusals, check};
+use millstream_conformance::{Case, CheckOutcome, EngineUnderTest, Expected, Refusals, check};
 
 fn main() -> ExitCode {
     match run() {
@@ -42,7 +42,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         part = arguments.next().unwrap_or_default();
     }
 
-    let engine = Engine::named(&name).ok_or_else(|| format!("there is no engine '{name}'"))??;
+    let engine = EngineUnderTest::named(&name).ok_or_else(|| format!("there is no engine '{name}'"))??;
     let refusals = Refusals::checked_in(&engine)?;
     let begin = Instant::now();
     let mut cases = Case::all(&folder)?;
@@ -89,25 +89,27 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     Ok(count.wrong == 0 && count.agree + count.refused > 0 && has_all)
 }
 
-fn judge(case: &Case, outcome: &Outcome, refusals: &Refusals, count: &mut Count) {
+fn judge(case: &Case, outcome: &CheckOutcome, refusals: &Refusals, count: &mut Count) {
     let expected = refusals.expected(&case.name);
     let mut wrong = |text: String| {
         println!("{}: {text}", case.name);
         count.wrong += 1;
     };
     match (outcome, expected) {
-        (Outcome::Refused { detail }, Some(Expected::Refusal(part))) if detail.contains(part) => count.refused += 1,
-        (Outcome::Refused { detail }, Some(Expected::Refusal(part))) => {
+        (CheckOutcome::Refused { detail }, Some(Expected::Refusal(part))) if detail.contains(part) => {
+            count.refused += 1
+        }
+        (CheckOutcome::Refused { detail }, Some(Expected::Refusal(part))) => {
             wrong(format!("refused, but without '{part}': {detail}"));
         }
-        (Outcome::Refused { detail }, _) => wrong(format!("refused, and not on the list of refusals: {detail}")),
-        (Outcome::Wrong { detail }, Some(Expected::Difference(part))) if detail.contains(part) => {
+        (CheckOutcome::Refused { detail }, _) => wrong(format!("refused, and not on the list of refusals: {detail}")),
+        (CheckOutcome::Wrong { detail }, Some(Expected::Difference(part))) if detail.contains(part) => {
             count.computed_otherwise += 1;
         }
-        (Outcome::Wrong { detail }, _) => wrong(detail.clone()),
+        (CheckOutcome::Wrong { detail }, _) => wrong(detail.clone()),
         (_, Some(_)) => wrong("on the list of refusals and differences, but not so".to_owned()),
-        (Outcome::NotByOnnxRuntime { .. }, None) => count.not_by_onnx_runtime += 1,
-        (Outcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite }, None) => {
+        (CheckOutcome::NotByOnnxRuntime { .. }, None) => count.not_by_onnx_runtime += 1,
+        (CheckOutcome::Agrees { has_two_stages, has_splits, has_tiles, differs_from_suite }, None) => {
             count.agree += 1;
             count.two_stages += usize::from(*has_two_stages);
             count.splits += usize::from(*has_splits);

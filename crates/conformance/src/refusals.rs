@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::{ConformanceError, Engine};
+use crate::{ConformanceError, EngineUnderTest};
 
 /// Models that ONNX Runtime runs and that are refused here, with what the error must say.
 ///
@@ -25,7 +25,7 @@ impl Refusals {
     ///
     /// # Errors
     /// As [`Refusals::parse`].
-    pub fn checked_in(engine: &Engine) -> Result<Self, ConformanceError> {
+    pub fn checked_in(engine: &EngineUnderTest) -> Result<Self, ConformanceError> {
         Self::parse(engine.refusals())
     }
 

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use millstream_conformance::{Engine, Outcome, check_network};
+use millstream_conformance::{CheckOutcome, EngineUnderTest, check_network};
 use millstream_onnx::ReadOptions;
 
 fn path(file: &str) -> PathBuf {
@@ -20,8 +20,8 @@ fn path(file: &str) -> PathBuf {
 fn ways(file: &str, sizes: &[(&str, usize)]) -> (bool, bool, bool) {
     let dimensions = sizes.iter().map(|&(name, size)| (name.to_owned(), size));
     let options = ReadOptions::default().with_dimensions(dimensions);
-    match check_network(&path(file), &options, &Engine::onnx_runtime().unwrap()) {
-        Outcome::Agrees { has_two_stages, has_splits, has_tiles, .. } => (has_two_stages, has_splits, has_tiles),
+    match check_network(&path(file), &options, &EngineUnderTest::onnx_runtime().unwrap()) {
+        CheckOutcome::Agrees { has_two_stages, has_splits, has_tiles, .. } => (has_two_stages, has_splits, has_tiles),
         other => panic!("{file}: {other:?}"),
     }
 }

@@ -36,6 +36,6 @@ pub use clocks::{Clocks, clock_combinations};
 pub use hosts::HostCrossing;
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
-pub use table::{CostTable, Entry, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
+pub use table::{CostEntry, CostTable, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
 pub use tiles::{RowCost, TilePlace};
 pub use transfer::{BlockedEnd, TransferModel};

@@ -1,7 +1,7 @@
 use millstream_board::Board;
 use millstream_graph::Graph;
 
-use crate::{CostTable, Entry, Nanoseconds};
+use crate::{CostEntry, CostTable, Nanoseconds};
 
 impl CostTable {
     /// The same costs within what a board's memory moves; a copy if the board does not say what that is.
@@ -19,9 +19,9 @@ impl CostTable {
             let least = Nanoseconds::from_seconds(graph.operator(id).work.bytes() as f64 / bytes_per_second);
             for processor in self.processors() {
                 let known = self.entry(processor, id.index());
-                if let Some(Entry { time, low, high, origin }) = known.filter(|own| own.time > Nanoseconds::ZERO) {
+                if let Some(CostEntry { time, low, high, origin }) = known.filter(|own| own.time > Nanoseconds::ZERO) {
                     let [time, low, high] = [time, low, high].map(|time| time.max(least));
-                    slower.set_entry(processor, id.index(), Entry { time, low, high, origin });
+                    slower.set_entry(processor, id.index(), CostEntry { time, low, high, origin });
                 }
             }
         }

@@ -27,7 +27,7 @@ pub enum Origin {
 
 /// Time of an operator on a processor, and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct CostEntry {
     /// The time.
     pub time: Nanoseconds,
     /// The lower end of the interval in which nine in ten true times lie.
@@ -38,7 +38,7 @@ pub struct Entry {
     pub origin: Origin,
 }
 
-impl Entry {
+impl CostEntry {
     /// A time that is taken as given.
     pub fn given(time: Nanoseconds) -> Self {
         Self { time, low: time, high: time, origin: Origin::Given }
@@ -137,7 +137,7 @@ pub struct CostTable {
     operators: usize,
     classes: Vec<ProcessorClass>,
     /// Row per class.
-    entries: Vec<Option<Entry>>,
+    entries: Vec<Option<CostEntry>>,
     hand_overs: Vec<HandOver>,
     /// The different clusters and accelerators of the classes, and which of them each class is of.
     units: Vec<String>,
@@ -194,9 +194,9 @@ impl CostTable {
         let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
         for (to, &(_, from, factor)) in derived.processors().zip(classes) {
             for operator in 0..self.operators {
-                if let Some(Entry { time, low, high, origin }) = self.entry(from, operator) {
+                if let Some(CostEntry { time, low, high, origin }) = self.entry(from, operator) {
                     let [time, low, high] = [time, low, high].map(|time| slower(time, factor));
-                    derived.set_entry(to, operator, Entry { time, low, high, origin });
+                    derived.set_entry(to, operator, CostEntry { time, low, high, origin });
                 }
                 let part = self.part(from, operator);
                 derived.set_part(to, operator, PartCost { apart: slower(part.apart, factor), ..part });
@@ -278,17 +278,17 @@ impl CostTable {
     }
 
     /// Time of an operator with its interval and origin; `None` if the processor does not support it.
-    pub fn entry(&self, processor: ProcessorIndex, operator: usize) -> Option<Entry> {
+    pub fn entry(&self, processor: ProcessorIndex, operator: usize) -> Option<CostEntry> {
         self.entries.get(processor.0 * self.operators + operator).copied().flatten()
     }
 
     /// Sets the time of an operator, as given.
     pub fn set_time(&mut self, processor: ProcessorIndex, operator: usize, time: Nanoseconds) {
-        self.set_entry(processor, operator, Entry::given(time));
+        self.set_entry(processor, operator, CostEntry::given(time));
     }
 
     /// Sets what is known of an operator's time.
-    pub fn set_entry(&mut self, processor: ProcessorIndex, operator: usize, entry: Entry) {
+    pub fn set_entry(&mut self, processor: ProcessorIndex, operator: usize, entry: CostEntry) {
         self.entries[processor.0 * self.operators + operator] = Some(entry);
     }
 

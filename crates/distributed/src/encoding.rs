@@ -7,7 +7,7 @@ use millstream_graph::{DataType, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::DistributedError;
-use crate::message::{Kind, Message, Value};
+use crate::message::{FrameValue, Message, MessageKind};
 
 /// The beginning of every message, with the version of what follows.
 const MARK: &[u8; 8] = b"millst\x00\x01";
@@ -32,7 +32,7 @@ const TYPES: [DataType; 14] = [
 
 #[derive(Serialize, Deserialize)]
 struct Description {
-    kind: Kind,
+    kind: MessageKind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values: Vec<ValueDescription>,
 }
@@ -53,7 +53,7 @@ impl Message {
     /// [`DistributedError::Unsendable`] if elements of a value are not in this computer's memory.
     pub fn encode(&self) -> Result<Vec<u8>, DistributedError> {
         let elements = self.values.iter().map(elements).collect::<Result<Vec<Cow<'_, [u8]>>, _>>()?;
-        let describe = |(value, elements): (&Value, &Cow<'_, [u8]>)| ValueDescription {
+        let describe = |(value, elements): (&FrameValue, &Cow<'_, [u8]>)| ValueDescription {
             id: value.id,
             data_type: value.tensor.data_type().to_string(),
             shape: value.tensor.shape().dimensions().to_vec(),
@@ -89,7 +89,7 @@ impl Message {
         let mut values = Vec::with_capacity(description.values.len());
         for described in description.values {
             let (elements, others) = rest.split_at_checked(described.bytes).ok_or_else(too_short)?;
-            values.push(Value { id: described.id, tensor: tensor(described, elements)? });
+            values.push(FrameValue { id: described.id, tensor: tensor(described, elements)? });
             rest = others;
         }
         match rest {
@@ -100,7 +100,7 @@ impl Message {
 }
 
 /// The elements of a value; strings as a list in JSON.
-fn elements(value: &Value) -> Result<Cow<'_, [u8]>, DistributedError> {
+fn elements(value: &FrameValue) -> Result<Cow<'_, [u8]>, DistributedError> {
     if let Some(strings) = value.tensor.strings() {
         let list = serde_json::to_vec(&strings).map_err(|error| encoding(error.to_string()))?;
         return Ok(Cow::Owned(list));

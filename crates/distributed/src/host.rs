@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::message::{Ask, FrameTag, Identity, Kind, Message, StageFigures, Tell, Value};
+use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, Tell};
 use crate::{FrameFailure, HostId, Peer, PlanId, Route};
 
 /// What a host does with frames: takes them in their order, has its stages compute, and sends on in the same order.
@@ -36,7 +36,7 @@ struct Line {
     /// The position of the frame that leaves next.
     leaves: u64,
     /// What waits for those before it.
-    done: BTreeMap<u64, (FrameTag, Result<Vec<Value>, FrameFailure>)>,
+    done: BTreeMap<u64, (FrameTag, Result<Vec<FrameValue>, FrameFailure>)>,
 }
 
 /// What is to be done for a [`HostSide`].
@@ -55,7 +55,7 @@ pub enum HostAction {
         /// Which frame and visit.
         tag: FrameTag,
         /// What is needed of the frame from here on.
-        values: Vec<Value>,
+        values: Vec<FrameValue>,
     },
     /// Get the stages of a plan ready, and call [`HostSide::prepared`] then.
     Prepare(PlanId),
@@ -83,15 +83,17 @@ impl HostSide {
     /// Takes a message.
     pub fn receive(&mut self, message: Message) -> Vec<HostAction> {
         match message.kind {
-            Kind::Ask(ask) => self.tell(ask),
-            Kind::AskFigures => vec![HostAction::GatherFigures],
-            Kind::End => vec![HostAction::End],
-            Kind::Probe { epoch, plan, visit } => self.probe(epoch, plan, visit),
-            Kind::Frame { tag, failure } => self.frame(tag, failure, message.values),
+            MessageKind::Ask(ask) => self.tell(ask),
+            MessageKind::AskFigures => vec![HostAction::GatherFigures],
+            MessageKind::End => vec![HostAction::End],
+            MessageKind::Probe { epoch, plan, visit } => self.probe(epoch, plan, visit),
+            MessageKind::Frame { tag, failure } => self.frame(tag, failure, message.values),
             // These are for the front.
-            Kind::Answer { .. } | Kind::Probed { .. } | Kind::Missing { .. } | Kind::Tell(_) | Kind::Figures(_) => {
-                Vec::new()
-            }
+            MessageKind::Answer { .. }
+            | MessageKind::Probed { .. }
+            | MessageKind::Missing { .. }
+            | MessageKind::Tell(_)
+            | MessageKind::Figures(_) => Vec::new(),
         }
     }
 
@@ -102,7 +104,7 @@ impl HostSide {
     }
 
     /// Takes what the stages of a visit made of a frame: all that is still needed of it. Returns what leaves now.
-    pub fn computed(&mut self, tag: FrameTag, outcome: Result<Vec<Value>, String>) -> Vec<HostAction> {
+    pub fn computed(&mut self, tag: FrameTag, outcome: Result<Vec<FrameValue>, String>) -> Vec<HostAction> {
         let host = self.identity.host.clone();
         let outcome = outcome.map_err(|detail| FrameFailure::Failed { host, detail });
         self.leave(tag, outcome)
@@ -110,7 +112,7 @@ impl HostSide {
 
     /// What is sent when figures were gathered.
     pub fn figures(&self, figures: Vec<StageFigures>) -> Vec<HostAction> {
-        vec![HostAction::Send { to: Peer::Front, message: Message::plain(Kind::Figures(figures)) }]
+        vec![HostAction::Send { to: Peer::Front, message: Message::plain(MessageKind::Figures(figures)) }]
     }
 
     /// Whether a frame is of an epoch that is over, so that nobody waits for it.
@@ -138,7 +140,7 @@ impl HostSide {
             prepared: self.readiness.iter().filter_map(ready).collect(),
             refused: self.readiness.iter().filter_map(refused).collect(),
         };
-        actions.push(HostAction::Send { to: Peer::Front, message: Message::plain(Kind::Tell(tell)) });
+        actions.push(HostAction::Send { to: Peer::Front, message: Message::plain(MessageKind::Tell(tell)) });
         actions
     }
 
@@ -149,8 +151,8 @@ impl HostSide {
         }
         self.enter(epoch);
         let kind = match to {
-            Peer::Front => Kind::Probed { epoch },
-            Peer::Host(_) => Kind::Probe { epoch, plan, visit: next },
+            Peer::Front => MessageKind::Probed { epoch },
+            Peer::Host(_) => MessageKind::Probe { epoch, plan, visit: next },
         };
         vec![HostAction::Send { to, message: Message::plain(kind) }]
     }
@@ -170,7 +172,7 @@ impl HostSide {
         (route.visits().get(visit) == Some(&self.own)).then(|| route.after(visit))
     }
 
-    fn frame(&mut self, tag: FrameTag, failure: Option<FrameFailure>, values: Vec<Value>) -> Vec<HostAction> {
+    fn frame(&mut self, tag: FrameTag, failure: Option<FrameFailure>, values: Vec<FrameValue>) -> Vec<HostAction> {
         if tag.epoch < self.epoch {
             return Vec::new();
         }
@@ -199,12 +201,12 @@ impl HostSide {
 
     fn missing(&mut self, detail: String) -> Vec<HostAction> {
         self.is_broken = true;
-        let message = Message::plain(Kind::Missing { epoch: self.epoch, detail });
+        let message = Message::plain(MessageKind::Missing { epoch: self.epoch, detail });
         vec![HostAction::Send { to: Peer::Front, message }]
     }
 
     /// Sends on what is done, in the order in which it came.
-    fn leave(&mut self, tag: FrameTag, outcome: Result<Vec<Value>, FrameFailure>) -> Vec<HostAction> {
+    fn leave(&mut self, tag: FrameTag, outcome: Result<Vec<FrameValue>, FrameFailure>) -> Vec<HostAction> {
         if tag.epoch != self.epoch || self.is_broken {
             return Vec::new();
         }
@@ -217,8 +219,8 @@ impl HostSide {
             let tag = FrameTag { visit, ..tag };
             let (values, failure) = outcome.map_or_else(|failure| (Vec::new(), Some(failure)), |values| (values, None));
             let kind = match to {
-                Peer::Front => Kind::Answer { tag, failure },
-                Peer::Host(_) => Kind::Frame { tag, failure },
+                Peer::Front => MessageKind::Answer { tag, failure },
+                Peer::Host(_) => MessageKind::Frame { tag, failure },
             };
             actions.push(HostAction::Send { to, message: Message { kind, values } });
         }

@@ -45,6 +45,6 @@ mod route;
 pub use error::{DistributedError, FrameFailure};
 pub use front::{Front, FrontAction, FrontEvent};
 pub use host::{HostAction, HostSide};
-pub use message::{Ask, FrameTag, Identity, Kind, Message, StageFigures, Tell, Value};
+pub use message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures, Tell};
 pub use options::FrontOptions;
 pub use route::{HostId, Peer, PlanId, Route};

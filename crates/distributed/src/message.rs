@@ -9,21 +9,21 @@ use crate::{FrameFailure, PlanId};
 #[derive(Debug, Clone)]
 pub struct Message {
     /// What it says.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// What is needed of a frame from here on, or its results. Empty for others than frames and answers.
-    pub values: Vec<Value>,
+    pub values: Vec<FrameValue>,
 }
 
 impl Message {
     /// A message without values.
-    pub fn plain(kind: Kind) -> Self {
+    pub fn plain(kind: MessageKind) -> Self {
         Self { kind, values: Vec::new() }
     }
 }
 
 /// A value of a frame.
 #[derive(Debug, Clone)]
-pub struct Value {
+pub struct FrameValue {
     /// Its place among all values of the network's graph.
     pub id: u32,
     /// What it is for this frame.
@@ -34,7 +34,7 @@ pub struct Value {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum MessageKind {
     /// A frame for a visit; one that failed before goes on without values, so that none is missing.
     Frame {
         /// Which one it is.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use millstream_backend::Tensor;
-use millstream_distributed::{FrameFailure, FrameTag, Kind, Message, PlanId, Value};
+use millstream_distributed::{FrameFailure, FrameTag, FrameValue, Message, MessageKind, PlanId};
 use millstream_graph::DataType;
 use proptest::prelude::*;
 
@@ -12,8 +12,8 @@ fn tag() -> FrameTag {
 }
 
 fn frame(tensors: Vec<Tensor>) -> Message {
-    let value = |(id, tensor)| Value { id, tensor };
-    Message { kind: Kind::Frame { tag: tag(), failure: None }, values: (0..).zip(tensors).map(value).collect() }
+    let value = |(id, tensor)| FrameValue { id, tensor };
+    Message { kind: MessageKind::Frame { tag: tag(), failure: None }, values: (0..).zip(tensors).map(value).collect() }
 }
 
 proptest! {
@@ -72,7 +72,7 @@ fn shapes_that_are_impossible_are_refused() {
 #[test]
 fn a_failure_travels_in_place_of_values() {
     let failure = FrameFailure::Failed { host: "rk".to_owned(), detail: "no memory".to_owned() };
-    let sent = Message::plain(Kind::Answer { tag: tag(), failure: Some(failure) });
+    let sent = Message::plain(MessageKind::Answer { tag: tag(), failure: Some(failure) });
     let got = Message::decode(&sent.encode().unwrap()).unwrap();
     assert_eq!(got.kind, sent.kind);
 }

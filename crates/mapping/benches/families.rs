@@ -8,7 +8,7 @@ mod families;
 
 use families::Attention;
 use millstream_cost::BlockedEnd;
-use millstream_mapping::{Annealing, ExactMapper, Limits, Mapper, MappingProblem, STEPS_PER_SECOND};
+use millstream_mapping::{Annealing, ExactMapper, Mapper, MapperLimits, MappingProblem, STEPS_PER_SECOND};
 
 /// Seconds' worth of steps for each problem.
 const SECONDS: u64 = 60;
@@ -49,7 +49,7 @@ fn instances() -> Vec<(String, MappingProblem)> {
 }
 
 fn row(name: &str, problem: &MappingProblem, seconds: u64) {
-    let limits = Limits { steps: seconds * STEPS_PER_SECOND, ..Limits::default() };
+    let limits = MapperLimits { steps: seconds * STEPS_PER_SECOND, ..MapperLimits::default() };
     let before = cpu_seconds();
     let ours = ExactMapper.map(problem, &limits).unwrap();
     let taken = cpu_seconds() - before;

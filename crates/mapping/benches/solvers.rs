@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{ExactMapper, FineIlp, Limits, Mapper, Mapping, MappingProblem, STEPS_PER_SECOND};
+use millstream_mapping::{ExactMapper, FineIlp, Mapper, MapperLimits, Mapping, MappingProblem, STEPS_PER_SECOND};
 use millstream_partition::subgraphs;
 
 /// Time for either on one subgraph.
@@ -50,7 +50,8 @@ fn main() {
 
 fn timed(mapper: &dyn Mapper, problem: &MappingProblem, gap: f64) -> (Mapping, f64) {
     let start = Instant::now();
-    let limits = Limits { steps: TIME.as_secs() * STEPS_PER_SECOND, program_time: TIME, gap, ..Limits::default() };
+    let limits =
+        MapperLimits { steps: TIME.as_secs() * STEPS_PER_SECOND, program_time: TIME, gap, ..MapperLimits::default() };
     let mapping = mapper.map(problem, &limits).unwrap();
     (mapping, start.elapsed().as_secs_f64())
 }

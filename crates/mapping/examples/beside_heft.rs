@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use millstream_mapping::{Cpop, Edge, ExactMapper, Heft, Limits, Mapper, MappingProblem, TaskId};
+use millstream_mapping::{Cpop, Edge, ExactMapper, Heft, Mapper, MapperLimits, MappingProblem, TaskId};
 
 fn main() -> Result<(), Box<dyn Error>> {
     show(&mut std::io::stdout())
@@ -24,7 +24,7 @@ pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
 
     let mappers: [(&str, &dyn Mapper); 3] = [("HEFT", &Heft), ("CPOP", &Cpop), ("exact", &ExactMapper)];
     for (name, mapper) in mappers {
-        let mapping = mapper.map(&problem, &Limits::default())?;
+        let mapping = mapper.map(&problem, &MapperLimits::default())?;
         let (makespan, bound) = (mapping.makespan.0, mapping.lower_bound.0);
         writeln!(output, "{name}: done after {makespan} ns; no mapping takes less than {bound} ns")?;
         for (processor, tasks) in mapping.order.iter().enumerate() {

@@ -1,7 +1,7 @@
 use crate::bounds::quick;
 use crate::exact::{LISTS, best_of, finish};
 use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
-use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::node_range::NodeRange;
 use crate::{MappingError, MappingProblem};
 
@@ -17,7 +17,7 @@ impl Mapper for Annealing {
         "annealing"
     }
 
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
         let lower = quick(problem);
         let start = best_of(LISTS, problem, limits).ok_or(MappingError::NoMapping)?;

@@ -1,5 +1,5 @@
 use crate::lists::{GapSchedule, Ranks};
-use crate::mapping::{Limits, Mapper, Mapping};
+use crate::mapping::{Mapper, MapperLimits, Mapping};
 use crate::{MappingError, MappingProblem, ProcessorId, TaskId};
 
 /// CPOP: by upward plus downward rank, the critical path on one processor (Topcuoglu et al., TPDS 2002).
@@ -11,7 +11,7 @@ impl Mapper for Cpop {
         "CPOP"
     }
 
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let ranks = Ranks::new(problem);
         let priority: Vec<f64> = ranks.up.iter().zip(&ranks.down).map(|(up, down)| up + down).collect();
         let longest = priority.iter().copied().fold(0.0, f64::max);

@@ -8,7 +8,7 @@ use crate::heft::Heft;
 use crate::layer_switched::LayerSwitched;
 use crate::load::Loads;
 use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
-use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome, placement_of};
+use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome, placement_of};
 use crate::node_range::NodeRange;
 use crate::series::Series;
 use crate::single::SingleProcessor;
@@ -51,7 +51,7 @@ impl Mapper for Quick {
         "quick"
     }
 
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
         let (found, lower) = quick(problem, &mut PathBounds::new(problem), limits, &budget)?;
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
@@ -62,7 +62,7 @@ impl Mapper for Quick {
 pub(crate) fn quick(
     problem: &MappingProblem,
     bounds: &mut PathBounds,
-    limits: &Limits<'_>,
+    limits: &MapperLimits<'_>,
     budget: &Budget<'_>,
 ) -> Result<(Found, u64), MappingError> {
     let mut lower = bounds.critical;
@@ -104,7 +104,7 @@ impl Mapper for ExactMapper {
         "exact"
     }
 
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
         let mut bounds = PathBounds::new(problem);
         let is_small = problem.len() <= MOST_NODES_TO_THE_END;
@@ -134,7 +134,8 @@ impl Mapper for ExactMapper {
         }
 
         // Also where the program, which can't be stopped anywhere, took more than its part.
-        let part = Budget::start(&Limits { steps: if is_small { budget.left() } else { limits.steps } / 2, ..*limits });
+        let part =
+            Budget::start(&MapperLimits { steps: if is_small { budget.left() } else { limits.steps } / 2, ..*limits });
         if part.reason(found.makespan, lower).is_none()
             && let Some(start) = best_of(LISTS, problem, limits)
         {
@@ -154,7 +155,7 @@ impl Mapper for ExactMapper {
 fn strengthen(
     problem: &MappingProblem,
     bounds: &mut PathBounds,
-    limits: &Limits<'_>,
+    limits: &MapperLimits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Option<Series>, MappingError> {
     if budget.left() == 0 {
@@ -219,7 +220,7 @@ fn search_on(problem: &MappingProblem, longest: NodeRange, found: &mut Found, lo
 pub(crate) const LISTS: &[&dyn Mapper] = &[&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
 
 /// The best of what some methods find.
-pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &MappingProblem, limits: &Limits<'_>) -> Option<Found> {
+pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &MappingProblem, limits: &MapperLimits<'_>) -> Option<Found> {
     // A single processor need not support everything.
     let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
     let best = mappings.min_by_key(|mapping| mapping.makespan)?;

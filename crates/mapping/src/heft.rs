@@ -1,5 +1,5 @@
 use crate::lists::{GapSchedule, Ranks};
-use crate::mapping::{Limits, Mapper, Mapping};
+use crate::mapping::{Mapper, MapperLimits, Mapping};
 use crate::{MappingError, MappingProblem, TaskId};
 
 /// HEFT: by upward rank, with insertion into gaps (Topcuoglu et al., TPDS 2002).
@@ -11,7 +11,7 @@ impl Mapper for Heft {
         "HEFT"
     }
 
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let ranks = Ranks::new(problem);
         let mut nodes: Vec<TaskId> = problem.nodes().collect();
         let up = |node: &TaskId| ranks.up[node.index()];

@@ -1,5 +1,5 @@
 use crate::lists::heuristic;
-use crate::mapping::{Limits, Mapper, Mapping};
+use crate::mapping::{Mapper, MapperLimits, Mapping};
 use crate::{MappingError, MappingProblem, ProcessorId, TaskId};
 
 /// One node after the other, each on the processor that suits it, switching where that pays for the transfer: a dynamic
@@ -12,7 +12,7 @@ impl Mapper for LayerSwitched {
         "layer-switched"
     }
 
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let processors = problem.processor_count();
         // Per node and processor, the cost up to there and the processor of the node before.
         let mut best: Vec<Vec<Option<(u64, ProcessorId)>>> = Vec::with_capacity(problem.len());

@@ -6,7 +6,7 @@
 //! [`explained`] says how the search and its bound work.
 //!
 //! ```
-//! use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, MappingProblem, Outcome, TaskId};
+//! use millstream_mapping::{Edge, ExactMapper, MapperLimits, Mapper, MappingProblem, Outcome, TaskId};
 //!
 //! // A source, two branches and a sink on two equal processors; a transfer takes 2 ns.
 //! let transfer = vec![vec![0, 2], vec![2, 0]];
@@ -16,7 +16,7 @@
 //!     vec![vec![Some(1), Some(1)], vec![Some(10), Some(10)], vec![Some(10), Some(10)], vec![Some(1), Some(1)]],
 //!     vec![edge(0, 1), edge(0, 2), edge(1, 3), edge(2, 3)],
 //! )?;
-//! let mapping = ExactMapper.map(&problem, &Limits::default())?;
+//! let mapping = ExactMapper.map(&problem, &MapperLimits::default())?;
 //! assert_eq!(mapping.makespan.0, 1 + 2 + 10 + 1, "the sink waits for the branch that paid for the transfer already");
 //! assert_eq!((mapping.outcome, mapping.gap()), (Outcome::Optimal, 0.0));
 //! # Ok::<(), millstream_mapping::MappingError>(())
@@ -73,7 +73,7 @@ pub use error::MappingError;
 pub use exact::ExactMapper;
 pub use heft::Heft;
 pub use layer_switched::LayerSwitched;
-pub use mapping::{Limits, Mapper, Mapping, Outcome, STEPS_PER_SECOND};
+pub use mapping::{Mapper, MapperLimits, Mapping, Outcome, STEPS_PER_SECOND};
 pub use millstream_schedule::execution::{OutputId, ProcessorId, TaskId};
 pub use network::{NetworkMapping, SubgraphMapping, compose, entered_problem, map_network};
 pub use problem::MappingProblem;

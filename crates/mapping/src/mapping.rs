@@ -66,7 +66,7 @@ pub const STEPS_PER_SECOND: u64 = 10_000_000;
 
 /// When a mapper should stop.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
+pub struct MapperLimits<'a> {
     /// Steps for one problem. A step is about what starting one node takes; it is counted, not measured, so that the result is the same on
     /// every machine, however busy. There are some [`STEPS_PER_SECOND`].
     pub steps: u64,
@@ -81,7 +81,7 @@ pub struct Limits<'a> {
     pub cancelled: Option<&'a AtomicBool>,
 }
 
-impl Default for Limits<'_> {
+impl Default for MapperLimits<'_> {
     fn default() -> Self {
         Self {
             steps: 10 * STEPS_PER_SECOND,
@@ -93,15 +93,15 @@ impl Default for Limits<'_> {
     }
 }
 
-/// A [`Limits`] that has begun.
+/// A [`MapperLimits`] that has begun.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget<'a> {
-    limits: Limits<'a>,
+    limits: MapperLimits<'a>,
     spent: Cell<u64>,
 }
 
 impl<'a> Budget<'a> {
-    pub(crate) fn start(limits: &Limits<'a>) -> Self {
+    pub(crate) fn start(limits: &MapperLimits<'a>) -> Self {
         Self { limits: *limits, spent: Cell::new(0) }
     }
 
@@ -121,7 +121,7 @@ impl<'a> Budget<'a> {
 
     /// A budget of so many of the steps that are left; what is taken of it has to be spent here as well.
     pub(crate) fn part(&self, steps: u64) -> Self {
-        Self::start(&Limits { steps: steps.min(self.left()), ..self.limits })
+        Self::start(&MapperLimits { steps: steps.min(self.left()), ..self.limits })
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -156,7 +156,7 @@ pub trait Mapper {
     /// # Errors
     /// [`MappingError::Unsupported`] if the mapper's kind of mapping can't run a node, [`MappingError::Solver`] if a solver
     /// fails.
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError>;
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError>;
 }
 
 impl MappingProblem {

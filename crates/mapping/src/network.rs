@@ -10,7 +10,7 @@ use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Subgraph;
 
 use crate::exact::Quick;
-use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::{ExactMapper, MappingError, MappingProblem, ProcessorId};
 
 /// One subgraph of a mapped network.
@@ -60,7 +60,7 @@ pub fn map_network(
     subgraphs: &[Subgraph],
     table: &CostTable,
     processors: &[ProcessorIndex],
-    limits: &Limits<'_>,
+    limits: &MapperLimits<'_>,
     threads: usize,
 ) -> Result<NetworkMapping, MappingError> {
     let budget = Budget::start(limits);
@@ -90,7 +90,7 @@ pub fn compose(
     table: &CostTable,
     processors: &[ProcessorIndex],
     mapper: &(dyn Mapper + Sync),
-    limits: &Limits<'_>,
+    limits: &MapperLimits<'_>,
     threads: usize,
 ) -> Result<NetworkMapping, MappingError> {
     let mut composition = Composition::new(graph, subgraphs, table, processors)?;
@@ -203,7 +203,7 @@ impl Composition {
         &mut self,
         mapper: &(dyn Mapper + Sync),
         wanted: &[usize],
-        limits: &Limits<'_>,
+        limits: &MapperLimits<'_>,
         threads: usize,
     ) -> Result<(), MappingError> {
         let next = AtomicUsize::new(0);

@@ -6,7 +6,7 @@
 
 use crate::bounds::PathBounds;
 use crate::load::ancestors;
-use crate::mapping::{Budget, Limits};
+use crate::mapping::{Budget, MapperLimits};
 use crate::node_range::NodeRange;
 use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, exact};
 
@@ -42,7 +42,7 @@ impl Series {
     /// Solves the parts, each for every pair of processors on which it can begin and end. `None` if nothing divides the problem.
     pub(crate) fn solve(
         problem: &MappingProblem,
-        limits: &Limits<'_>,
+        limits: &MapperLimits<'_>,
         budget: &Budget<'_>,
     ) -> Result<Option<Self>, MappingError> {
         let (Some(first), Some(last)) = (problem.nodes().next(), problem.last_node()) else { return Ok(None) };
@@ -152,7 +152,7 @@ fn solutions(
     problem: &MappingProblem,
     from: Option<TaskId>,
     to: TaskId,
-    limits: &Limits<'_>,
+    limits: &MapperLimits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Vec<Vec<Option<Solution>>>, MappingError> {
     let begins: Vec<Option<Place>> = match from {
@@ -168,7 +168,7 @@ fn solution(
     problem: &MappingProblem,
     from: Option<Place>,
     to: Place,
-    limits: &Limits<'_>,
+    limits: &MapperLimits<'_>,
     budget: &Budget<'_>,
 ) -> Result<Option<Solution>, MappingError> {
     let is_possible = |(node, place): Place| problem.time(node, place).is_some();
@@ -239,7 +239,7 @@ mod tests {
 
     /// All that is put into the bounds of a problem, and a mapping from its parts.
     fn strengthened(problem: &MappingProblem) -> (PathBounds, Option<Series>) {
-        let limits = Limits::default();
+        let limits = MapperLimits::default();
         let mut bounds = PathBounds::new(problem);
         let loads = Loads::new(problem);
         bounds.add_loads(problem, &loads);
@@ -286,7 +286,7 @@ mod tests {
         fn starts_and_tails_are_within_those_of_mappings(problem in problems(7), cut in 0_usize..7) {
             let problem = divided(&problem, cut);
             let (bounds, series) = strengthened(&problem);
-            let orders = exact::LISTS.iter().filter_map(|mapper| mapper.map(&problem, &Limits::default()).ok());
+            let orders = exact::LISTS.iter().filter_map(|mapper| mapper.map(&problem, &MapperLimits::default()).ok());
             let orders = orders.map(|mapping| mapping.order).chain(series.and_then(|series| series.order(&problem)));
             for order in orders {
                 let execution = problem.execute(&order).unwrap();

@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 
 use crate::lists::heuristic;
-use crate::mapping::{Limits, Mapper, Mapping};
+use crate::mapping::{Mapper, MapperLimits, Mapping};
 use crate::{MappingError, MappingProblem, ProcessorId};
 
 /// Everything on the one processor that is fastest for it.
@@ -13,7 +13,7 @@ impl Mapper for SingleProcessor {
         "single processor"
     }
 
-    fn map(&self, problem: &MappingProblem, _: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let alone = |processor: ProcessorId| {
             let mut order = vec![Vec::new(); problem.processor_count()];
             order[processor.index()] = problem.nodes().collect();

@@ -328,7 +328,7 @@ mod tests {
 
     use super::*;
     use crate::ProcessorId;
-    use crate::mapping::Limits;
+    use crate::mapping::MapperLimits;
 
     /// Jobs of some operations, each on a machine of its own, with transfers between machines.
     fn job_shop(times: &[Vec<u64>], machines: &[Vec<usize>], transfer: u64) -> MappingProblem {
@@ -386,7 +386,7 @@ mod tests {
 
     fn improved(problem: &MappingProblem, moves: usize) -> Found {
         let course = Course { moves, seed: 0, nodes: NodeRange::all(problem), heat: 0.0 };
-        improve_order(problem, &first_order(problem), 0, &course, &Budget::start(&Limits::default()))
+        improve_order(problem, &first_order(problem), 0, &course, &Budget::start(&MapperLimits::default()))
     }
 
     proptest! {

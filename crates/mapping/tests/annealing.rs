@@ -6,7 +6,7 @@ mod families;
 
 use families::Attention;
 use millstream_cost::BlockedEnd;
-use millstream_mapping::{Annealing, ExactMapper, Limits, Mapper};
+use millstream_mapping::{Annealing, ExactMapper, Mapper, MapperLimits};
 
 fn small() -> impl Iterator<Item = Attention> {
     let ends = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)];
@@ -25,9 +25,9 @@ fn small() -> impl Iterator<Item = Attention> {
 fn the_default_is_never_worse_than_annealing_alone() {
     for family in small() {
         let problem = family.problem();
-        let limits = Limits { steps: 8_000_000, ..Limits::default() };
+        let limits = MapperLimits { steps: 8_000_000, ..MapperLimits::default() };
         let ours = ExactMapper.map(&problem, &limits).unwrap();
-        let alone = Annealing.map(&problem, &Limits { steps: limits.steps / 2, ..limits }).unwrap();
+        let alone = Annealing.map(&problem, &MapperLimits { steps: limits.steps / 2, ..limits }).unwrap();
         assert_eq!(problem.makespan(&alone.order), Some(alone.makespan), "{family:?}");
         assert!(ours.lower_bound <= alone.makespan, "{family:?}: {ours:?} {alone:?}");
         assert!(alone.lower_bound <= ours.makespan, "{family:?}: {ours:?} {alone:?}");

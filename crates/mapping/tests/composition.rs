@@ -8,7 +8,7 @@ use millstream_board::ProcessorClass;
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, ValueId};
 use millstream_mapping::{
-    Cpop, Heft, Limits, Outcome, ProcessorId, SingleProcessor, compose, entered_problem, map_network,
+    Cpop, Heft, MapperLimits, Outcome, ProcessorId, SingleProcessor, compose, entered_problem, map_network,
 };
 use millstream_partition::{Subgraph, subgraphs};
 use problems::best_order;
@@ -86,7 +86,7 @@ proptest! {
         prop_assert!(all.len() >= branches.len());
         let table = table(&graph, &times, transfers, blocks);
         let processors: Vec<ProcessorIndex> = table.processors().collect();
-        let limits = Limits::default();
+        let limits = MapperLimits::default();
         let best = least(&graph, &all, &table, 0, None);
 
         let mapped = map_network(&graph, &all, &table, &processors, &limits, 1).unwrap();

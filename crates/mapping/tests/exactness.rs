@@ -7,7 +7,7 @@ mod problems;
 use std::time::Duration;
 
 use millstream_mapping::{
-    Cpop, Edge, ExactMapper, Heft, LayerSwitched, Limits, Mapper, MappingError, MappingProblem, Outcome,
+    Cpop, Edge, ExactMapper, Heft, LayerSwitched, Mapper, MapperLimits, MappingError, MappingProblem, Outcome,
     SingleProcessor, TaskId,
 };
 use problems::{best_order, blocking_problems, brute_force, problems};
@@ -30,7 +30,7 @@ proptest! {
 
     #[test]
     fn the_default_is_optimal(problem in problems(8)) {
-        let mapping = ExactMapper.map(&problem, &Limits::default()).unwrap();
+        let mapping = ExactMapper.map(&problem, &MapperLimits::default()).unwrap();
         prop_assert_eq!(mapping.makespan.0, brute_force(&problem));
         prop_assert_eq!(mapping.outcome, Outcome::Optimal);
         prop_assert_eq!(mapping.lower_bound, mapping.makespan);
@@ -40,7 +40,7 @@ proptest! {
     fn every_mapping_follows_the_rules_and_no_bound_is_too_high(problem in problems(7)) {
         let best = brute_force(&problem);
         for mapper in mappers() {
-            let mapping = match mapper.map(&problem, &Limits::default()) {
+            let mapping = match mapper.map(&problem, &MapperLimits::default()) {
                 Ok(mapping) => mapping,
                 Err(MappingError::Unsupported { .. }) if mapper.name() == "single processor" => continue,
                 Err(error) => panic!("{}: {error}", mapper.name()),
@@ -68,11 +68,11 @@ proptest! {
     fn the_default_is_optimal_with_transfers_that_block(problem in blocking_problems(5)) {
         let best = best_order(&problem);
         for mapper in mappers() {
-            if let Ok(mapping) = mapper.map(&problem, &Limits::default()) {
+            if let Ok(mapping) = mapper.map(&problem, &MapperLimits::default()) {
                 prop_assert!(mapping.lower_bound.0 <= best && mapping.makespan.0 >= best, "{}: {mapping:?} {best}", mapper.name());
             }
         }
-        let mapping = ExactMapper.map(&problem, &Limits::default()).unwrap();
+        let mapping = ExactMapper.map(&problem, &MapperLimits::default()).unwrap();
         prop_assert_eq!((mapping.makespan.0, mapping.outcome), (best, Outcome::Optimal));
     }
 }
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn the_published_fine_program_is_optimal_on_small_problems(problem in problems(5)) {
-        let mapping = millstream_mapping::FineIlp.map(&problem, &Limits::default()).unwrap();
+        let mapping = millstream_mapping::FineIlp.map(&problem, &MapperLimits::default()).unwrap();
         let best = brute_force(&problem);
         prop_assert_eq!(Some(mapping.makespan), problem.makespan(&mapping.order));
         prop_assert!(mapping.lower_bound.0 <= best, "{:?} {}", mapping, best);
@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn the_default_is_never_worse_than_the_classics_and_bounds_hold_on_larger_problems(problem in problems(24)) {
-        let limits = Limits { steps: 8_000_000, program_time: Duration::from_millis(800), ..Limits::default() };
+        let limits = MapperLimits { steps: 8_000_000, program_time: Duration::from_millis(800), ..MapperLimits::default() };
         let ours = ExactMapper.map(&problem, &limits).unwrap();
         for mapper in mappers() {
             if let Ok(mapping) = mapper.map(&problem, &limits) {
@@ -109,7 +109,7 @@ proptest! {
 
 #[test]
 fn odd_problems_are_solved_or_refused() {
-    let limits = Limits::default();
+    let limits = MapperLimits::default();
     let none = MappingProblem::new(Vec::new(), Vec::new(), Vec::new()).unwrap();
     assert_eq!(ExactMapper.map(&none, &limits).unwrap().makespan.0, 0);
     let nobody = MappingProblem::new(vec!["conv".into()], vec![vec![None, None]], Vec::new()).unwrap_err();
@@ -141,7 +141,7 @@ fn five_thousand_nodes_in_a_chain_are_no_problem() {
     let edges = nodes.clone().zip(nodes.skip(1)).map(link).collect();
     let times = (0..5000).map(|index| vec![Some(10), Some(9 + index % 3)]).collect();
     let problem = MappingProblem::new(names, times, edges).unwrap();
-    let limits = Limits { steps: 20_000_000, program_time: Duration::from_secs(2), ..Limits::default() };
+    let limits = MapperLimits { steps: 20_000_000, program_time: Duration::from_secs(2), ..MapperLimits::default() };
     for mapper in mappers() {
         let mapping = mapper.map(&problem, &limits).unwrap();
         assert!(mapping.makespan.0 <= 55_000, "{}: {}", mapper.name(), mapping.makespan);
@@ -159,7 +159,7 @@ fn a_thousand_branches_keep_to_their_steps() {
         vec![Some(100 + index * 37 % 91), Some(150 + index * 53 % 77), (!index.is_multiple_of(4)).then_some(200)]
     };
     let problem = MappingProblem::new(names, (0..count as u64).map(time).collect(), edges).unwrap();
-    let limits = Limits { steps: 20_000_000, ..Limits::default() };
+    let limits = MapperLimits { steps: 20_000_000, ..MapperLimits::default() };
     let mapping = ExactMapper.map(&problem, &limits).unwrap();
     assert!(mapping.lower_bound <= mapping.makespan && mapping.gap() < 0.5, "{}", mapping.gap());
 }
@@ -169,7 +169,7 @@ fn a_cancelled_search_says_so() {
     let cancelled = std::sync::atomic::AtomicBool::new(true);
     let times = (0..40).map(|index| vec![Some(100 + index * 7 % 31), Some(120 + index * 13 % 29), Some(90)]).collect();
     let problem = MappingProblem::new((0..40).map(|index| format!("n{index}")).collect(), times, Vec::new()).unwrap();
-    let limits = Limits { cancelled: Some(&cancelled), ..Limits::default() };
+    let limits = MapperLimits { cancelled: Some(&cancelled), ..MapperLimits::default() };
     let mapping = ExactMapper.map(&problem, &limits).unwrap();
     assert!(matches!(mapping.outcome, Outcome::Cancelled | Outcome::Optimal), "{mapping:?}");
     assert!(mapping.lower_bound <= mapping.makespan);

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use millstream_mapping::{Edge, ExactMapper, FineIlp, Limits, Mapper, MappingProblem, TaskId};
+use millstream_mapping::{Edge, ExactMapper, FineIlp, Mapper, MapperLimits, MappingProblem, TaskId};
 
 /// A source, so many branches of two nodes, and a sink, on two processors that suit the branches differently.
 fn branches(count: usize) -> MappingProblem {
@@ -24,11 +24,11 @@ fn branches(count: usize) -> MappingProblem {
 #[test]
 fn a_solution_is_the_solvers_own_or_none() {
     let small = branches(2);
-    let limits = Limits { program_time: Duration::from_secs(60), ..Limits::default() };
+    let limits = MapperLimits { program_time: Duration::from_secs(60), ..MapperLimits::default() };
     let solution = FineIlp.solution(&small, &limits).unwrap().unwrap();
     assert_eq!(solution.makespan, ExactMapper.map(&small, &limits).unwrap().makespan);
     assert_eq!(solution, FineIlp.map(&small, &limits).unwrap());
-    let none = Limits { program_time: Duration::ZERO, ..limits };
+    let none = MapperLimits { program_time: Duration::ZERO, ..limits };
     let large = branches(40);
     assert_eq!(FineIlp.solution(&large, &none).unwrap(), None, "something else stands in for it");
     assert!(FineIlp.map(&large, &none).is_ok());

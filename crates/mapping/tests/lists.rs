@@ -5,13 +5,13 @@
 mod problems;
 
 use millstream_mapping::{
-    Cpop, Edge, Heft, LayerSwitched, Limits, Mapper, MappingProblem, ProcessorId, SingleProcessor, TaskId,
+    Cpop, Edge, Heft, LayerSwitched, Mapper, MapperLimits, MappingProblem, ProcessorId, SingleProcessor, TaskId,
 };
 use problems::published_example;
 
 /// Numbers of the nodes of each processor with their starts, and when everything is done.
 fn schedule(mapper: &dyn Mapper, problem: &MappingProblem) -> (Vec<Vec<(usize, u64)>>, u64) {
-    let mapping = mapper.map(problem, &Limits::default()).unwrap();
+    let mapping = mapper.map(problem, &MapperLimits::default()).unwrap();
     let execution = problem.execute(&mapping.order).unwrap();
     let start = |&node: &TaskId| (node.index(), execution.span(node).start.0);
     let started = |nodes: &Vec<TaskId>| nodes.iter().map(start).collect();
@@ -109,7 +109,7 @@ fn a_single_processor_is_the_fastest_for_everything() {
     let three = problem(&[&[Some(2), Some(4)], &[Some(10), Some(7)]], &[(0, 1, 5)]);
     assert_eq!(schedule(&SingleProcessor, &three), (vec![vec![], vec![(0, 0), (1, 4)]], 11));
     let nobody = problem(&[&[Some(5), Some(5)], &[Some(5), None], &[None, Some(5)]], &[]);
-    let refusal = SingleProcessor.map(&nobody, &Limits::default()).unwrap_err();
+    let refusal = SingleProcessor.map(&nobody, &MapperLimits::default()).unwrap_err();
     assert!(refusal.to_string().contains("'n1'"), "the first that not all can run: {refusal}");
 }
 

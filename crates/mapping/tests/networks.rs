@@ -5,10 +5,12 @@
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, ProcessorIndex, TransferModel};
 use millstream_graph::Graph;
-use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, Outcome, TaskId, map_network};
+use millstream_mapping::{
+    ExactMapper, Mapper, MapperLimits, MappingError, MappingProblem, Outcome, TaskId, map_network,
+};
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
-use millstream_sim::{Settings, simulate};
+use millstream_sim::{SimulationSettings, simulate};
 
 fn board() -> Board {
     millstream_test_support::board("N1+D2:400")
@@ -69,7 +71,7 @@ fn mappings_are_valid_stages_with_the_same_makespan() {
 fn check_subgraphs(graph: &Graph, table: &CostTable) {
     let all = subgraphs(graph);
     let processors = processors(table);
-    let limits = Limits::default();
+    let limits = MapperLimits::default();
     for (index, subgraph) in all.iter().enumerate() {
         let problem = MappingProblem::of_subgraph(graph, subgraph, table, &processors).unwrap();
         let mapping = ExactMapper.map(&problem, &limits).unwrap();
@@ -79,7 +81,7 @@ fn check_subgraphs(graph: &Graph, table: &CostTable) {
         let alone = Schedule { stages: vec![stage] };
         let evaluation = alone.evaluate(graph, table).unwrap();
         assert_eq!(evaluation.latency, mapping.makespan, "subgraph {index}");
-        let frame = Settings { frames: 1, ..Settings::default() };
+        let frame = SimulationSettings { frames: 1, ..SimulationSettings::default() };
         let simulation = simulate(&alone, graph, table, &frame).unwrap();
         assert_eq!(simulation.worst_latency(), mapping.makespan, "subgraph {index}");
     }
@@ -91,7 +93,7 @@ fn a_whole_network_is_mapped_the_same_with_any_number_of_threads() {
     let graph = model.graph();
     let (table, all) = (table(graph), subgraphs(graph));
     let processors = processors(&table);
-    let limits = Limits::default();
+    let limits = MapperLimits::default();
     let map = |threads| map_network(graph, &all, &table, &processors, &limits, threads).unwrap();
     let mapped = map(1);
     assert_eq!(mapped, map(3));
@@ -128,6 +130,6 @@ fn an_operator_that_nobody_supports_is_named() {
     for id in graph.operator_ids().filter(|&id| graph.operator(id).op_type != "Concat") {
         bare.set_time(only, id.index(), Nanoseconds(1000));
     }
-    let error = map_network(graph, &subgraphs(graph), &bare, &[only], &Limits::default(), 1).unwrap_err();
+    let error = map_network(graph, &subgraphs(graph), &bare, &[only], &MapperLimits::default(), 1).unwrap_err();
     assert!(matches!(&error, MappingError::Unsupported { operator } if operator.starts_with("Concat")), "{error}");
 }

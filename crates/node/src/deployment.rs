@@ -38,7 +38,7 @@ pub struct Deployment {
 }
 
 /// A deployment with all that it names.
-pub struct Loaded {
+pub struct LoadedDeployment {
     /// What is run.
     pub deployment: Deployment,
     /// The system.
@@ -81,7 +81,7 @@ impl Deployment {
     ///
     /// # Errors
     /// With what does not fit.
-    pub fn load(self) -> Result<Loaded> {
+    pub fn load(self) -> Result<LoadedDeployment> {
         let hosts = Hosts::read(&self.system)?;
         let texts = self.schedules.iter().map(|path| files::read(path)).collect::<Result<Vec<_>, _>>()?;
         let mut documents = Vec::new();
@@ -113,7 +113,7 @@ impl Deployment {
             schedules: digests.clone(),
         };
         let identities = hosts.system().hosts().iter().map(identity).collect();
-        Ok(Loaded { deployment: self, hosts, network, plans, identities })
+        Ok(LoadedDeployment { deployment: self, hosts, network, plans, identities })
     }
 }
 
@@ -147,7 +147,7 @@ impl LoadedPlan {
     }
 }
 
-impl Loaded {
+impl LoadedDeployment {
     /// The same with the frames that are streamed, if files were named.
     ///
     /// # Errors

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use crossbeam_channel::RecvTimeoutError;
 use millstream_api::{CheckedFrames, LatencySummary, Machine};
-use millstream_distributed::{Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, Value};
+use millstream_distributed::{Front, FrontAction, FrontEvent, HostId, Message, Peer, PlanId, StageFigures, FrameValue};
 
-use crate::deployment::{Loaded, value_ids};
-use crate::report::{EventReport, Report, StageReport};
+use crate::deployment::{LoadedDeployment, value_ids};
+use crate::report::{EventReport, Report, HostStageReport};
 use crate::transport::{Outlet, Transport};
 
 /// How often the front looks what there is to do.
@@ -28,7 +28,7 @@ impl Frames {
     ///
     /// # Errors
     /// Whatever keeps the network from running here.
-    pub fn new(loaded: &Loaded) -> Result<Self> {
+    pub fn new(loaded: &LoadedDeployment) -> Result<Self> {
         let machine = Machine::detect()?;
         let checked = CheckedFrames::new(&loaded.network, &machine)?;
         let values: Vec<_> = loaded.network.graph().value_ids().collect();
@@ -36,14 +36,14 @@ impl Frames {
         Ok(Self { checked, ids })
     }
 
-    fn values(&self, number: u64) -> Vec<Value> {
+    fn values(&self, number: u64) -> Vec<FrameValue> {
         let (values, tensors): (Vec<_>, Vec<_>) = self.checked.frame(number).into_iter().unzip();
-        value_ids(&values).into_iter().zip(tensors).map(|(id, tensor)| Value { id, tensor }).collect()
+        value_ids(&values).into_iter().zip(tensors).map(|(id, tensor)| FrameValue { id, tensor }).collect()
     }
 
     /// How much results differ from sequential inference, or what is wrong with them.
-    fn check(&self, number: u64, results: Vec<Value>) -> Result<f64, String> {
-        let known = |own: Value| Some((*self.ids.get(&own.id)?, own.tensor));
+    fn check(&self, number: u64, results: Vec<FrameValue>) -> Result<f64, String> {
+        let known = |own: FrameValue| Some((*self.ids.get(&own.id)?, own.tensor));
         let results: Vec<_> = results.into_iter().filter_map(known).collect();
         self.checked.check(number, &results).map_err(|error| error.to_string())
     }
@@ -53,7 +53,7 @@ impl Frames {
 ///
 /// # Errors
 /// If nothing can be sent.
-pub fn run(loaded: &Loaded, frames: &Frames, transport: Transport) -> Result<Report> {
+pub fn run(loaded: &LoadedDeployment, frames: &Frames, transport: Transport) -> Result<Report> {
     let front = Front::new(loaded.routes(), loaded.identities.clone(), loaded.front_options())?;
     let Transport { outlet, inlet } = transport;
     let mut own = Streaming {
@@ -98,7 +98,7 @@ pub fn run(loaded: &Loaded, frames: &Frames, transport: Transport) -> Result<Rep
 }
 
 struct Streaming<'a> {
-    loaded: &'a Loaded,
+    loaded: &'a LoadedDeployment,
     frames: &'a Frames,
     front: Front,
     outlet: Box<dyn Outlet>,
@@ -218,11 +218,11 @@ impl Streaming<'_> {
     }
 }
 
-fn stage_report(loaded: &Loaded, host: HostId, own: &StageFigures) -> Option<StageReport> {
+fn stage_report(loaded: &LoadedDeployment, host: HostId, own: &StageFigures) -> Option<HostStageReport> {
     let plan = loaded.plans.get(own.plan.0)?;
     let replica = plan.schedule.stages.get(own.stage)?.replicas.get(own.replica)?;
     let processors: Vec<String> = replica.assignments.iter().map(|own| own.processor.to_string()).collect();
-    Some(StageReport {
+    Some(HostStageReport {
         host: loaded.identities.get(host.0)?.host.clone(),
         plan: own.plan.0 + 1,
         stage: own.stage + 1,

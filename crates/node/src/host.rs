@@ -9,20 +9,20 @@ use anyhow::{Context, Result, bail};
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use millstream_distributed::{HostAction, HostId, HostSide, Message, PlanId};
 
-use crate::deployment::Loaded;
-use crate::stages::{Computed, Line};
+use crate::deployment::LoadedDeployment;
+use crate::stages::{Computed, VisitStages};
 use crate::transport::{Incoming, Outlet, Transport};
 
 /// The lines of a plan by their visits, or why there are none.
-type Prepared = (PlanId, Result<Vec<(usize, Line)>, String>);
+type Prepared = (PlanId, Result<Vec<(usize, VisitStages)>, String>);
 
 /// A host at work.
 struct Host {
-    loaded: Arc<Loaded>,
+    loaded: Arc<LoadedDeployment>,
     own: HostId,
     side: HostSide,
     outlet: Box<dyn Outlet>,
-    lines: BTreeMap<(PlanId, usize), Line>,
+    lines: BTreeMap<(PlanId, usize), VisitStages>,
     computed: (Sender<Computed>, Receiver<Computed>),
     prepared: (Sender<Prepared>, Receiver<Prepared>),
 }
@@ -31,7 +31,7 @@ struct Host {
 ///
 /// # Errors
 /// If the system has no host of this name, or nothing can be sent.
-pub fn run(loaded: Loaded, name: &str, transport: Transport) -> Result<()> {
+pub fn run(loaded: LoadedDeployment, name: &str, transport: Transport) -> Result<()> {
     let hosts = loaded.hosts.system().hosts();
     let Some(place) = hosts.iter().position(|host| host.id == name) else {
         let known: Vec<&str> = hosts.iter().map(|host| host.id.as_str()).collect();
@@ -92,7 +92,7 @@ impl Host {
         }
     }
 
-    fn take_lines(&mut self, plan: PlanId, outcome: Result<Vec<(usize, Line)>, String>) {
+    fn take_lines(&mut self, plan: PlanId, outcome: Result<Vec<(usize, VisitStages)>, String>) {
         let outcome = outcome.map(|lines| {
             self.lines.extend(lines.into_iter().map(|(visit, line)| ((plan, visit), line)));
         });
@@ -111,7 +111,7 @@ impl Host {
                 }
                 HostAction::Prepare(plan) => self.prepare(plan)?,
                 HostAction::GatherFigures => {
-                    let figures = self.lines.values().flat_map(Line::figures).collect();
+                    let figures = self.lines.values().flat_map(VisitStages::figures).collect();
                     let sending = self.side.figures(figures);
                     self.perform(sending)?;
                 }
@@ -136,8 +136,8 @@ impl Host {
 }
 
 /// The stages of all visits of a plan to a host.
-fn start_lines(loaded: &Loaded, own: HostId, id: PlanId, computed: &Sender<Computed>) -> Result<Vec<(usize, Line)>> {
+fn start_lines(loaded: &LoadedDeployment, own: HostId, id: PlanId, computed: &Sender<Computed>) -> Result<Vec<(usize, VisitStages)>> {
     let plan = loaded.plans.get(id.0).context("there is no such plan")?;
     let visits = plan.parts.iter().enumerate().filter(|(_, part)| part.host() == own.0);
-    visits.map(|(visit, part)| Ok((visit, Line::start(loaded, (id, plan), part, computed)?))).collect()
+    visits.map(|(visit, part)| Ok((visit, VisitStages::start(loaded, (id, plan), part, computed)?))).collect()
 }

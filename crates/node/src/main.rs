@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use millstream_api::Hosts;
-use millstream_node::deployment::{Deployment, Loaded};
+use millstream_node::deployment::{Deployment, LoadedDeployment};
 use millstream_node::launch::{DEPLOYMENT, HOST, LaunchOptions, METER, launch, links_text, measure_links};
 use millstream_node::meter::Pace;
 use millstream_node::report::Report;
@@ -214,7 +214,7 @@ fn be_meter() -> Result<()> {
 }
 
 /// What this process was started with.
-fn loaded() -> Result<Loaded> {
+fn loaded() -> Result<LoadedDeployment> {
     let path = std::env::var_os(DEPLOYMENT).context("this is for dora-rs to start; use `millstream-node run`")?;
     Deployment::read(&PathBuf::from(path))?.load()
 }

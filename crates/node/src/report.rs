@@ -31,7 +31,7 @@ pub struct Report {
     /// From when a frame was submitted until its answer, queues included.
     pub latency: LatencySummary,
     /// What stages did.
-    pub stages: Vec<StageReport>,
+    pub stages: Vec<HostStageReport>,
     /// What happened.
     pub events: Vec<EventReport>,
     /// Why everything was given up, if it was.
@@ -41,7 +41,7 @@ pub struct Report {
 /// What a replica of a stage did.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StageReport {
+pub struct HostStageReport {
     /// The host.
     pub host: String,
     /// Which schedule, counted from 1.

@@ -7,23 +7,23 @@ use std::thread;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use millstream_api::{EngineOptions, HostPart, Stream, Tensor};
-use millstream_distributed::{FrameTag, PlanId, StageFigures, Value};
+use millstream_distributed::{FrameTag, PlanId, StageFigures, FrameValue};
 
-use crate::deployment::{Loaded, LoadedPlan, value_ids};
+use crate::deployment::{LoadedDeployment, LoadedPlan, value_ids};
 
 /// Frames that wait for the threads of a visit. Credits bound how many there are.
-type Job = (FrameTag, Vec<Value>);
+type Job = (FrameTag, Vec<FrameValue>);
 
 /// What the stages made of a frame.
 pub struct Computed {
     /// Which frame.
     pub tag: FrameTag,
     /// What is still needed of it, or why there is nothing.
-    pub outcome: Result<Vec<Value>, String>,
+    pub outcome: Result<Vec<FrameValue>, String>,
 }
 
 /// A visit's stages, at work until this is dropped.
-pub struct Line {
+pub struct VisitStages {
     jobs: Sender<Job>,
     stream: Arc<Stream<'static>>,
     plan: PlanId,
@@ -33,7 +33,7 @@ pub struct Line {
 /// A frame in the stages, and what of it goes past them.
 struct Inside {
     tag: FrameTag,
-    past: Vec<Value>,
+    past: Vec<FrameValue>,
 }
 
 /// What a visit takes and makes.
@@ -43,13 +43,13 @@ struct Border {
     needed_after: Vec<u32>,
 }
 
-impl Line {
+impl VisitStages {
     /// Starts the stages of a visit. What they make of frames goes to `computed`.
     ///
     /// # Errors
     /// If they can't be started here.
     pub fn start(
-        loaded: &Loaded,
+        loaded: &LoadedDeployment,
         (id, plan): (PlanId, &LoadedPlan),
         part: &HostPart,
         computed: &Sender<Computed>,
@@ -75,7 +75,7 @@ impl Line {
     }
 
     /// Hands a frame to the stages.
-    pub fn compute(&self, tag: FrameTag, values: Vec<Value>) {
+    pub fn compute(&self, tag: FrameTag, values: Vec<FrameValue>) {
         // The thread lives as long as this does.
         let _ = self.jobs.send((tag, values));
     }
@@ -113,7 +113,7 @@ fn submit_all(
             continue;
         };
         known.retain(|id, _| border.needed_after.contains(id));
-        let past = known.into_iter().map(|(id, tensor)| Value { id, tensor }).collect();
+        let past = known.into_iter().map(|(id, tensor)| FrameValue { id, tensor }).collect();
         match stream.submit(inputs) {
             Ok(_) => drop(entered.send(Inside { tag, past })),
             Err(error) => refuse(error.to_string()),
@@ -125,8 +125,8 @@ fn take_all(stream: &Stream<'_>, border: &Border, inside: &Receiver<Inside>, com
     for Inside { tag, past } in inside {
         let Some(result) = stream.recv() else { continue };
         let outcome = result.outcome.map_err(|error| error.to_string()).map(|outputs| {
-            let made = border.outputs.iter().zip(outputs).map(|(&id, tensor)| Value { id, tensor });
-            let is_needed = |own: &Value| border.needed_after.contains(&own.id);
+            let made = border.outputs.iter().zip(outputs).map(|(&id, tensor)| FrameValue { id, tensor });
+            let is_needed = |own: &FrameValue| border.needed_after.contains(&own.id);
             made.filter(is_needed).chain(past).collect()
         });
         if computed.send(Computed { tag, outcome }).is_err() {

@@ -6,7 +6,9 @@ use millstream_board::{CoreId, Processor, ProcessorClass};
 use millstream_cosched::{Executed, divide_where_close};
 use millstream_cost::{Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
-use millstream_mapping::{ExactMapper, Limits, Mapper, MappingError, MappingProblem, ProcessorId, entered_problem};
+use millstream_mapping::{
+    ExactMapper, Mapper, MapperLimits, MappingError, MappingProblem, ProcessorId, entered_problem,
+};
 use millstream_partition::Subgraph;
 use millstream_schedule::execution::TaskId;
 use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks};
@@ -210,7 +212,7 @@ impl Passage<'_> {
     }
 
     /// A gap below a single transfer is not worth a search, whatever part of a small network it is.
-    fn limits(&self, problem: &MappingProblem) -> Limits<'static> {
+    fn limits(&self, problem: &MappingProblem) -> MapperLimits<'static> {
         let pairs = self.processors.iter().flat_map(|from| self.processors.iter().map(move |to| (*from, *to)));
         let transfers = pairs.filter(|(from, to)| from != to).map(|(from, to)| self.ground.table.transfer(from, to, 0));
         let slack = transfers.min().unwrap_or_default();
@@ -218,7 +220,7 @@ impl Passage<'_> {
         let work = times.fold(0, u64::saturating_add);
         let steps = (MAPPING_STEPS as f64 * work as f64 / WORTH_ALL_STEPS.0 as f64) as u64;
         let steps = self.ground.effort.steps(steps.clamp(LEAST_MAPPING_STEPS, MAPPING_STEPS));
-        Limits { steps, gap: MAPPING_GAP, slack, ..Limits::default() }
+        MapperLimits { steps, gap: MAPPING_GAP, slack, ..MapperLimits::default() }
     }
 
     /// When everything is done and what the exit's operators made is on the processor `end`.

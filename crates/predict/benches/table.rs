@@ -6,7 +6,7 @@ use millstream_board::Board;
 use millstream_board::Provenance;
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
-use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::samples::{OperatorSample, SampleConditions};
 use millstream_predict::{CostModels, NetworkProfile, Profile, Statistics};
 
 fn main() {
@@ -40,7 +40,7 @@ fn models(board: &Board) -> CostModels {
                     operators: vec![index],
                     concurrent: 1,
                     time: Statistics { median_seconds, mad_seconds: 0.0, repetitions: 9 },
-                    conditions: Conditions::default(),
+                    conditions: SampleConditions::default(),
                 });
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use millstream_board::{Board, BoardDocument, DocumentError, Processor};
 
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
-use crate::model::{Observation, ProcessorModel, main_of};
+use crate::model::{ProcessorModel, TimedOperators, main_of};
 use crate::published::AcceleratorModel;
 use crate::samples::OperatorRecord;
 use crate::{CostModels, PredictError, Profile};
@@ -56,7 +56,7 @@ impl CostModels {
 /// measured.
 pub(crate) fn measured_costs(profile: &Profile, board: &Board, label: &str) -> Option<AcceleratorCosts> {
     let class = Processor::accelerator(label).class();
-    let model = ProcessorModel::fit(&class, board, &Observation::all(profile, &class)).ok()?;
+    let model = ProcessorModel::fit(&class, board, &TimedOperators::all(profile, &class)).ok()?;
     let (mut main, mut within) = (BTreeSet::new(), BTreeSet::new());
     for network in &profile.networks {
         let operators: Vec<&OperatorRecord> = network.operators().collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use millstream_board::{Board, ProcessorClass};
 use millstream_graph::{Family, GemmShape};
 
-use crate::model::{Accuracy, Observation, ProcessorModel, cross_validate};
+use crate::model::{Accuracy, ProcessorModel, TimedOperators, cross_validate};
 use crate::published::{
     ConvolutionSize, CpuUnitModel, FullyConnectedModel, GemmModel, MulticoreModel, MulticoreSample,
 };
@@ -18,7 +18,7 @@ const DEFAULT: &str = "default (non-negative, relative errors)";
 
 /// How well one model predicts the operators of a family in networks that it did not see.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct ModelComparison {
     /// Convolutions or fully connected layers.
     pub family: Family,
     /// The processor class.
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub network_error: f64,
 }
 
-type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b Observation<'a>], &[&'b Observation<'a>]) -> Option<Vec<f64>> + 'f;
+type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b TimedOperators<'a>], &[&'b TimedOperators<'a>]) -> Option<Vec<f64>> + 'f;
 
 /// Compares models on the convolutions (in one group) and the fully connected layers of a profile, for each processor class
 /// of its board. A model that the samples do not determine is left out.
@@ -39,7 +39,7 @@ type Fit<'f> = dyn for<'a, 'b> Fn(&[&'b Observation<'a>], &[&'b Observation<'a>]
 /// # Errors
 /// [`PredictError::TooFewSamples`] if the profile has samples of fewer than two networks, which cross-validation needs, and
 /// what [`Profile::board`] returns.
-pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
+pub fn compare(profile: &Profile) -> Result<Vec<ModelComparison>, PredictError> {
     let board = profile.board()?;
     let mut rows = Vec::new();
     for class in board.core_classes().filter(|class| !profile.leaves_out(class)) {
@@ -52,9 +52,10 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
 
         let one_core = ProcessorClass { count: 1, ..class.clone() };
         let single = of_family(profile, &one_core, Family::Convolution);
-        let default =
-            |learned: &[&Observation<'_>], held_out: &[&Observation<'_>]| default(&class, &board, learned, held_out);
-        let multicore = |learned: &[&Observation<'_>], held_out: &[&Observation<'_>]| {
+        let default = |learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]| {
+            default(&class, &board, learned, held_out)
+        };
+        let multicore = |learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]| {
             multicore(class.count, &single, learned, held_out)
         };
 
@@ -78,8 +79,8 @@ pub fn compare(profile: &Profile) -> Result<Vec<Comparison>, PredictError> {
 }
 
 /// The samples of a family whose operators amount to a matrix product.
-pub(crate) fn of_family<'a>(profile: &'a Profile, class: &ProcessorClass, family: Family) -> Vec<Observation<'a>> {
-    let mut all = Observation::all(profile, class);
+pub(crate) fn of_family<'a>(profile: &'a Profile, class: &ProcessorClass, family: Family) -> Vec<TimedOperators<'a>> {
+    let mut all = TimedOperators::all(profile, class);
     all.retain(|observation| observation.main.family() == family && observation.main.work.gemm.is_some());
     all
 }
@@ -88,9 +89,9 @@ fn row(
     family: Family,
     processor: &ProcessorClass,
     model: &'static str,
-    observations: &[Observation<'_>],
+    observations: &[TimedOperators<'_>],
     fit: &Fit<'_>,
-) -> Option<Comparison> {
+) -> Option<ModelComparison> {
     let predictions = cross_validate(observations, |learned, held_out| fit(learned, held_out))?;
     let mut networks: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     let mut pairs = Vec::new();
@@ -103,47 +104,53 @@ fn row(
     }
     let errors: f64 = networks.values().map(|(predicted, measured)| (predicted / measured - 1.0).abs()).sum();
     let network_error = errors / networks.len() as f64;
-    Some(Comparison { family, processor: processor.clone(), model, accuracy: Accuracy::of(&pairs)?, network_error })
+    Some(ModelComparison {
+        family,
+        processor: processor.clone(),
+        model,
+        accuracy: Accuracy::of(&pairs)?,
+        network_error,
+    })
 }
 
 fn default(
     class: &ProcessorClass,
     board: &Board,
-    learned: &[&Observation<'_>],
-    held_out: &[&Observation<'_>],
+    learned: &[&TimedOperators<'_>],
+    held_out: &[&TimedOperators<'_>],
 ) -> Option<Vec<f64>> {
-    let learned: Vec<Observation<'_>> = learned.iter().map(|observation| (*observation).clone()).collect();
+    let learned: Vec<TimedOperators<'_>> = learned.iter().map(|observation| (*observation).clone()).collect();
     let predictor = ProcessorModel::fit_unvalidated(class, board, &learned).ok()?.predictor();
     Some(held_out.iter().map(|observation| predictor.of(observation).seconds).collect())
 }
 
-fn shape(observation: &Observation<'_>) -> GemmShape {
+fn shape(observation: &TimedOperators<'_>) -> GemmShape {
     observation.main.work.gemm.unwrap_or(GemmShape { n: 0, k: 0, m: 0 })
 }
 
 /// Equation 5, fitted to such samples; `None` if they do not determine it.
-pub(crate) fn fit_gemm(observations: &[&Observation<'_>]) -> Option<GemmModel> {
+pub(crate) fn fit_gemm(observations: &[&TimedOperators<'_>]) -> Option<GemmModel> {
     let samples: Vec<_> = observations.iter().map(|observation| (shape(observation), observation.seconds)).collect();
     GemmModel::fit(&samples).ok()
 }
 
-fn gemm(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<Vec<f64>> {
+fn gemm(learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]) -> Option<Vec<f64>> {
     let model = fit_gemm(learned)?;
     Some(held_out.iter().map(|observation| model.seconds(&shape(observation))).collect())
 }
 
 fn multicore(
     cores: usize,
-    single: &[Observation<'_>],
-    learned: &[&Observation<'_>],
-    held_out: &[&Observation<'_>],
+    single: &[TimedOperators<'_>],
+    learned: &[&TimedOperators<'_>],
+    held_out: &[&TimedOperators<'_>],
 ) -> Option<Vec<f64>> {
     let cores = cores as u64;
     let networks: HashSet<&str> = learned.iter().map(|observation| observation.network).collect();
-    let single: Vec<&Observation<'_>> =
+    let single: Vec<&TimedOperators<'_>> =
         single.iter().filter(|observation| networks.contains(observation.network)).collect();
     let one_core = fit_gemm(&single)?;
-    let sample = |observation: &Observation<'_>, cores: u64| MulticoreSample {
+    let sample = |observation: &TimedOperators<'_>, cores: u64| MulticoreSample {
         n: shape(observation).n,
         cores,
         single_core_seconds: one_core.seconds(&shape(observation)),
@@ -155,15 +162,15 @@ fn multicore(
         .chain(learned.iter().map(|observation| sample(observation, cores)))
         .collect();
     let model = MulticoreModel::fit(TILE_ROWS, &samples).ok()?;
-    let predict = |observation: &&Observation<'_>| {
+    let predict = |observation: &&TimedOperators<'_>| {
         let shape = shape(observation);
         model.seconds(shape.n, cores, one_core.seconds(&shape))
     };
     Some(held_out.iter().map(predict).collect())
 }
 
-fn unit(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<Vec<f64>> {
-    let size = |observation: &Observation<'_>| {
+fn unit(learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]) -> Option<Vec<f64>> {
+    let size = |observation: &TimedOperators<'_>| {
         let GemmShape { n, k, m } = shape(observation);
         ConvolutionSize { input: 0, filter: k, output: n, normalisation: 0, filters: m }
     };
@@ -172,19 +179,19 @@ fn unit(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<V
     Some(held_out.iter().map(|observation| model.seconds(&size(observation), size(observation).filters)).collect())
 }
 
-fn macs(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<Vec<f64>> {
-    let point = |observation: &&Observation<'_>| (observation.main.work.macs as f64, observation.seconds);
+fn macs(learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]) -> Option<Vec<f64>> {
+    let point = |observation: &&TimedOperators<'_>| (observation.main.work.macs as f64, observation.seconds);
     let line = Line::fit("convolutions", &learned.iter().map(point).collect::<Vec<_>>(), Weighting::Absolute).ok()?;
     Some(held_out.iter().map(|observation| line.at(observation.main.work.macs as f64)).collect())
 }
 
-fn fully_connected(learned: &[&Observation<'_>], held_out: &[&Observation<'_>]) -> Option<Vec<f64>> {
-    let sample = |observation: &&Observation<'_>| {
+fn fully_connected(learned: &[&TimedOperators<'_>], held_out: &[&TimedOperators<'_>]) -> Option<Vec<f64>> {
+    let sample = |observation: &&TimedOperators<'_>| {
         let GemmShape { n, k, m } = shape(observation);
         (n * k, m, observation.seconds)
     };
     let model = FullyConnectedModel::fit(&learned.iter().map(sample).collect::<Vec<_>>()).ok()?;
-    let predict = |observation: &&Observation<'_>| {
+    let predict = |observation: &&TimedOperators<'_>| {
         let (inputs, neurons, _) = sample(observation);
         model.seconds(inputs, neurons)
     };

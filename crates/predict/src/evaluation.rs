@@ -4,13 +4,13 @@ use millstream_board::ProcessorClass;
 use millstream_graph::Family;
 
 use crate::comparison::{fit_gemm, of_family};
-use crate::model::{Accuracy, Fusion, Observation};
+use crate::model::{Accuracy, Fusion, TimedOperators};
 use crate::models::predict_block;
 use crate::{CostModels, NetworkProfile, PredictError, Profile};
 
 /// Errors of predictions for one network that was not learned from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evaluation {
+pub struct HeldOutErrors {
     /// The network.
     pub network: String,
     /// The processor class.
@@ -32,7 +32,7 @@ pub struct Evaluation {
 /// # Errors
 /// [`PredictError::OtherBoard`] if the profiles are of different boards, [`PredictError::MissingModel`] if the models lack a
 /// processor, [`PredictError::TooFewSamples`] if `test` has no operator samples of other networks.
-pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Result<Vec<Evaluation>, PredictError> {
+pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Result<Vec<HeldOutErrors>, PredictError> {
     let board = test.board()?;
     learned.check_board(&board)?;
     let mut rows = Vec::new();
@@ -47,7 +47,7 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
                 continue;
             }
 
-            let observations = Observation::of_network(network, &class);
+            let observations = TimedOperators::of_network(network, &class);
             let pairs: Vec<(f64, f64)> = observations
                 .iter()
                 .map(|observation| (predictor.of(observation).seconds, observation.seconds))
@@ -60,12 +60,12 @@ pub fn evaluate(models: &CostModels, learned: &Profile, test: &Profile) -> Resul
             let ours: Vec<(f64, f64)> = convolutions().map(|(_, &pair)| pair).collect();
             let theirs: Option<Vec<(f64, f64)>> = gemm.as_ref().map(|gemm| {
                 let predict =
-                    |observation: &Observation<'_>| observation.main.work.gemm.map(|shape| gemm.seconds(&shape));
+                    |observation: &TimedOperators<'_>| observation.main.work.gemm.map(|shape| gemm.seconds(&shape));
                 convolutions().filter_map(|(observation, pair)| Some((predict(observation)?, pair.1))).collect()
             });
 
             let predicted = network.blocks.iter().flat_map(|block| predict_block(&predictor, &fusion, block));
-            rows.push(Evaluation {
+            rows.push(HeldOutErrors {
                 network: network.name.clone(),
                 processor: class.clone(),
                 measured_seconds: whole_seconds(network, &class).unwrap_or(pairs.iter().map(|(_, time)| time).sum()),

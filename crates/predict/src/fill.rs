@@ -1,4 +1,4 @@
-use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
+use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
 use millstream_partition::Block;
 
 use crate::operator_time::{OperatorTime, total_seconds};
@@ -34,7 +34,7 @@ pub(crate) fn fill(
     let mut given = 0;
     let mut set = |operator: usize, nanoseconds: u64| {
         let bound = |factor: f64| Nanoseconds((nanoseconds as f64 * factor.max(0.0)).round() as u64);
-        let entry = Entry {
+        let entry = CostEntry {
             time: Nanoseconds(nanoseconds),
             low: bound(1.0 - time.interval),
             high: bound(1.0 + time.interval),

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use millstream_board::{Board, ProcessorClass};
-use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
+use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 
@@ -9,7 +9,7 @@ use crate::board_costs::add_board_costs;
 use crate::context::{ASSUMED_HAND_OVER, BlockPrior, InContext, estimate};
 use crate::fill::{BlockTime, fill};
 use crate::linear::{LinearModel, SegmentWork};
-use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
+use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
 use crate::models::{predict_block, predicted_first_of_fused};
 use crate::operator_time::{NINE_IN_TEN, OperatorTime, total_seconds};
 use crate::parts::set_part_costs;
@@ -30,7 +30,7 @@ const MODEL_DEVIATION: f64 = 0.5;
 /// Where the profile has samples of this network (same `digest`), the times are those that its operators have in context:
 /// operator samples say how long each takes, and segment samples correct what does not add up. Otherwise they are predicted
 /// by the default models ([`ProcessorModel`]), or, without any operator samples, by the [`LinearModel`]. Engines that were left out of a
-/// network's measurements ([`LeftOut`](crate::LeftOut)) run none of it.
+/// network's measurements ([`LeftOutEngine`](crate::LeftOutEngine)) run none of it.
 ///
 /// # Errors
 /// [`PredictError::OtherBoard`] if the profile is of another board, [`PredictError::MissingProcessor`] if it lacks a processor.
@@ -185,7 +185,7 @@ fn fill_traced(table: &mut CostTable, processor: ProcessorIndex, chain: &Chain, 
             let seconds = if index == 0 { sample.time.median_seconds } else { 0.0 };
             let deviation = NINE_IN_TEN * sample.time.standard_error_seconds();
             let bound = |seconds: f64| Nanoseconds::from_seconds(seconds.max(0.0));
-            let entry = Entry {
+            let entry = CostEntry {
                 time: bound(seconds),
                 low: bound(seconds - deviation),
                 high: bound(if index == 0 { seconds + deviation } else { 0.0 }),
@@ -206,7 +206,7 @@ enum Model {
 
 impl Model {
     fn fit(profile: &Profile, board: &Board, class: &ProcessorClass) -> Result<Self, PredictError> {
-        let observations = Observation::all(profile, class);
+        let observations = TimedOperators::all(profile, class);
         if let Ok(model) = ProcessorModel::fit(class, board, &observations) {
             return Ok(Self::Default(Box::new(model.predictor())));
         }

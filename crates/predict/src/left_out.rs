@@ -15,7 +15,7 @@ const LEAST_GAIN: f64 = 0.02;
 /// An engine that is not measured further on a cluster, so that no schedule of the network uses it there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LeftOut {
+pub struct LeftOutEngine {
     /// Label of the cluster.
     pub cluster: String,
     /// The engine.
@@ -26,7 +26,7 @@ pub struct LeftOut {
     pub gain: Option<f64>,
 }
 
-impl LeftOut {
+impl LeftOutEngine {
     /// The engines that are not worth measuring further, told from what each operator took in a first look at all of them, on each
     /// number of cores. One engine stays on every cluster.
     pub fn of(network: &NetworkProfile, board: &Board) -> Vec<Self> {
@@ -77,7 +77,7 @@ impl LeftOut {
     }
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for LeftOutEngine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cluster, engine, gain } = self;
         match gain {
@@ -131,10 +131,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
     use crate::Statistics;
-    use crate::samples::{Conditions, OperatorSample};
+    use crate::samples::{OperatorSample, SampleConditions};
 
     /// A chain of three blocks, with what each takes with each engine on one core and on two.
-    fn look(onnx_runtime: [[f64; 3]; 2], openvino: Option<[[f64; 3]; 2]>) -> Vec<LeftOut> {
+    fn look(onnx_runtime: [[f64; 3]; 2], openvino: Option<[[f64; 3]; 2]>) -> Vec<LeftOutEngine> {
         let board = millstream_test_support::board("B2@onnxruntime,openvino+s1");
         let mut builder = millstream_onnx::ModelBuilder::new("chain");
         let mut last = builder.input("x", [1, 4, 8, 8]);
@@ -156,15 +156,15 @@ mod tests {
                         operators: vec![place],
                         concurrent: 1,
                         time: Statistics::of(&[seconds]).unwrap(),
-                        conditions: Conditions::default(),
+                        conditions: SampleConditions::default(),
                     });
                 }
             }
         };
         add(EngineName::OnnxRuntime, onnx_runtime);
         openvino.into_iter().for_each(|times| add(EngineName::OpenVino, times));
-        let left_out = LeftOut::of(&network, &board);
-        let kept = LeftOut::others(&left_out, &board);
+        let left_out = LeftOutEngine::of(&network, &board);
+        let kept = LeftOutEngine::others(&left_out, &board);
         assert_eq!(kept["B"].iter().len() + left_out.len(), 2);
         assert_eq!(kept["s"], EngineSet::default());
         left_out
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn an_engine_that_does_not_run_all_is_left_out() {
         let left_out = look([[1.0; 3]; 2], None);
-        let expected = LeftOut { cluster: "B".to_owned(), engine: EngineName::OpenVino, gain: None };
+        let expected = LeftOutEngine { cluster: "B".to_owned(), engine: EngineName::OpenVino, gain: None };
         assert_eq!(left_out, [expected]);
     }
 }

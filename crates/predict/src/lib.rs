@@ -59,17 +59,17 @@ pub mod explained {
 }
 
 pub use accelerator_costs::accelerator_of;
-pub use comparison::{Comparison, compare};
+pub use comparison::{ModelComparison, compare};
 pub use error::PredictError;
-pub use evaluation::{Evaluation, evaluate};
+pub use evaluation::{HeldOutErrors, evaluate};
 pub use fit::fit;
 pub use granularity_choice::GranularityChoice;
-pub use left_out::LeftOut;
+pub use left_out::LeftOutEngine;
 pub use line::{Line, Weighting};
 pub use linear::LinearModel;
 pub use model::{
-    Accuracy, FamilyModel, FusionRule, ModelTerm, Observation, Prediction, Predictor, ProcessorModel, TrainingRange,
-    cross_validate,
+    Accuracy, FamilyModel, FusionRule, ModelTerm, PredictedTime, Predictor, ProcessorModel, TimedOperators,
+    TrainingRange, cross_validate,
 };
 pub use models::{COST_FORMAT, COST_VERSION, CostModels};
 pub use pipe_it_costs::{PipeItCosts, SeveralCores};

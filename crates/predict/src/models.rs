@@ -9,7 +9,7 @@ use crate::board_costs::add_board_costs;
 use crate::calibration::{AcceleratorCostModel, AcceleratorCosts, NetworkFactor};
 use crate::context::ASSUMED_HAND_OVER;
 use crate::fill::{BlockTime, fill};
-use crate::model::{Fusion, FusionRule, Observation, Predictor, ProcessorModel};
+use crate::model::{Fusion, FusionRule, Predictor, ProcessorModel, TimedOperators};
 use crate::operator_time::OperatorTime;
 use crate::parts::set_part_costs;
 use crate::power::fit_power;
@@ -19,7 +19,7 @@ use crate::traced::{merge_groups, sum_into_first};
 use crate::transfer::fit_transfers;
 use crate::{ClusterPower, ClusterTransfer, FamilyModel, Line, PipeItCosts, PredictError, Profile};
 use millstream_board::Provenance;
-use millstream_cost::{CostTable, Entry, Nanoseconds, Origin, ProcessorIndex};
+use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
 
 /// The `format` of files of fitted models.
 pub const COST_FORMAT: &str = "millstream-cost";
@@ -137,7 +137,7 @@ impl CostModels {
     pub fn fit(profile: &Profile, provenance: Provenance) -> Result<Self, PredictError> {
         let board = profile.board()?;
         let fit = |class: ProcessorClass| {
-            let observations = Observation::all(profile, &class);
+            let observations = TimedOperators::all(profile, &class);
             match observations.is_empty() {
                 true if profile.leaves_out(&class) => Ok(None),
                 true => Err(PredictError::MissingProcessor { class }),
@@ -245,7 +245,7 @@ impl CostModels {
         for (id, record) in ids.zip(blocks.iter().flatten()) {
             let Some(seconds) = costs.seconds(record) else { continue };
             let time = Nanoseconds::from_seconds(seconds * factor);
-            table.set_entry(processor, id.index(), Entry { time, low: time, high: time, origin: Origin::Model });
+            table.set_entry(processor, id.index(), CostEntry { time, low: time, high: time, origin: Origin::Model });
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::samples::{
     GranularityRecord, OperatorRecord, OperatorSample, PartSample, PowerSample, SegmentSample, TransferSample,
 };
-use crate::{LeftOut, PredictError, Statistics};
+use crate::{LeftOutEngine, PredictError, Statistics};
 
 /// The `format` of profile files.
 pub const PROFILE_FORMAT: &str = "millstream-profile";
@@ -63,7 +63,7 @@ pub struct NetworkProfile {
     pub part_samples: Vec<PartSample>,
     /// Engines that were not measured further, so that no schedule of the network uses them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutEngine>,
 }
 
 impl Document for Profile {

@@ -34,7 +34,7 @@ impl OperatorRecord {
 /// What else happened while something was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Conditions {
+pub struct SampleConditions {
     /// Part of the time that the hypervisor gave to other guests, from 0 to 1.
     #[serde(default)]
     pub steal_fraction: f64,
@@ -64,7 +64,7 @@ pub struct SegmentSample {
     pub time: Statistics,
     /// What else happened.
     #[serde(default)]
-    pub conditions: Conditions,
+    pub conditions: SampleConditions,
 }
 
 /// The time that operators took which the backend ran as one, within a run of the whole network.
@@ -81,7 +81,7 @@ pub struct OperatorSample {
     pub time: Statistics,
     /// What else happened.
     #[serde(default)]
-    pub conditions: Conditions,
+    pub conditions: SampleConditions,
 }
 
 /// The time of a part of an operator: some of its output channels or rows, together with the operators that follow it channel by
@@ -106,7 +106,7 @@ pub struct PartSample {
     pub time: Statistics,
     /// What else happened.
     #[serde(default)]
-    pub conditions: Conditions,
+    pub conditions: SampleConditions,
 }
 
 /// The time that it takes to hand data from a core of one cluster to a core of another.

@@ -1,6 +1,6 @@
 use millstream_board::ProcessorClass;
 
-use crate::{Observation, PredictError, ProcessorModel, Profile};
+use crate::{PredictError, ProcessorModel, Profile, TimedOperators};
 
 /// A measured operator, and what models that do not know its network say of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub fn predict_unseen(profile: &Profile) -> Result<Vec<UnseenPrediction>, Predic
     let board = profile.board()?;
     let mut all = Vec::new();
     for processor in board.processor_classes().filter(|class| !profile.leaves_out(class)) {
-        let observations = Observation::all(profile, &processor);
+        let observations = TimedOperators::all(profile, &processor);
         let predictions = match ProcessorModel::predict_unseen(&processor, &board, &observations) {
             Some(predictions) => predictions,
             None => {

@@ -6,7 +6,7 @@ use millstream_board::{Board, Processor, Provenance};
 use millstream_graph::OperatorKind;
 use millstream_partition::Chain;
 use millstream_predict::published::{AcceleratorFit, AcceleratorModel, Buffering, Coherence, ConvolutionSize, Phases};
-use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::samples::{OperatorSample, SampleConditions};
 use millstream_predict::{CostModels, Line, NetworkProfile, PredictError, Profile, Statistics, accelerator_of};
 
 const HEADER: &str = "input_elements,filter_elements,output_elements,filters,normalisation_elements,computation_seconds,transfer_seconds";
@@ -189,7 +189,7 @@ fn profiled(board: &Board, provenance: Provenance) -> Profile {
                     operators,
                     concurrent: 1,
                     time: Statistics { median_seconds: seconds, mad_seconds: 0.0, repetitions: 9 },
-                    conditions: Conditions::default(),
+                    conditions: SampleConditions::default(),
                 });
             };
             add(&core, vec![place], 1e-6 + 1e-10 * own.work.macs as f64);

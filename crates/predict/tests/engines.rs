@@ -6,8 +6,8 @@ use millstream_board::{Board, EngineName, ProcessorClass, Provenance};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_onnx::{Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
-use millstream_predict::samples::{Conditions, OperatorSample, SegmentSample};
-use millstream_predict::{LeftOut, NetworkProfile, PredictError, Profile, Statistics, fit};
+use millstream_predict::samples::{OperatorSample, SampleConditions, SegmentSample};
+use millstream_predict::{LeftOutEngine, NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
     millstream_test_support::board("B1@onnxruntime,openvino")
@@ -35,7 +35,7 @@ fn profile(model: &Model, samples: &[(EngineName, &[usize], f64)]) -> Profile {
             operators: operators.to_vec(),
             concurrent: 1,
             time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
-            conditions: Conditions::default(),
+            conditions: SampleConditions::default(),
         });
     }
     profile.networks.push(network);
@@ -74,7 +74,7 @@ fn an_engine_that_was_left_out_runs_nothing() {
     let mut profile = profile(&model, &[(EngineName::OnnxRuntime, &[0, 1], 100.0)]);
     let missing = costs(&profile, &model).unwrap_err().to_string();
     assert!(missing.contains("B1@openvino"), "{missing}");
-    profile.networks[0].left_out = LeftOut::of(&profile.networks[0], &board());
+    profile.networks[0].left_out = LeftOutEngine::of(&profile.networks[0], &board());
     let table = costs(&profile, &model).unwrap();
     assert_eq!(times(&table, EngineName::OpenVino), [None, None]);
     assert!(times(&table, EngineName::OnnxRuntime)[0].is_some());
@@ -118,7 +118,7 @@ fn a_node_that_does_the_work_of_several_blocks_is_divided_among_them() {
             input_bytes: 0,
             concurrent: 1,
             time: Statistics { median_seconds: 1e-6 * microseconds, mad_seconds: 0.0, repetitions: 9 },
-            conditions: Conditions::default(),
+            conditions: SampleConditions::default(),
         });
     }
     for (made, expected) in times(&profile).into_iter().zip([100.0, 100.0, 100.0, 400.0]) {

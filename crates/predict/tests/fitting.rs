@@ -10,7 +10,7 @@ use millstream_cost::{CostTable, Origin};
 use millstream_graph::Graph;
 use millstream_onnx::Model;
 use millstream_partition::Chain;
-use millstream_predict::samples::{Conditions, SegmentSample};
+use millstream_predict::samples::{SampleConditions, SegmentSample};
 use millstream_predict::{NetworkProfile, PredictError, Profile, Statistics, fit};
 
 fn board() -> Board {
@@ -53,7 +53,7 @@ fn profile(model: &Model, chain: &Chain) -> Profile {
                 input_bytes: bytes.of(range.clone()),
                 concurrent: 2,
                 time: Statistics { median_seconds: seconds, mad_seconds: 0.0, repetitions: 9 },
-                conditions: Conditions::default(),
+                conditions: SampleConditions::default(),
             });
         }
     }

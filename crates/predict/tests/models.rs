@@ -10,9 +10,9 @@ use millstream_cost::Origin;
 use millstream_graph::{Convolution, Family, GemmShape, OperatorKind, Work};
 use millstream_partition::Chain;
 use millstream_predict::published::{GemmModel, MulticoreModel, MulticoreSample};
-use millstream_predict::samples::{Conditions, OperatorRecord, OperatorSample};
+use millstream_predict::samples::{OperatorRecord, OperatorSample, SampleConditions};
 use millstream_predict::{
-    CostModels, NetworkProfile, Observation, PredictError, Predictor, ProcessorModel, Profile, Statistics, compare,
+    CostModels, NetworkProfile, PredictError, Predictor, ProcessorModel, Profile, Statistics, TimedOperators, compare,
     evaluate, predict_unseen,
 };
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn profile(networks: usize) -> Profile {
                         mad_seconds: 1e-7,
                         repetitions: 9,
                     },
-                    conditions: Conditions::default(),
+                    conditions: SampleConditions::default(),
                 });
             }
         }
@@ -73,7 +73,7 @@ fn shared_profile() -> &'static Profile {
 fn predictor() -> &'static Predictor {
     static PREDICTOR: OnceLock<Predictor> = OnceLock::new();
     PREDICTOR.get_or_init(|| {
-        let observations = Observation::all(shared_profile(), &class(1));
+        let observations = TimedOperators::all(shared_profile(), &class(1));
         ProcessorModel::fit(&class(1), &board(), &observations).unwrap().predictor()
     })
 }
@@ -241,7 +241,7 @@ fn networks_of_the_zoo_are_predicted_from_the_sweep_alone() {
             network.operator_samples.extend(network.blocks.iter().flatten().enumerate().map(|(index, operator)| {
                 let median_seconds = truth(operator, cores as f64);
                 let time = Statistics { median_seconds, mad_seconds: 0.0, repetitions: 9 };
-                let conditions = Conditions::default();
+                let conditions = SampleConditions::default();
                 OperatorSample { processor: class(cores), operators: vec![index], concurrent: 1, time, conditions }
             }));
         }

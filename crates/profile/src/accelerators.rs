@@ -7,7 +7,7 @@ use millstream_backend::{Observed, Segment};
 use millstream_board::{Board, Processor};
 use millstream_graph::OperatorId;
 use millstream_predict::Statistics;
-use millstream_predict::samples::{Conditions, OperatorSample, TransferSample};
+use millstream_predict::samples::{OperatorSample, SampleConditions, TransferSample};
 
 use crate::parts::made_up;
 use crate::{ProfileError, Workload};
@@ -65,7 +65,7 @@ pub fn measure_accelerators(
                     operators,
                     concurrent: 1,
                     time,
-                    conditions: Conditions::default(),
+                    conditions: SampleConditions::default(),
                 });
             }
             if !go_on() {

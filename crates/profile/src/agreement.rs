@@ -89,7 +89,7 @@ fn halved(samples: &[SegmentSample]) -> Vec<Halved> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_predict::Statistics;
-    use millstream_predict::samples::Conditions;
+    use millstream_predict::samples::SampleConditions;
 
     use super::*;
 
@@ -101,7 +101,7 @@ mod tests {
             input_bytes: 0,
             concurrent: 1,
             time: Statistics { median_seconds: milliseconds * 1e-3, mad_seconds: 0.0, repetitions: 4 },
-            conditions: Conditions::default(),
+            conditions: SampleConditions::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use millstream_board::{CoreId, Processor};
-use millstream_predict::samples::Conditions;
+use millstream_predict::samples::SampleConditions;
 
 /// More than this part of the time given to other guests disturbs a measurement.
 const MOST_STEAL: f64 = 0.02;
@@ -14,12 +14,12 @@ pub const MOST_OTHER_LOAD: f64 = 0.1;
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Whether a measurement under these conditions should be repeated.
-pub(crate) fn is_disturbed(conditions: &Conditions) -> bool {
+pub(crate) fn is_disturbed(conditions: &SampleConditions) -> bool {
     conditions.steal_fraction > MOST_STEAL || conditions.other_load > MOST_OTHER_LOAD
 }
 
 /// The more disturbed, the larger.
-pub(crate) fn disturbance(conditions: &Conditions) -> f64 {
+pub(crate) fn disturbance(conditions: &SampleConditions) -> f64 {
     conditions.steal_fraction.max(conditions.other_load)
 }
 
@@ -49,16 +49,16 @@ impl Watch {
     }
 
     /// What happened since; nothing where the system does not tell.
-    pub(crate) fn conditions(&self) -> Conditions {
+    pub(crate) fn conditions(&self) -> SampleConditions {
         let hertz = self.cores.first().and_then(|&core| frequency(core));
         let (Some(before), Some(after)) = (self.before, counts(&self.cores)) else {
-            return Conditions { hertz, ..Conditions::default() };
+            return SampleConditions { hertz, ..SampleConditions::default() };
         };
         let total = after.total.saturating_sub(before.total).max(1);
         let busy = after.busy.saturating_sub(before.busy) as f64;
         let own = after.own.saturating_sub(before.own) as f64;
         let passed = (self.start.elapsed().as_secs_f64() * TICKS_PER_SECOND).max(1.0);
-        Conditions {
+        SampleConditions {
             steal_fraction: after.steal.saturating_sub(before.steal) as f64 / total as f64,
             // Two counts of ticks differ by up to one each without meaning anything.
             other_load: ((busy - own - 2.0) / passed).max(0.0),
@@ -121,6 +121,6 @@ mod tests {
         let watch = Watch::start(&Processor::new("B", [4_000_000_000]));
         let conditions = watch.conditions();
         assert_eq!((conditions.steal_fraction, conditions.hertz), (0.0, None));
-        assert!(!is_disturbed(&Conditions::default()) && disturbance(&conditions) >= 0.0);
+        assert!(!is_disturbed(&SampleConditions::default()) && disturbance(&conditions) >= 0.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Measuring a network on the processors of a board.
 //!
-//! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to [`Settings::leaves`] pieces -
+//! [`measure()`] runs segments of a network - the whole, its halves, quarters and so on down to [`ProfileSettings::leaves`] pieces -
 //! on every number of cores of every cluster, and returns one sample each. Processors that can work side by side are
 //! measured side by side, because that is how a pipeline will use them: what they cost each other is part of the sample.
 //! [`measure_operators()`] has the backend tell what each operator takes while the whole network runs.
@@ -14,14 +14,14 @@
 //! use millstream_board::Board;
 //! use millstream_frames::FrameMaker;
 //! use millstream_partition::Chain;
-//! use millstream_profile::{Settings, Workload, measure};
+//! use millstream_profile::{ProfileSettings, Workload, measure};
 //!
 //! let model = Arc::new(millstream_zoo::build("squeezenet")?);
 //! let backend = OrtBackend::new(&Environment::load()?, Arc::clone(&model));
 //! let chain = Chain::of(model.graph());
 //! let frame = FrameMaker::new(&model).frame(0)?;
 //! let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
-//! let samples = measure(&workload, &millstream_machine::detect()?, &Settings::default(), &[], &mut |_| true)?;
+//! let samples = measure(&workload, &millstream_machine::detect()?, &ProfileSettings::default(), &[], &mut |_| true)?;
 //! println!("{} samples", samples.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -49,7 +49,7 @@ pub use batches::BatchedTimes;
 pub use conditions::MOST_OTHER_LOAD;
 pub use error::ProfileError;
 pub use granularity::{GranularityTime, measure_granularity};
-pub use measure::{Progress, Settings, Workload, measure};
+pub use measure::{MeasuringProgress, ProfileSettings, Workload, measure};
 pub use operators::{OperatorSettings, measure_operators};
 pub use parts::{PartSettings, measure_parts};
 pub use power::measure_power;

@@ -6,7 +6,7 @@ use millstream_backend::{Observed, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::{Graph, ValueId};
 use millstream_partition::{Chain, InputBytes};
-use millstream_predict::samples::{Conditions, SegmentSample};
+use millstream_predict::samples::{SampleConditions, SegmentSample};
 
 use crate::agreement::{doubtful, settle};
 use crate::capture::capture;
@@ -37,7 +37,7 @@ impl Workload<'_> {
 
 /// How long and how finely to measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct ProfileSettings {
     /// Time for measuring; preparing segments comes on top.
     pub budget: Duration,
     /// The chain is measured in up to so many pieces.
@@ -46,7 +46,7 @@ pub struct Settings {
     pub accuracy: f64,
 }
 
-impl Default for Settings {
+impl Default for ProfileSettings {
     fn default() -> Self {
         Self { budget: Duration::from_secs(60), leaves: 32, accuracy: 0.005 }
     }
@@ -54,7 +54,7 @@ impl Default for Settings {
 
 /// How far measuring has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct MeasuringProgress {
     /// Measurements done.
     pub done: usize,
     /// Measurements in all.
@@ -71,9 +71,9 @@ pub struct Progress {
 pub fn measure(
     workload: &Workload<'_>,
     board: &Board,
-    settings: &Settings,
+    settings: &ProfileSettings,
     known: &[SegmentSample],
-    progress: &mut dyn FnMut(Progress) -> bool,
+    progress: &mut dyn FnMut(MeasuringProgress) -> bool,
 ) -> Result<Vec<SegmentSample>, ProfileError> {
     let rounds = rounds(board);
     let ranges = ranges(&block_work(workload), settings.leaves);
@@ -94,7 +94,7 @@ pub fn measure(
     let mut samples = Vec::new();
     // Beside whom each sample was taken.
     let mut together_with: Vec<Vec<Processor>> = Vec::new();
-    let mut now = Progress { done: 0, total: count };
+    let mut now = MeasuringProgress { done: 0, total: count };
     for processors in &rounds {
         for range in &ranges {
             let processors = sweep.that_run(processors, range);
@@ -143,8 +143,8 @@ impl Sweep<'_> {
         &self,
         samples: &[SegmentSample],
         together_with: &[Vec<Processor>],
-        mut now: Progress,
-        progress: &mut dyn FnMut(Progress) -> bool,
+        mut now: MeasuringProgress,
+        progress: &mut dyn FnMut(MeasuringProgress) -> bool,
     ) -> Result<HashMap<usize, SegmentSample>, ProfileError> {
         let doubtful = doubtful(samples);
         now.total += doubtful.len();
@@ -174,7 +174,7 @@ impl Sweep<'_> {
         let run =
             || together(&self.workload, self.board, processors, &segment, range, &inputs, self.effort, &mut *go_on);
         let Some(measured) = least_disturbed(run)? else { return Ok(None) };
-        let sample = |(processor, (times, conditions)): (ProcessorClass, (BatchedTimes, Conditions))| {
+        let sample = |(processor, (times, conditions)): (ProcessorClass, (BatchedTimes, SampleConditions))| {
             Some(SegmentSample {
                 processor,
                 start: range.start,
@@ -223,7 +223,7 @@ fn finest(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
 }
 
 /// What several processors took side by side, by class.
-pub(crate) type SideBySide = BTreeMap<ProcessorClass, (BatchedTimes, Conditions)>;
+pub(crate) type SideBySide = BTreeMap<ProcessorClass, (BatchedTimes, SampleConditions)>;
 
 /// How long and how exactly one segment is measured.
 #[derive(Debug, Clone, Copy)]
@@ -253,7 +253,7 @@ pub(crate) fn together(
         participant.start();
         let watch = Watch::start(processor);
         let mut times = BatchedTimes::new(is_shared(board, processor));
-        let mut conditions = Conditions::default();
+        let mut conditions = SampleConditions::default();
         let begin = Instant::now();
         while !participant.is_over() {
             let before = Instant::now();

@@ -7,12 +7,12 @@ use millstream_backend::{OperatorTimes, Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_graph::OperatorId;
 use millstream_predict::Statistics;
-use millstream_predict::samples::{Conditions, OperatorSample};
+use millstream_predict::samples::{OperatorSample, SampleConditions};
 
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::rounds;
 use crate::side_by_side::{Participant, is_shared, side_by_side};
-use crate::{ProfileError, Progress, Workload};
+use crate::{MeasuringProgress, ProfileError, Workload};
 
 /// Frames before a verdict on their spread.
 const FEWEST_FRAMES: usize = 8;
@@ -48,7 +48,7 @@ pub fn measure_operators(
     workload: &Workload<'_>,
     board: &Board,
     settings: &OperatorSettings,
-    progress: &mut dyn FnMut(Progress) -> bool,
+    progress: &mut dyn FnMut(MeasuringProgress) -> bool,
 ) -> Result<Vec<OperatorSample>, ProfileError> {
     let rounds = rounds(board);
     let whole = Segment::new(workload.graph, workload.chain.operators(workload.chain.whole()));
@@ -71,7 +71,7 @@ pub fn measure_operators(
         }
 
         let mut run = || {
-            let go_on = &mut || progress(Progress { done: index, total: rounds.len() });
+            let go_on = &mut || progress(MeasuringProgress { done: index, total: rounds.len() });
             trace(workload, board, &processors, &whole, &frame, time, settings.half_width, go_on)
         };
         let Some(mut best) = run()? else { return Ok(samples) };
@@ -86,7 +86,7 @@ pub fn measure_operators(
         }
 
         samples.extend(best.samples(processors.len(), &place));
-        if !progress(Progress { done: index + 1, total: rounds.len() }) {
+        if !progress(MeasuringProgress { done: index + 1, total: rounds.len() }) {
             break;
         }
     }
@@ -102,7 +102,7 @@ struct Trace {
 struct Part {
     class: ProcessorClass,
     times: Vec<OperatorTimes>,
-    conditions: Conditions,
+    conditions: SampleConditions,
     /// Mean time of a frame on a core that other load shares.
     shared_frame_seconds: Option<f64>,
 }
@@ -129,7 +129,7 @@ impl Trace {
 
     /// One sample per class and group of operators; the times of processors of one class are pooled.
     fn samples(self, concurrent: usize, place: &HashMap<OperatorId, usize>) -> Vec<OperatorSample> {
-        let mut pooled: BTreeMap<(ProcessorClass, Vec<usize>), (Vec<f64>, Conditions)> = BTreeMap::new();
+        let mut pooled: BTreeMap<(ProcessorClass, Vec<usize>), (Vec<f64>, SampleConditions)> = BTreeMap::new();
         for part in self.parts {
             let scale = part.scale();
             for OperatorTimes { operators, seconds } in part.times {

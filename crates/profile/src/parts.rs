@@ -10,7 +10,7 @@ use millstream_predict::samples::PartSample;
 
 use crate::measure::{Effort, together};
 use crate::rounds::rounds;
-use crate::{ProfileError, Progress, Workload};
+use crate::{MeasuringProgress, ProfileError, Workload};
 
 /// Which parts are measured, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +39,7 @@ pub fn measure_parts(
     workload: &Workload<'_>,
     board: &Board,
     settings: &PartSettings,
-    progress: &mut dyn FnMut(Progress) -> bool,
+    progress: &mut dyn FnMut(MeasuringProgress) -> bool,
 ) -> Result<Vec<PartSample>, ProfileError> {
     let graph = workload.graph;
     let heads = heads(graph, settings.operators);
@@ -70,7 +70,7 @@ pub fn measure_parts(
                 if processors.is_empty() {
                     continue;
                 }
-                let go_on = &mut || progress(Progress { done: samples.len().min(total), total });
+                let go_on = &mut || progress(MeasuringProgress { done: samples.len().min(total), total });
                 let blocks = block..block + 1;
                 let measured = together(workload, board, &processors, &segment, &blocks, &inputs, effort, go_on)?;
                 let Some(measured) = measured else { return Ok(samples) };
@@ -88,7 +88,7 @@ pub fn measure_parts(
                 }
             }
         }
-        if !progress(Progress { done: samples.len().min(total), total }) {
+        if !progress(MeasuringProgress { done: samples.len().min(total), total }) {
             break;
         }
     }

@@ -15,7 +15,7 @@ use millstream_frames::FrameMaker;
 use millstream_graph::OperatorId;
 use millstream_partition::Chain;
 use millstream_predict::samples::SegmentSample;
-use millstream_profile::{OperatorSettings, Settings, Workload, measure, measure_operators, measure_transfers};
+use millstream_profile::{OperatorSettings, ProfileSettings, Workload, measure, measure_operators, measure_transfers};
 
 /// Takes 20 microseconds per operator, busily, and makes empty outputs.
 struct Clockwork {
@@ -79,7 +79,7 @@ fn every_class_gets_samples_of_every_scale() {
     let backend = Clockwork { fails: false };
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
-    let settings = Settings { budget: Duration::from_millis(600), leaves: 8, accuracy: 0.5 };
+    let settings = ProfileSettings { budget: Duration::from_millis(600), leaves: 8, accuracy: 0.5 };
     let board = millstream_machine::detect().unwrap();
     let mut steps = Vec::new();
     let samples = measure(&workload, &board, &settings, &[], &mut |progress| {
@@ -109,7 +109,7 @@ fn failures_and_interruptions_are_errors() {
         let backend = Clockwork { fails };
         let frame = FrameMaker::new(&model).frame(0).unwrap();
         let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
-        let settings = Settings { budget: Duration::from_millis(50), leaves: 2, accuracy: 0.5 };
+        let settings = ProfileSettings { budget: Duration::from_millis(50), leaves: 2, accuracy: 0.5 };
         measure(&workload, &millstream_machine::detect().unwrap(), &settings, &[], &mut |_| go_on)
     };
     assert!(measure(true, true).unwrap_err().to_string().contains("no such kernel"));
@@ -124,7 +124,7 @@ fn what_is_known_is_not_measured_again() {
     let backend = Clockwork { fails: false };
     let frame = FrameMaker::new(&model).frame(0).unwrap();
     let workload = Workload { graph: model.graph(), chain: &chain, backend: &backend, frame: &frame };
-    let settings = Settings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
+    let settings = ProfileSettings { budget: Duration::from_millis(100), leaves: 2, accuracy: 0.5 };
     let board = millstream_machine::detect().unwrap();
     let all = measure(&workload, &board, &settings, &[], &mut |_| true).unwrap();
     let rest = measure(&workload, &board, &settings, &all[1..], &mut |_| true).unwrap();

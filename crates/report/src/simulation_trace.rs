@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use millstream_board::Processor;
 use millstream_graph::Graph;
 use millstream_schedule::Schedule;
-use millstream_sim::{Simulation, Span};
+use millstream_sim::{OperatorSpan, Simulation};
 use serde_json::Value;
 
 use crate::counts::QueueCounts;
@@ -46,7 +46,7 @@ struct Told<'a> {
 
 /// Operators of a frame that a processor runs one after the other.
 struct Visit<'a> {
-    spans: Vec<&'a Span>,
+    spans: Vec<&'a OperatorSpan>,
     start: f64,
     end: f64,
 }
@@ -63,14 +63,14 @@ impl Told<'_> {
 
     /// In the order of their starts. A fallback has other stages: its spans belong to no track.
     fn visits(&self) -> Vec<Visit<'_>> {
-        let is_of_schedule = |span: &&Span| self.simulation.fell_back.is_none_or(|at| span.start < at);
-        let mut spans: Vec<&Span> = self.simulation.spans.iter().filter(is_of_schedule).collect();
+        let is_of_schedule = |span: &&OperatorSpan| self.simulation.fell_back.is_none_or(|at| span.start < at);
+        let mut spans: Vec<&OperatorSpan> = self.simulation.spans.iter().filter(is_of_schedule).collect();
         spans.sort_by_key(|span| (span.stage, span.replica, span.processor, span.start));
         let mut visits: Vec<Visit<'_>> = Vec::new();
         for span in spans {
             let (start, end) = (span.start.seconds() * 1e6, span.end.seconds() * 1e6);
             let is_same = |visit: &&mut Visit<'_>| {
-                let place = |own: &Span| (own.stage, own.replica, own.processor, own.frame);
+                let place = |own: &OperatorSpan| (own.stage, own.replica, own.processor, own.frame);
                 visit.spans.first().is_some_and(|first| place(first) == place(span))
             };
             match visits.last_mut().filter(is_same) {
@@ -85,7 +85,7 @@ impl Told<'_> {
         visits
     }
 
-    fn processor(&self, span: &Span) -> Option<&Processor> {
+    fn processor(&self, span: &OperatorSpan) -> Option<&Processor> {
         let replica = self.schedule.stages.get(span.stage)?.replicas.get(span.replica)?;
         Some(&replica.assignments.get(span.processor)?.processor)
     }
@@ -161,7 +161,7 @@ impl Told<'_> {
 
     /// What processors draw beyond their idle power, if that is known: on average while they work.
     fn add_power(&self, visits: &[Visit<'_>], events: &mut Vec<TraceEvent>) {
-        let watts = |span: &Span| -> Option<f64> {
+        let watts = |span: &OperatorSpan| -> Option<f64> {
             let of = |values: &[Vec<Vec<f64>>]| values.get(span.stage)?.get(span.replica)?.get(span.processor).copied();
             let busy = self.simulation.busy.get(span.stage)?.get(span.replica)?.get(span.processor)?.seconds();
             of(&self.simulation.active_joules).filter(|_| busy > 0.0).map(|joules| joules / busy)

@@ -9,7 +9,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_report::{processor_lanes, simulated_bars, simulation_trace};
 use millstream_schedule::{Replica, Schedule, Stage};
-use millstream_sim::{Settings, Simulation, simulate};
+use millstream_sim::{Simulation, SimulationSettings, simulate};
 use serde_json::Value;
 
 const FRAMES: usize = 12;
@@ -27,7 +27,7 @@ fn simulated(schedule: &Schedule, graph: &Graph) -> Simulation {
     for processor in table.processors() {
         (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1_000_000)));
     }
-    let settings = Settings { frames: FRAMES, keeps_spans: true, ..Settings::default() };
+    let settings = SimulationSettings { frames: FRAMES, keeps_spans: true, ..SimulationSettings::default() };
     simulate(schedule, graph, &table, &settings).unwrap()
 }
 

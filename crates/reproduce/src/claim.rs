@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Evidence, Tolerance};
+use crate::{ClaimTolerance, Evidence};
 
 /// Ours and the paper's.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub enum Comparison {
         /// The paper's: a single number as an empty range.
         paper: [f64; 2],
         /// How far ours may be outside.
-        tolerance: Tolerance,
+        tolerance: ClaimTolerance,
     },
     /// What is chosen, in the paper's words; it has to be the same.
     Choice {
@@ -66,12 +66,12 @@ impl Claim {
 
     /// A number for which the paper prints a range, within the general tolerance.
     pub fn range(what: impl Into<String>, ours: f64, paper: [f64; 2]) -> Self {
-        Self::new(what, Comparison::Number { ours, paper, tolerance: Tolerance::General })
+        Self::new(what, Comparison::Number { ours, paper, tolerance: ClaimTolerance::General })
     }
 
     /// A number of things, which has to be equal.
     pub fn count(what: impl Into<String>, ours: usize, paper: usize) -> Self {
-        Self::number(what, ours as f64, paper as f64).within(Tolerance::Exact)
+        Self::number(what, ours as f64, paper as f64).within(ClaimTolerance::Exact)
     }
 
     /// What is chosen among several possibilities.
@@ -81,7 +81,7 @@ impl Claim {
 
     /// With another tolerance than the general one. Choices have none.
     #[must_use]
-    pub fn within(mut self, allowed: Tolerance) -> Self {
+    pub fn within(mut self, allowed: ClaimTolerance) -> Self {
         if let Comparison::Number { tolerance, .. } = &mut self.comparison {
             *tolerance = allowed;
         }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn differences_count_from_the_nearer_end() {
-        let claim = |ours: f64| Claim::range("speedup", ours, [2.0, 4.0]).within(Tolerance::Stated(0.03));
+        let claim = |ours: f64| Claim::range("speedup", ours, [2.0, 4.0]).within(ClaimTolerance::Stated(0.03));
         assert_eq!(claim(3.0).difference(), 0.0);
         assert!((claim(1.9).difference() + 0.05).abs() < 1e-12 && !claim(1.9).holds());
         assert!((claim(4.1).difference() - 0.025).abs() < 1e-12 && claim(4.1).holds());
@@ -215,13 +215,13 @@ mod tests {
     #[test]
     fn each_tolerance_allows_what_it_says() {
         let holds = |ours: f64, paper: f64, tolerance| Claim::number("x", ours, paper).within(tolerance).holds();
-        assert!(holds(1.0 + 1e-14, 1.0, Tolerance::Exact) && !holds(1.0 + 1e-9, 1.0, Tolerance::Exact));
-        assert!(holds(8.95, 8.9, Tolerance::Rounding(0.05)) && !holds(8.96, 8.9, Tolerance::Rounding(0.05)));
-        assert!(holds(1.01, 1.0, Tolerance::Stated(0.0106)) && !holds(1.02, 1.0, Tolerance::Stated(0.0106)));
-        assert!(holds(1.09, 1.0, Tolerance::General) && !holds(1.11, 1.0, Tolerance::General));
+        assert!(holds(1.0 + 1e-14, 1.0, ClaimTolerance::Exact) && !holds(1.0 + 1e-9, 1.0, ClaimTolerance::Exact));
+        assert!(holds(8.95, 8.9, ClaimTolerance::Rounding(0.05)) && !holds(8.96, 8.9, ClaimTolerance::Rounding(0.05)));
+        assert!(holds(1.01, 1.0, ClaimTolerance::Stated(0.0106)) && !holds(1.02, 1.0, ClaimTolerance::Stated(0.0106)));
+        assert!(holds(1.09, 1.0, ClaimTolerance::General) && !holds(1.11, 1.0, ClaimTolerance::General));
         // Of nothing, ten per cent are nothing.
-        assert!(holds(0.0, 0.0, Tolerance::General) && !holds(0.01, 0.0, Tolerance::General));
-        assert!(!holds(f64::NAN, 1.0, Tolerance::General), "what could not be computed agrees with nothing");
+        assert!(holds(0.0, 0.0, ClaimTolerance::General) && !holds(0.01, 0.0, ClaimTolerance::General));
+        assert!(!holds(f64::NAN, 1.0, ClaimTolerance::General), "what could not be computed agrees with nothing");
     }
 
     #[test]
@@ -243,9 +243,9 @@ mod tests {
         let line = "cut: B4 here, B4-s4 in the paper";
         assert_eq!(Claim::choice("cut", "B4", "B4-s4").to_string(), line);
         let line = "x: 5.09 here, 4.58 to 4.98 in the paper (+2.2 %; the paper states 1.8 %)";
-        assert_eq!(Claim::range("x", 5.09, [4.58, 4.98]).within(Tolerance::Stated(0.018)).to_string(), line);
+        assert_eq!(Claim::range("x", 5.09, [4.58, 4.98]).within(ClaimTolerance::Stated(0.018)).to_string(), line);
         let line = "gap: 0.05 here, 0 to 0.02 expected (+150.0 %; no difference allowed)";
-        let gap = Claim::range("gap", 0.05, [0.0, 0.02]).within(Tolerance::Exact).only(Evidence::NotInThePaper);
+        let gap = Claim::range("gap", 0.05, [0.0, 0.02]).within(ClaimTolerance::Exact).only(Evidence::NotInThePaper);
         assert_eq!(gap.to_string(), line);
         assert_eq!([0.000_005_1, 1234.5, 12_345_678.0, 0.0].map(shown), ["5.100e-6", "1234", "12345678", "0"]);
     }

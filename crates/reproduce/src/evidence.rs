@@ -34,7 +34,7 @@ impl Evidence {
 
 /// How far a number of ours may be from the printed one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Tolerance {
+pub enum ClaimTolerance {
     /// Not at all: counts, choices, and searches that are said to find the best there is.
     Exact,
     /// Half a unit of the last digit that is printed.
@@ -45,7 +45,7 @@ pub enum Tolerance {
     General,
 }
 
-impl Tolerance {
+impl ClaimTolerance {
     /// The allowance around a printed number.
     pub(crate) fn around(self, printed: f64) -> f64 {
         match self {
@@ -58,7 +58,7 @@ impl Tolerance {
     }
 }
 
-impl fmt::Display for Tolerance {
+impl fmt::Display for ClaimTolerance {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact => formatter.write_str("no difference allowed"),

@@ -14,7 +14,7 @@
 //!
 //! A [`Claim`] says by its [`Evidence`] what agreement would mean. Counted is only what the paper prints and what ours is computed without: an input
 //! of a calibration, a fit beside the lines that its samples are from, and what is true by definition are checks, shown and never counted. A
-//! [`Tolerance`] is the rounding or the error that the paper states; where it states none, it is [`GENERAL_TOLERANCE`] everywhere, 10 %. What misses it
+//! [`ClaimTolerance`] is the rounding or the error that the paper states; where it states none, it is [`GENERAL_TOLERANCE`] everywhere, 10 %. What misses it
 //! is shown as a miss, with the reason; a miss without one is a [`Fault`], and so is a reason without a miss. What a paper has beyond the sections is named
 //! with the reason as well ([`LeftOut`]).
 //!
@@ -45,7 +45,7 @@ use millstream_zoo::ZooError;
 use thiserror::Error;
 
 pub use claim::{Claim, Comparison, Fault};
-pub use evidence::{Evidence, GENERAL_TOLERANCE, Tolerance};
+pub use evidence::{ClaimTolerance, Evidence, GENERAL_TOLERANCE};
 pub use report::{Figure, Kind, LeftOut, Reproduction, Section, Selection, Tally};
 
 /// A paper of which something can be computed.

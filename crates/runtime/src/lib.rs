@@ -101,7 +101,8 @@ mod worker;
 #[doc(hidden)]
 pub mod model {
     pub use crate::sync::model::{
-        JoinHandle, Simulation, Thread, fail_spawn, living, now, panics, sleep, sleepers, spawn, standstill, step,
+        JoinHandle, SleepingScheduler, Thread, fail_spawn, living, now, panics, sleep, sleepers, spawn, standstill,
+        step,
     };
 }
 

@@ -5,7 +5,7 @@
 use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{Replica, Schedule, Stage};
-use millstream_sim::{Conditions, Settings, Stream, simulate, simulate_streams};
+use millstream_sim::{Conditions, SimulatedNetwork, SimulationSettings, simulate, simulate_streams};
 
 fn main() {
     divan::main();
@@ -16,7 +16,7 @@ fn main() {
 fn operators_that_share_the_memory(bencher: divan::Bencher<'_, '_>) {
     let Case { model, schedule, table } = Case::new();
     let graph = model.graph();
-    let streams = [Stream::new(&schedule, graph, &table, 200)];
+    let streams = [SimulatedNetwork::new(&schedule, graph, &table, 200)];
     let conditions = Conditions { memory_bytes_per_second: Some(1e9), ..Conditions::default() };
     bencher
         .counter(divan::counter::ItemsCount::new(200 * graph.order().len()))
@@ -28,7 +28,7 @@ fn operators_that_share_the_memory(bencher: divan::Bencher<'_, '_>) {
 fn ten_thousand_frames(bencher: divan::Bencher<'_, '_>) {
     let Case { model, schedule, table } = Case::new();
     let graph = model.graph();
-    let settings = Settings { frames: 10_000, ..Settings::default() };
+    let settings = SimulationSettings { frames: 10_000, ..SimulationSettings::default() };
     bencher
         .counter(divan::counter::ItemsCount::new(10_000 * graph.order().len()))
         .bench(|| simulate(&schedule, graph, &table, &settings).unwrap());
@@ -39,7 +39,7 @@ fn ten_thousand_frames(bencher: divan::Bencher<'_, '_>) {
 fn operators_of_inception_resnet_v2(bencher: divan::Bencher<'_, '_>) {
     let Case { model, schedule, table } = Case::new();
     let graph = model.graph();
-    let settings = Settings { frames: 200, ..Settings::default() };
+    let settings = SimulationSettings { frames: 200, ..SimulationSettings::default() };
     bencher
         .counter(divan::counter::ItemsCount::new(200 * graph.order().len()))
         .bench(|| simulate(&schedule, graph, &table, &settings).unwrap());

@@ -7,7 +7,7 @@ use std::io::Write;
 use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_schedule::{Replica, Schedule, Stage};
-use millstream_sim::{Conditions, Stream, simulate_streams};
+use millstream_sim::{Conditions, SimulatedNetwork, simulate_streams};
 
 fn main() -> Result<(), Box<dyn Error>> {
     show(&mut std::io::stdout())
@@ -31,7 +31,7 @@ pub(crate) fn show(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     writeln!(output, "{schedule}: a frame every {}, each within {}", evaluation.period, evaluation.latency)?;
     for hertz in [25, 50, 55, 60] {
         let interval = Some(Nanoseconds(1_000_000_000 / hertz));
-        let camera = Stream { interval, ..Stream::new(&schedule, graph, &table, 200) };
+        let camera = SimulatedNetwork { interval, ..SimulatedNetwork::new(&schedule, graph, &table, 200) };
         let simulated = simulate_streams(&[camera], &Conditions::default())?;
         let [simulation] = simulated.as_slice() else { return Err("one stream gives one result".into()) };
         // From a frame's arrival to its result.

@@ -6,7 +6,7 @@
 //! use millstream_board::Processor;
 //! use millstream_cost::{CostTable, Nanoseconds};
 //! use millstream_schedule::{Replica, Schedule, Stage};
-//! use millstream_sim::{Settings, simulate};
+//! use millstream_sim::{SimulationSettings, simulate};
 //!
 //! let model = millstream_zoo::build("squeezenet")?;
 //! let graph = model.graph();
@@ -19,7 +19,7 @@
 //! for processor in table.processors() {
 //!     (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(1000)));
 //! }
-//! let simulation = simulate(&schedule, graph, &table, &Settings::default())?;
+//! let simulation = simulate(&schedule, graph, &table, &SimulationSettings::default())?;
 //! assert_eq!(simulation.period_seconds(), schedule.evaluate(graph, &table)?.period.seconds());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -45,8 +45,8 @@ mod stream;
 
 pub use conditions::{ClusterThermal, Conditions, Disturbance, DisturbanceKind, Unit};
 pub use error::SimulationError;
-pub use result::{Simulation, Span};
-pub use settings::Settings;
+pub use result::{OperatorSpan, Simulation};
+pub use settings::SimulationSettings;
 pub use simulation::{simulate, simulate_streams, simulate_streams_until};
 pub use steady::SteadyState;
-pub use stream::Stream;
+pub use stream::SimulatedNetwork;

@@ -15,7 +15,7 @@ pub struct Simulation {
     /// When the fallback took over.
     pub fell_back: Option<Nanoseconds>,
     /// What processors did, if that was kept.
-    pub spans: Vec<Span>,
+    pub spans: Vec<OperatorSpan>,
     /// Mean time of a frame in each replica, stage by stage; `None` for one that took none.
     pub replica_times: Vec<Vec<Option<Nanoseconds>>>,
     /// Time that each processor worked, taking frames over included: stage by stage, replica by replica.
@@ -30,7 +30,7 @@ pub struct Simulation {
 
 /// One operator of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct OperatorSpan {
     /// The stage.
     pub stage: usize,
     /// The replica.

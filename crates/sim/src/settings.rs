@@ -1,6 +1,6 @@
 /// How a schedule is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct SimulationSettings {
     /// Frames that pass through.
     pub frames: usize,
     /// Frames that fit into the queue before a stage, beside those that its replicas work on.
@@ -13,7 +13,7 @@ pub struct Settings {
     pub keeps_spans: bool,
 }
 
-impl Default for Settings {
+impl Default for SimulationSettings {
     fn default() -> Self {
         Self { frames: 100, queue: 1, noise: 0.0, seed: 0, keeps_spans: false }
     }

@@ -13,7 +13,7 @@ use crate::links::Way;
 use crate::plan::plan;
 use crate::result::Simulation;
 use crate::state::{Due, Event, Flow, Slot, Track, add_slots, shaped};
-use crate::{Conditions, DisturbanceKind, Settings, SimulationError, Stream, Unit};
+use crate::{Conditions, DisturbanceKind, SimulatedNetwork, SimulationError, SimulationSettings, Unit};
 
 /// Simulates frames through a schedule: every stage works on one frame per replica, takes over its inputs, and runs its
 /// operators self-timed on its processors, with transfers beside computation; a stage that can't pass a frame on because the
@@ -25,10 +25,11 @@ pub fn simulate(
     schedule: &Schedule,
     graph: &Graph,
     table: &CostTable,
-    settings: &Settings,
+    settings: &SimulationSettings,
 ) -> Result<Simulation, ScheduleError> {
-    let stream = Stream { queue: settings.queue, ..Stream::new(schedule, graph, table, settings.frames) };
-    let Settings { noise, seed, keeps_spans, .. } = *settings;
+    let stream =
+        SimulatedNetwork { queue: settings.queue, ..SimulatedNetwork::new(schedule, graph, table, settings.frames) };
+    let SimulationSettings { noise, seed, keeps_spans, .. } = *settings;
     let conditions = Conditions { noise, seed, keeps_spans, ..Conditions::default() };
     let streams = [stream];
     let mut simulator = Simulator::new(&streams, &conditions)?;
@@ -45,7 +46,10 @@ pub fn simulate(
 /// # Errors
 /// [`SimulationError::Schedule`] for what can't be evaluated, [`SimulationError::UnknownPower`] if a temperature can't be simulated,
 /// [`SimulationError::Condition`] for conditions without a meaning.
-pub fn simulate_streams(streams: &[Stream<'_>], conditions: &Conditions) -> Result<Vec<Simulation>, SimulationError> {
+pub fn simulate_streams(
+    streams: &[SimulatedNetwork<'_>],
+    conditions: &Conditions,
+) -> Result<Vec<Simulation>, SimulationError> {
     simulate_streams_until(streams, conditions, &|| false)
 }
 
@@ -54,7 +58,7 @@ pub fn simulate_streams(streams: &[Stream<'_>], conditions: &Conditions) -> Resu
 /// # Errors
 /// As [`simulate_streams`], and [`SimulationError::Cancelled`] if it was ended.
 pub fn simulate_streams_until(
-    streams: &[Stream<'_>],
+    streams: &[SimulatedNetwork<'_>],
     conditions: &Conditions,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Simulation>, SimulationError> {
@@ -77,7 +81,7 @@ const LONGEST: u64 = u64::MAX / 4;
 /// Events after which somebody asks whether a simulation is to end.
 const EVENTS_UNTIL_ASKED: u64 = 4096;
 
-fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), SimulationError> {
+fn check(streams: &[SimulatedNetwork<'_>], conditions: &Conditions) -> Result<(), SimulationError> {
     let wrong = |what: &str, value: f64, expected: &'static str| {
         Err(SimulationError::Condition { what: what.to_owned(), value, expected })
     };
@@ -92,7 +96,7 @@ fn check(streams: &[Stream<'_>], conditions: &Conditions) -> Result<(), Simulati
     if streams.iter().any(|stream| stream.queue == 0) {
         return wrong("the queue before a stage", 0.0, "1 frame or more");
     }
-    let last = |stream: &Stream<'_>| {
+    let last = |stream: &SimulatedNetwork<'_>| {
         let interval = stream.interval?;
         let last = interval.0.checked_mul(stream.frames as u64);
         last.is_none_or(|last| last > LONGEST).then_some(interval.seconds())
@@ -172,7 +176,7 @@ impl Speed {
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Simulator<'a> {
-    fn new(streams: &'a [Stream<'a>], conditions: &'a Conditions) -> Result<Self, ScheduleError> {
+    fn new(streams: &'a [SimulatedNetwork<'a>], conditions: &'a Conditions) -> Result<Self, ScheduleError> {
         let changes_speed = |kind: &DisturbanceKind| matches!(kind, DisturbanceKind::Speed { .. });
         let mut simulator = Self {
             conditions,
@@ -214,7 +218,7 @@ impl<'a> Simulator<'a> {
 
     /// Gives a stream the replicas of a schedule.
     pub(crate) fn install(&mut self, index: usize, schedule: &Schedule) -> Result<(), ScheduleError> {
-        let Stream { graph, table, .. } = *self.flows[index].stream;
+        let SimulatedNetwork { graph, table, .. } = *self.flows[index].stream;
         let (stages, crossings) = plan(schedule, graph, table)?;
         let period = schedule.evaluate(graph, table)?.period;
         let Self { labels, slots, tracks, .. } = self;

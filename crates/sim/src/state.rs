@@ -9,8 +9,8 @@ use millstream_cost::{CostTable, Nanoseconds};
 
 use crate::links::Way;
 use crate::plan::ReplicaPlan;
-use crate::result::Span;
-use crate::{Stream, Unit};
+use crate::result::OperatorSpan;
+use crate::{SimulatedNetwork, Unit};
 
 /// What happens at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,7 +148,7 @@ pub(crate) struct Running {
 
 /// A stream's frames.
 pub(crate) struct Flow<'a> {
-    pub(crate) stream: &'a Stream<'a>,
+    pub(crate) stream: &'a SimulatedNetwork<'a>,
     /// The replicas of each stage, as numbers of slots.
     pub(crate) stages: Vec<Range<usize>>,
     pub(crate) queues: Vec<VecDeque<usize>>,
@@ -165,11 +165,11 @@ pub(crate) struct Flow<'a> {
     pub(crate) served: Vec<u64>,
     pub(crate) left: usize,
     pub(crate) fell_back: Option<u64>,
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<OperatorSpan>,
 }
 
 impl<'a> Flow<'a> {
-    pub(crate) fn new(stream: &'a Stream<'a>) -> Self {
+    pub(crate) fn new(stream: &'a SimulatedNetwork<'a>) -> Self {
         Self {
             stream,
             stages: Vec::new(),
@@ -277,8 +277,8 @@ pub(crate) fn shaped<T>(
 }
 
 /// The span of an operator that ends now.
-pub(crate) fn span(slot: &Slot, track: usize, operator: usize, frame: usize, start: u64, end: u64) -> Span {
-    Span {
+pub(crate) fn span(slot: &Slot, track: usize, operator: usize, frame: usize, start: u64, end: u64) -> OperatorSpan {
+    OperatorSpan {
         stage: slot.stage,
         replica: slot.replica,
         processor: track,

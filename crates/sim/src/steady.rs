@@ -4,7 +4,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_schedule::{Assignment, Energy, Evaluation, Schedule, StageEvaluation, shared_period};
 
-use crate::{Conditions, SimulationError, Stream, simulate_streams};
+use crate::{Conditions, SimulatedNetwork, SimulationError, simulate_streams};
 
 /// What frames without pause show of a schedule.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +56,9 @@ impl SteadyState {
             return Ok(Self { evaluation: alone, energy: schedule.energy(graph, table)? });
         }
         let conditions = Conditions { memory_bytes_per_second, ..Conditions::default() };
-        let simulation =
-            simulate_streams(&[Stream::new(schedule, graph, table, frames)], &conditions)?.pop().unwrap_or_default();
+        let simulation = simulate_streams(&[SimulatedNetwork::new(schedule, graph, table, frames)], &conditions)?
+            .pop()
+            .unwrap_or_default();
 
         let of_stage = |(alone, times): (&StageEvaluation, &Vec<Option<Nanoseconds>>)| {
             let pairs = alone.replica_times.iter().zip(times);

@@ -4,7 +4,7 @@ use millstream_schedule::Schedule;
 
 /// A network whose frames flow through a schedule.
 #[derive(Debug, Clone, Copy)]
-pub struct Stream<'a> {
+pub struct SimulatedNetwork<'a> {
     /// What they flow through.
     pub schedule: &'a Schedule,
     /// The network.
@@ -25,7 +25,7 @@ pub struct Stream<'a> {
     pub fallback: Option<&'a Schedule>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> SimulatedNetwork<'a> {
     /// Frames without pause, queues of one frame, and nothing to fall back on.
     pub fn new(schedule: &'a Schedule, graph: &'a Graph, table: &'a CostTable, frames: usize) -> Self {
         Self {

@@ -8,7 +8,7 @@ use millstream_cost::{
 };
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
-use millstream_sim::{Settings, SteadyState, simulate};
+use millstream_sim::{SimulationSettings, SteadyState, simulate};
 use proptest::prelude::*;
 
 const OPERATORS: usize = 12;
@@ -99,9 +99,9 @@ proptest! {
         ways.iter().enumerate().for_each(|(pair, way)| set_link(&mut table, pair, *way));
         let schedule = schedule(&graph, cuts, &places);
         let expected = schedule.evaluate(&graph, &table).unwrap();
-        let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, queue, ..Settings::default() }).unwrap();
+        let alone = simulate(&schedule, &graph, &table, &SimulationSettings { frames: 1, queue, ..SimulationSettings::default() }).unwrap();
         prop_assert_eq!(alone.worst_latency(), expected.latency);
-        let settings = Settings { frames: 41, queue, keeps_spans: true, ..Settings::default() };
+        let settings = SimulationSettings { frames: 41, queue, keeps_spans: true, ..SimulationSettings::default() };
         let many = simulate(&schedule, &graph, &table, &settings).unwrap();
 
         // What stages wait for each other before the same link depends on when they do: the link carries all frames in any case.
@@ -158,7 +158,9 @@ fn uneven_replicas_reach_the_sum_of_their_rates() {
     let table = table(&times, &[0; 9], &[]);
     let schedule = replicated(&graph);
     let expected = schedule.evaluate(&graph, &table).unwrap();
-    let found = simulate(&schedule, &graph, &table, &Settings { frames: 2000, ..Settings::default() }).unwrap();
+    let found =
+        simulate(&schedule, &graph, &table, &SimulationSettings { frames: 2000, ..SimulationSettings::default() })
+            .unwrap();
     assert!((found.period_seconds() / expected.period.seconds() - 1.0).abs() < 0.01, "{}", found.period_seconds());
     assert_eq!(found.worst_latency(), expected.latency);
 }
@@ -181,7 +183,7 @@ fn replicas_behind_a_link_share_it() {
         let expected = schedule.evaluate(&graph, &table).unwrap();
         let rounded = Nanoseconds(period.round() as u64);
         assert_eq!((expected.stages[1].period, expected.latency), (rounded, Nanoseconds(latency)));
-        let settings = Settings { frames: 4000, ..Settings::default() };
+        let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };
         let found = simulate(schedule, &graph, &table, &settings).unwrap().period_seconds() * 1e9;
         assert!((found / period - 1.0).abs() < 0.005, "{found} {period}");
     };
@@ -222,7 +224,7 @@ fn stages_and_clusters_do_not_wait_for_each_others_links() {
     ]);
     for schedule in [chain, beside] {
         let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
-        let settings = Settings { frames: 4000, ..Settings::default() };
+        let settings = SimulationSettings { frames: 4000, ..SimulationSettings::default() };
         let found = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
         assert!((found / expected - 1.0).abs() < 0.01, "{schedule}: {found} {expected}");
     }
@@ -253,7 +255,9 @@ fn stages_wait_for_each_other_before_the_same_link() {
     let links: Vec<(usize, u64)> = expected.board_links.iter().map(|link| (link.stages, link.period.0)).collect();
     assert_eq!((links, expected.period, expected.latency), (vec![(2, 160)], Nanoseconds(160), Nanoseconds(302)));
 
-    let many = simulate(&schedule, &graph, &table, &Settings { frames: 400, ..Settings::default() }).unwrap();
+    let many =
+        simulate(&schedule, &graph, &table, &SimulationSettings { frames: 400, ..SimulationSettings::default() })
+            .unwrap();
     let ends: Vec<u64> = many.frames.iter().map(|(_, end)| end.0).collect();
     assert_eq!(ends[0], 1 + 320, "the first frame waits as the second one comes before it at the link");
     // Nobody comes before the last frame.
@@ -270,7 +274,7 @@ fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
     let schedule = schedule(&graph, [4, 8], &places);
     let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
     let noisy = |seed| {
-        let settings = Settings { frames: 3000, noise: 0.3, seed, ..Settings::default() };
+        let settings = SimulationSettings { frames: 3000, noise: 0.3, seed, ..SimulationSettings::default() };
         simulate(&schedule, &graph, &table, &settings).unwrap()
     };
     let period = noisy(1).period_seconds();
@@ -284,6 +288,6 @@ fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
 fn what_can_not_run_is_refused() {
     let graph = graph(&[]);
     let empty = CostTable::new(OPERATORS, [ProcessorClass::new("B", 1)]);
-    let error = simulate(&replicated(&graph), &graph, &empty, &Settings::default()).unwrap_err();
+    let error = simulate(&replicated(&graph), &graph, &empty, &SimulationSettings::default()).unwrap_err();
     assert!(error.to_string().contains("o0"), "{error}");
 }

@@ -7,7 +7,7 @@ use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, TransferMode
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{Block, Chain};
 use millstream_schedule::{Assignment, Replica, Schedule, ScheduleError, Stage};
-use millstream_sim::{Settings, simulate};
+use millstream_sim::{SimulationSettings, simulate};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -100,7 +100,8 @@ fn agree_on_every_board_for_every_network() {
             assert!(is_valid, "{name} on {}", board.name());
             let expected = schedule.evaluate(graph, &table).unwrap();
             let with = |frames: usize| {
-                simulate(&schedule, graph, &table, &Settings { frames, ..Settings::default() }).unwrap()
+                simulate(&schedule, graph, &table, &SimulationSettings { frames, ..SimulationSettings::default() })
+                    .unwrap()
             };
             assert_eq!(with(1).worst_latency(), expected.latency, "{name} on {}: {schedule}", board.name());
             let period = with(12).period_seconds();

@@ -7,7 +7,7 @@ use millstream_cost::{CostTable, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_graph::Graph;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_sim::{
-    ClusterThermal, Conditions, Disturbance, DisturbanceKind, Simulation, SimulationError, Stream, Unit,
+    ClusterThermal, Conditions, Disturbance, DisturbanceKind, SimulatedNetwork, Simulation, SimulationError, Unit,
     simulate_streams, simulate_streams_until,
 };
 use millstream_test_support::chain_of;
@@ -60,7 +60,7 @@ fn at(at: u64, kind: DisturbanceKind) -> Disturbance {
 fn conditions_that_hold_nobody_up_change_nothing() {
     let (graph, table) = (graph(), table(true));
     let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
-    let stream = Stream::new(&schedule, &graph, &table, 50);
+    let stream = SimulatedNetwork::new(&schedule, &graph, &table, 50);
     let plain = simulate_streams(&[stream], &Conditions::default()).unwrap();
     let thermal = Thermal {
         ambient_celsius: 25.0,
@@ -88,7 +88,7 @@ fn no_replica_waits_for_ever() {
     let schedule = schedule(&graph, &[&[("B", 0), ("B", 1)], &[("s", 2)]]);
     let slowest = schedule.evaluate(&graph, &table).unwrap().period.0;
     for queue in [1, 4] {
-        let stream = Stream { queue, ..Stream::new(&schedule, &graph, &table, 200) };
+        let stream = SimulatedNetwork { queue, ..SimulatedNetwork::new(&schedule, &graph, &table, 200) };
         let simulation = simulate_streams(&[stream], &Conditions::default()).unwrap().remove(0);
         assert!(simulation.frames.windows(2).all(|pair| pair[0].1 <= pair[1].1), "frames leave in their order");
         // At the most a frame waits for a whole queue, for the other replica's frame and for its own stages.
@@ -101,7 +101,7 @@ fn no_replica_waits_for_ever() {
 fn processors_that_stream_at_once_share_the_memory() {
     let (graph, table) = (graph(), table(false));
     let schedules = [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("s", 1)]])];
-    let streams = schedules.each_ref().map(|schedule| Stream::new(schedule, &graph, &table, 30));
+    let streams = schedules.each_ref().map(|schedule| SimulatedNetwork::new(schedule, &graph, &table, 30));
     let with = |rate: f64| {
         let conditions = Conditions { memory_bytes_per_second: Some(rate), ..Conditions::default() };
         let both = simulate_streams(&streams, &conditions).unwrap();
@@ -120,7 +120,7 @@ fn streams_on_cores_of_their_own_do_not_notice_each_other_and_others_take_turns(
     let (graph, table) = (graph(), table(false));
     let schedules =
         [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("s", 1)]]), schedule(&graph, &[&[("B", 0)]])];
-    let stream = |index: usize| Stream::new(&schedules[index], &graph, &table, 40);
+    let stream = |index: usize| SimulatedNetwork::new(&schedules[index], &graph, &table, 40);
     let apart = simulate_streams(&[stream(0), stream(1)], &Conditions::default()).unwrap();
     for (index, together) in apart.iter().enumerate() {
         let alone = simulate_streams(&[stream(index)], &Conditions::default()).unwrap();
@@ -139,10 +139,10 @@ fn streams_on_cores_of_their_own_do_not_notice_each_other_and_others_take_turns(
 fn streams_that_take_turns_keep_to_their_weights_and_are_measured_while_all_are_busy() {
     let (graph, table) = (graph(), table(false));
     let schedules = [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("B", 0)]])];
-    let stream = |index: usize, weight: f64, frames: usize, takes_turns: bool| Stream {
+    let stream = |index: usize, weight: f64, frames: usize, takes_turns: bool| SimulatedNetwork {
         weight,
         takes_turns,
-        ..Stream::new(&schedules[index], &graph, &table, frames)
+        ..SimulatedNetwork::new(&schedules[index], &graph, &table, frames)
     };
     let busy = Conditions { keeps_all_busy: true, ..Conditions::default() };
     let turns = simulate_streams(&[stream(0, 3.0, 90, true), stream(1, 1.0, 30, true)], &busy).unwrap();
@@ -175,7 +175,10 @@ fn streams_that_take_turns_keep_to_their_weights_and_are_measured_while_all_are_
 fn a_stream_that_lost_its_core_holds_nobody_up() {
     let (graph, table) = (graph(), table(false));
     let schedules = [schedule(&graph, &[&[("B", 0)]]), schedule(&graph, &[&[("s", 1)]])];
-    let stream = |index: usize| Stream { takes_turns: true, ..Stream::new(&schedules[index], &graph, &table, 20) };
+    let stream = |index: usize| SimulatedNetwork {
+        takes_turns: true,
+        ..SimulatedNetwork::new(&schedules[index], &graph, &table, 20)
+    };
     let lost = Disturbance { at: Nanoseconds(95 * MILLISECOND), kind: DisturbanceKind::Lost(Unit::Core(CoreId(1))) };
     let conditions = Conditions { keeps_all_busy: true, disturbances: vec![lost], ..Conditions::default() };
     let both = simulate_streams(&[stream(0), stream(1)], &conditions).unwrap();
@@ -189,7 +192,7 @@ fn frames_of_a_camera_wait_for_nobody() {
     let schedule = schedule(&graph, &[&[("B", 0)]]);
     let every = |milliseconds: u64| {
         let interval = Some(Nanoseconds(milliseconds * MILLISECOND));
-        let stream = Stream { interval, ..Stream::new(&schedule, &graph, &table, 20) };
+        let stream = SimulatedNetwork { interval, ..SimulatedNetwork::new(&schedule, &graph, &table, 20) };
         simulate_streams(&[stream], &Conditions::default()).unwrap().remove(0)
     };
     let slow = every(25);
@@ -212,7 +215,8 @@ fn a_slower_clock_lengthens_what_is_left() {
         keeps_spans: true,
         ..Conditions::default()
     };
-    let found = simulate_streams(&[Stream::new(&schedule, &graph, &table, 3)], &conditions).unwrap().remove(0);
+    let found =
+        simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &table, 3)], &conditions).unwrap().remove(0);
     let expected = 15 * MILLISECOND + MILLISECOND / 2 + MILLISECOND + 14 * 2 * MILLISECOND;
     assert_eq!(found.frames[2].1, Nanoseconds(expected));
     assert_eq!(found.spans.len(), 3 * OPERATORS);
@@ -238,7 +242,7 @@ fn a_hot_cluster_is_throttled() {
     let points = [0.6, 0.8, 1.0].map(|volts| OperatingPoint { hertz: (2e9 * volts) as u64, volts: Some(volts) });
     let cluster = ClusterThermal { cluster: "B".into(), thermal, operating_points: points.to_vec() };
     let conditions = Conditions { thermals: vec![cluster], ..Conditions::default() };
-    let stream = Stream::new(&schedule, &graph, &table, 800);
+    let stream = SimulatedNetwork::new(&schedule, &graph, &table, 800);
     let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
     // 4 watts would end at 105 degrees.
     assert!(!found.speeds.is_empty());
@@ -248,7 +252,7 @@ fn a_hot_cluster_is_throttled() {
     assert!(period_milliseconds(&found) > 5.2, "{}", period_milliseconds(&found));
     assert_eq!(found.frames.len(), 800);
     let unknown = self::table(false);
-    let error = simulate_streams(&[Stream::new(&schedule, &graph, &unknown, 5)], &conditions).unwrap_err();
+    let error = simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &unknown, 5)], &conditions).unwrap_err();
     assert!(matches!(&error, SimulationError::UnknownPower { cluster } if cluster == "B"), "{error}");
 }
 
@@ -260,7 +264,8 @@ fn what_a_lost_core_worked_on_goes_to_the_other_replica() {
     let back = DisturbanceKind::Restored(Unit::Core(CoreId(2)));
     let conditions =
         Conditions { disturbances: vec![at(52 * MILLISECOND, lost), at(SECOND, back)], ..Conditions::default() };
-    let found = simulate_streams(&[Stream::new(&schedule, &graph, &table, 400)], &conditions).unwrap().remove(0);
+    let found =
+        simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &table, 400)], &conditions).unwrap().remove(0);
     assert_eq!((found.frames.len(), found.unfinished), (400, 0));
     let busy = found.busy[0].iter().map(|replica| replica[0]).collect::<Vec<_>>();
     assert!(busy[1] < busy[0] && busy[1] > Nanoseconds(SECOND / 4), "it works again later: {busy:?}");
@@ -272,11 +277,11 @@ fn without_a_replica_the_rest_waits_or_takes_the_fallback() {
     let schedules = [schedule(&graph, &[&[("B", 0)], &[("s", 1)]]), schedule(&graph, &[&[("s", 1)]])];
     let lost = DisturbanceKind::Lost(Unit::Core(CoreId(0)));
     let conditions = Conditions { disturbances: vec![at(100 * MILLISECOND, lost)], ..Conditions::default() };
-    let stream = Stream::new(&schedules[0], &graph, &table, 60);
+    let stream = SimulatedNetwork::new(&schedules[0], &graph, &table, 60);
     let stalled = simulate_streams(&[stream], &conditions).unwrap().remove(0);
     assert_eq!(stalled.frames.len() + stalled.unfinished, 60);
     assert!(stalled.unfinished > 30 && stalled.frames.len() > 10, "{}", stalled.unfinished);
-    let stream = Stream { fallback: Some(&schedules[1]), ..stream };
+    let stream = SimulatedNetwork { fallback: Some(&schedules[1]), ..stream };
     let found = simulate_streams(&[stream], &conditions).unwrap().remove(0);
     assert_eq!((found.frames.len(), found.unfinished), (60, 0));
     assert_eq!(found.fell_back, Some(Nanoseconds(100 * MILLISECOND)));
@@ -289,12 +294,12 @@ fn the_same_seed_gives_the_same_events() {
     let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
     let with = |seed| {
         let conditions = Conditions { noise: 0.2, seed, memory_bytes_per_second: Some(3e9), ..Conditions::default() };
-        simulate_streams(&[Stream::new(&schedule, &graph, &table, 100)], &conditions).unwrap()
+        simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &table, 100)], &conditions).unwrap()
     };
     assert_eq!(with(3), with(3));
     assert_ne!(with(3)[0].frames, with(4)[0].frames);
     let wrong = Conditions { memory_bytes_per_second: Some(0.0), ..Conditions::default() };
-    let error = simulate_streams(&[Stream::new(&schedule, &graph, &table, 5)], &wrong).unwrap_err();
+    let error = simulate_streams(&[SimulatedNetwork::new(&schedule, &graph, &table, 5)], &wrong).unwrap_err();
     assert!(error.to_string().contains("bandwidth"), "{error}");
 }
 
@@ -303,8 +308,8 @@ fn the_same_seed_gives_the_same_events() {
 fn conditions_without_a_meaning_are_refused() {
     let (graph, table) = (graph(), table(true));
     let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
-    let stream = Stream::new(&schedule, &graph, &table, 20_000);
-    let refused = |stream: Stream<'_>, conditions: &Conditions| {
+    let stream = SimulatedNetwork::new(&schedule, &graph, &table, 20_000);
+    let refused = |stream: SimulatedNetwork<'_>, conditions: &Conditions| {
         let Err(error @ SimulationError::Condition { .. }) = simulate_streams(&[stream], conditions) else { panic!() };
         error.to_string()
     };
@@ -313,12 +318,12 @@ fn conditions_without_a_meaning_are_refused() {
         assert!(said.contains("the noise is"), "{said}");
     }
     let plain = Conditions::default();
-    assert!(refused(Stream { queue: 0, ..stream }, &plain).contains("1 frame or more"));
-    assert!(refused(Stream { weight: f64::NAN, ..stream }, &plain).contains("weight"));
+    assert!(refused(SimulatedNetwork { queue: 0, ..stream }, &plain).contains("1 frame or more"));
+    assert!(refused(SimulatedNetwork { weight: f64::NAN, ..stream }, &plain).contains("weight"));
     let rare = Some(Nanoseconds(1_000_000_000_000_000));
-    assert!(refused(Stream { interval: rare, ..stream }, &plain).contains("within a century"));
+    assert!(refused(SimulatedNetwork { interval: rare, ..stream }, &plain).contains("within a century"));
     // As rare as that, but few.
-    let few = simulate_streams(&[Stream { interval: rare, frames: 3, ..stream }], &plain).unwrap();
+    let few = simulate_streams(&[SimulatedNetwork { interval: rare, frames: 3, ..stream }], &plain).unwrap();
     assert_eq!(few[0].frames.len(), 3);
 }
 
@@ -326,7 +331,7 @@ fn conditions_without_a_meaning_are_refused() {
 fn a_simulation_ends_when_it_is_asked_to() {
     let (graph, table) = (graph(), table(true));
     let schedule = schedule(&graph, &[&[("B", 0)], &[("s", 1)]]);
-    let stream = Stream::new(&schedule, &graph, &table, 100_000);
+    let stream = SimulatedNetwork::new(&schedule, &graph, &table, 100_000);
     let asked = std::cell::Cell::new(0);
     let ended = simulate_streams_until(&[stream], &Conditions::default(), &|| {
         asked.set(asked.get() + 1);

@@ -6,7 +6,9 @@ use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
-use millstream_sim::{Conditions, Disturbance, DisturbanceKind, Settings, Stream, Unit, simulate, simulate_streams};
+use millstream_sim::{
+    Conditions, Disturbance, DisturbanceKind, SimulatedNetwork, SimulationSettings, Unit, simulate, simulate_streams,
+};
 use proptest::prelude::*;
 
 const HOSTS: [&str; 3] = ["a", "b", "c"];
@@ -94,9 +96,9 @@ proptest! {
         let table = table(&times, &way(latency, per_byte, sending, receiving), is_half_duplex);
         let schedule = schedule(&graph, &hosts);
         let evaluation = schedule.evaluate(&graph, &table).unwrap();
-        let alone = simulate(&schedule, &graph, &table, &Settings { frames: 1, ..Settings::default() }).unwrap();
+        let alone = simulate(&schedule, &graph, &table, &SimulationSettings { frames: 1, ..SimulationSettings::default() }).unwrap();
         prop_assert_eq!(alone.worst_latency(), evaluation.latency);
-        let settings = Settings { frames: 2000, queue: 2, ..Settings::default() };
+        let settings = SimulationSettings { frames: 2000, queue: 2, ..SimulationSettings::default() };
         let simulation = simulate(&schedule, &graph, &table, &settings).unwrap();
         prop_assert_eq!((simulation.frames.len(), simulation.unfinished), (2000, 0));
         let expected = evaluation.period.seconds();
@@ -124,7 +126,7 @@ fn at(at: u64, kind: DisturbanceKind) -> Disturbance {
 #[test]
 fn a_link_that_slows_down_holds_up_everything_from_then_on() {
     let (graph, table, schedule) = two_hosts();
-    let stream = Stream::new(&schedule, &graph, &table, 1000);
+    let stream = SimulatedNetwork::new(&schedule, &graph, &table, 1000);
     let slower = DisturbanceKind::Link { link: "a-b".to_owned(), factor: 0.1 };
     let conditions = Conditions { disturbances: vec![at(10_000, slower)], ..Conditions::default() };
     let simulation = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap();
@@ -149,7 +151,7 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
         let conditions = Conditions { disturbances, ..Conditions::default() };
         simulate_streams(&[stream], &conditions).unwrap().pop().unwrap()
     };
-    let stream = Stream::new(&schedule, &graph, &table, 200);
+    let stream = SimulatedNetwork::new(&schedule, &graph, &table, 200);
     for host in ["a", "b"] {
         let stopped = run(stream, vec![lost(host)]);
         assert!(stopped.unfinished > 100, "{}", stopped.unfinished);
@@ -163,7 +165,7 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
     let other = Schedule {
         stages: vec![Stage { replicas: vec![Replica::single(Processor::new("a/B", [9]), graph.order().to_vec())] }],
     };
-    let saved = run(Stream { fallback: Some(&other), ..stream }, vec![lost("b")]);
+    let saved = run(SimulatedNetwork { fallback: Some(&other), ..stream }, vec![lost("b")]);
     assert_eq!((saved.unfinished, saved.frames.len(), saved.fell_back), (0, 200, Some(Nanoseconds(5_000))));
     assert!((saved.period_seconds() - 200e-9).abs() < 1e-12);
 }
@@ -172,7 +174,7 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
 fn noise_on_links_is_the_same_for_the_same_seed_and_no_frame_overtakes_another() {
     let (graph, table, schedule) = two_hosts();
     let run = |seed| {
-        let settings = Settings { frames: 300, noise: 0.5, seed, ..Settings::default() };
+        let settings = SimulationSettings { frames: 300, noise: 0.5, seed, ..SimulationSettings::default() };
         simulate(&schedule, &graph, &table, &settings).unwrap()
     };
     let simulation = run(7);
@@ -197,7 +199,8 @@ fn what_goes_where_there_is_no_link_is_refused() {
 #[test]
 fn a_schedule_to_fall_back_on_does_not_bring_back_what_was_lost() {
     let (graph, table, schedule) = two_hosts();
-    let stream = Stream { fallback: Some(&schedule), ..Stream::new(&schedule, &graph, &table, 200) };
+    let stream =
+        SimulatedNetwork { fallback: Some(&schedule), ..SimulatedNetwork::new(&schedule, &graph, &table, 200) };
     let lost = at(5_000, DisturbanceKind::Lost(Unit::Host("b".to_owned())));
     let run = |disturbances| {
         let conditions = Conditions { disturbances, ..Conditions::default() };

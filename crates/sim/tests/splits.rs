@@ -8,7 +8,7 @@ mod teams;
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, RowCost, TransferModel};
 use millstream_schedule::{Schedule, Stage};
-use millstream_sim::{Settings, simulate};
+use millstream_sim::{SimulationSettings, simulate};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -54,7 +54,7 @@ proptest! {
         let replica = teams::random(graph, &processors, divided, &mut random);
         let schedule = Schedule { stages: vec![Stage { replicas: vec![replica] }] };
         let evaluation = schedule.evaluate(graph, &table).unwrap();
-        let simulation = simulate(&schedule, graph, &table, &Settings { frames: 3, ..Settings::default() }).unwrap();
+        let simulation = simulate(&schedule, graph, &table, &SimulationSettings { frames: 3, ..SimulationSettings::default() }).unwrap();
         let times: Vec<Nanoseconds> = simulation.frames.iter().map(|&(start, end)| Nanoseconds(end.0 - start.0)).collect();
         // A sender that is still busy after the last operator does not hold up the frame.
         prop_assert_eq!(times, vec![evaluation.latency; 3]);

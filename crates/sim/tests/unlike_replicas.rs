@@ -6,7 +6,7 @@ use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
-use millstream_sim::{Settings, SteadyState, simulate};
+use millstream_sim::{SimulationSettings, SteadyState, simulate};
 
 /// `first` makes 100 bytes for `left` and 1000 for `right`.
 fn graph() -> Graph {
@@ -60,7 +60,7 @@ fn unlike_replicas_behind_a_link_are_promised_what_they_show() {
     assert_eq!((evaluated.period, evaluated.least_period()), (Nanoseconds(900), Nanoseconds(100)));
 
     let promised = SteadyState::of(&schedule, &graph, &table, None).unwrap().evaluation.period;
-    let settings = Settings { frames: 5000, ..Settings::default() };
+    let settings = SimulationSettings { frames: 5000, ..SimulationSettings::default() };
     let shown = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
     assert!((shown / (2300e-9 / 3.0) - 1.0).abs() < 0.001, "{shown}");
     assert!((promised.seconds() / shown - 1.0).abs() < 0.001, "{promised} {shown}");

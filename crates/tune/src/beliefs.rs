@@ -6,7 +6,7 @@ use millstream_cost::Nanoseconds;
 use millstream_pipeline::best_placement;
 
 use crate::log_factors::{LogFactors, Observation};
-use crate::{Configuration, LayerTimes, Model, PlaceId, Space, Trial, TuneError};
+use crate::{Configuration, LayerTimes, PlaceId, Space, TimeModel, Trial, TuneError};
 
 /// How wrong the prior may be, and how noisy trials are: standard deviations of logarithms, so that 0.3 is about 30 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +29,7 @@ impl Default for Uncertainty {
 /// More places than this are taken together by kind: the search on them one by one would take too long.
 const MOST_SINGLE_PLACES: usize = 8;
 
-/// A [`Model`] of layers on places: each layer and each place is off from the prior by an unknown factor. All trials so far
+/// A [`TimeModel`] of layers on places: each layer and each place is off from the prior by an unknown factor. All trials so far
 /// give the most likely factors; the exact search then runs on the corrected times.
 #[derive(Debug, Clone)]
 pub struct Beliefs {
@@ -82,7 +82,7 @@ impl Beliefs {
     }
 }
 
-impl Model for Beliefs {
+impl TimeModel for Beliefs {
     type Configuration = Configuration;
     type Seen = Trial;
 

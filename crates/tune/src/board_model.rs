@@ -11,7 +11,7 @@ use millstream_pipeline::{Objective, Problem, best_period, choose, pareto_front}
 use millstream_schedule::{Entry, Replica, Schedule};
 
 use crate::log_factors::{LogFactors, Observation};
-use crate::{Model, Trial, TuneError};
+use crate::{TimeModel, Trial, TuneError};
 
 /// How uncertain the profile is of a block, how uncertain a processor's speed is, and how noisy trials are: standard deviations
 /// of logarithms.
@@ -23,7 +23,7 @@ const ALIKE: f64 = 1.15;
 /// A core of which others leave less than this is being shared.
 const SHARED: f64 = 0.85;
 
-/// A [`Model`] of a profiled network whose configurations are schedules.
+/// A [`TimeModel`] of a profiled network whose configurations are schedules.
 ///
 /// Trials tell how long stages take, and how much of each core others leave ([`Trial::available`]). From both it estimates how many
 /// times slower than in the profile each core is: because something else runs there, because its clock changed, or because
@@ -230,7 +230,7 @@ pub fn with_slowdowns(
     (named, table.derived(&classes))
 }
 
-impl Model for BoardModel {
+impl TimeModel for BoardModel {
     type Configuration = Schedule;
     type Seen = Trial;
 

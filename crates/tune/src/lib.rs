@@ -3,7 +3,7 @@
 //! A [`Space`] is a network's layers and the places that stages may run on; a [`Configuration`] says how many layers each stage has and
 //! where it runs; an [`Oracle`] measures configurations: a running engine, a simulation, or a [`Database`]. The published
 //! searches are here under their own names ([`PipeSearch`], [`Shisha`], [`SimulatedAnnealing`], [`HillClimbing`],
-//! [`RandomWalk`], [`Exhaustive`]), all behind [`Tuner`]. [`ModelGuided`] is ours: it searches exactly on a [`Model`] that each trial
+//! [`RandomWalk`], [`Exhaustive`]), all behind [`Tuner`]. [`ModelGuided`] is ours: it searches exactly on a [`TimeModel`] that each trial
 //! corrects, such as [`Beliefs`] or, for schedules on a real board, [`BoardModel`].
 //!
 //! ```
@@ -52,11 +52,11 @@ pub use configuration::Configuration;
 pub use database::{Database, LayerTimes};
 pub use error::TuneError;
 pub use exhaustive::Exhaustive;
-pub use model_guided::{Model, ModelGuided};
+pub use model_guided::{ModelGuided, TimeModel};
 pub use neighbours::random_configuration;
 pub use oracle::{Oracle, Trial};
 pub use pipe_search::{PipeSearch, coefficient_of_variation, most_even};
-pub use shisha::{Assignment, Balancing, Heuristic, Shisha};
+pub use shisha::{Balancing, Heuristic, SeedAssignment, Shisha};
 pub use space::{PlaceId, PlaceKind, Space};
 pub use stochastic::{HillClimbing, RandomWalk, SimulatedAnnealing, Start};
 pub use tuning::{Improvement, Tuning};

@@ -4,7 +4,7 @@ use crate::tuning::Recorder;
 use crate::{Oracle, Trial, TuneError, Tuning};
 
 /// What is believed about times, and the search on it.
-pub trait Model {
+pub trait TimeModel {
     /// What is searched for.
     type Configuration: Clone + PartialEq;
     /// What a trial shows.
@@ -45,7 +45,7 @@ impl ModelGuided {
     ///
     /// # Errors
     /// What the model fails with.
-    pub fn next<M: Model>(
+    pub fn next<M: TimeModel>(
         &self,
         model: &mut M,
         tried: &[M::Configuration],
@@ -61,7 +61,7 @@ impl ModelGuided {
     ///
     /// # Errors
     /// What the model or the oracle fails with.
-    pub fn explore<M: Model>(
+    pub fn explore<M: TimeModel>(
         &self,
         tried: &mut Vec<M::Configuration>,
         model: &mut M,
@@ -71,7 +71,7 @@ impl ModelGuided {
     }
 
     /// The loop: search, try, learn.
-    fn go_on<M: Model, Run: FnMut(&M::Configuration) -> Result<M::Seen, TuneError>>(
+    fn go_on<M: TimeModel, Run: FnMut(&M::Configuration) -> Result<M::Seen, TuneError>>(
         &self,
         most: usize,
         tried: &mut Vec<M::Configuration>,
@@ -92,7 +92,7 @@ impl ModelGuided {
     ///
     /// # Errors
     /// What the model or the oracle fails with.
-    pub fn tune<M: Model>(
+    pub fn tune<M: TimeModel>(
         &self,
         model: &mut M,
         oracle: &mut dyn Oracle<M::Configuration, M::Seen>,
@@ -104,7 +104,7 @@ impl ModelGuided {
     ///
     /// # Errors
     /// What the model or the oracle fails with.
-    pub fn tune_from<M: Model>(
+    pub fn tune_from<M: TimeModel>(
         &self,
         start: Option<&M::Configuration>,
         model: &mut M,

@@ -13,7 +13,7 @@ use crate::{Configuration, Oracle, PlaceId, Space, Trial, TuneError, Tuner, Tuni
 
 /// How the seed assigns stages to places (section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Assignment {
+pub enum SeedAssignment {
     /// The stages with the most layers on the slowest places.
     Layers,
     /// The stages with the most work on the fastest places.
@@ -35,7 +35,7 @@ pub enum Balancing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Heuristic {
     /// How the seed is assigned.
-    pub assignment: Assignment,
+    pub assignment: SeedAssignment,
     /// Where layers go.
     pub balancing: Balancing,
 }
@@ -43,8 +43,8 @@ pub struct Heuristic {
 impl Heuristic {
     /// H1 to H6.
     pub const ALL: [Self; 6] = {
-        use Assignment::{Layers, Random, Weight};
         use Balancing::{Nearest, NearestLightest};
+        use SeedAssignment::{Layers, Random, Weight};
         [
             Self { assignment: Layers, balancing: NearestLightest },
             Self { assignment: Layers, balancing: Nearest },
@@ -118,9 +118,9 @@ impl Shisha {
         let mut order: Vec<usize> = (0..layers.len()).collect();
         // Stages in the order of the places that they get, the fastest place first.
         match self.heuristic.assignment {
-            Assignment::Layers => order.sort_by_key(|&stage| layers[stage]),
-            Assignment::Weight => order.sort_by_key(|&stage| std::cmp::Reverse(weights[stage])),
-            Assignment::Random => order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed)),
+            SeedAssignment::Layers => order.sort_by_key(|&stage| layers[stage]),
+            SeedAssignment::Weight => order.sort_by_key(|&stage| std::cmp::Reverse(weights[stage])),
+            SeedAssignment::Random => order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed)),
         }
         let mut places = vec![PlaceId(0); layers.len()];
         for (stage, place) in order.into_iter().zip(space.places()) {

@@ -10,7 +10,7 @@ use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_schedule::{Replica, Schedule, Stage};
 use millstream_test_support::board;
-use millstream_tune::{BoardModel, Model, ModelGuided, Oracle, Trial, TuneError};
+use millstream_tune::{BoardModel, ModelGuided, Oracle, TimeModel, Trial, TuneError};
 
 fn table(graph: &Graph, board: &Board) -> CostTable {
     let mut table = millstream_test_support::table(graph, board, |operator, class| {

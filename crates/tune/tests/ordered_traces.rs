@@ -5,11 +5,11 @@
 mod trace;
 
 use millstream_cost::Nanoseconds;
-use millstream_tune::{Assignment, Balancing, Heuristic, Improvement, PipeSearch, Shisha, Tuner};
+use millstream_tune::{Balancing, Heuristic, Improvement, PipeSearch, SeedAssignment, Shisha, Tuner};
 use trace::{Case, Noting, case, expected};
 
 fn shisha(balancing: Balancing, alpha: usize) -> Shisha {
-    Shisha { heuristic: Heuristic { assignment: Assignment::Weight, balancing }, alpha, seed: 0 }
+    Shisha { heuristic: Heuristic { assignment: SeedAssignment::Weight, balancing }, alpha, seed: 0 }
 }
 
 /// What Shisha tries from a configuration on.

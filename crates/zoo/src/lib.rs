@@ -59,7 +59,7 @@ pub enum ZooError {
 
 /// One network of the zoo.
 #[derive(Debug, Clone, Copy)]
-pub struct Network {
+pub struct ZooNetwork {
     /// Its name, as in `zoo:NAME`.
     pub name: &'static str,
     /// Where it was published.
@@ -70,11 +70,11 @@ pub struct Network {
 }
 
 /// A network without open dimensions.
-const fn fixed(name: &'static str, source: &'static str, build: fn(&mut Layers)) -> Network {
-    Network { name, source, dimensions: &[], build }
+const fn fixed(name: &'static str, source: &'static str, build: fn(&mut Layers)) -> ZooNetwork {
+    ZooNetwork { name, source, dimensions: &[], build }
 }
 
-const NETWORKS: &[Network] = &[
+const NETWORKS: &[ZooNetwork] = &[
     fixed("alexnet", "Krizhevsky et al., NIPS 2012", alexnet::build),
     fixed("vgg16", "Simonyan and Zisserman, ICLR 2015", vgg::vgg16),
     fixed("vgg19", "Simonyan and Zisserman, ICLR 2015", vgg::vgg19),
@@ -92,7 +92,7 @@ const NETWORKS: &[Network] = &[
     fixed("tiny-darknet", "Redmon, pjreddie.com/darknet/tiny-darknet", tiny_darknet::build),
     fixed("resnet50-int8", "He et al., CVPR 2016, quantised to 8 bits", resnet::resnet50_int8),
     fixed("mobilenet-v2-int8", "Sandler et al., CVPR 2018, quantised to 8 bits", mobilenet::v2_int8),
-    Network {
+    ZooNetwork {
         dimensions: &[("sequence", 64)],
         ..fixed("minilm-like-int8", "after Wang et al., NeurIPS 2020, matrices of 8 bits", minilm::build_int8)
     },
@@ -100,7 +100,7 @@ const NETWORKS: &[Network] = &[
 ];
 
 /// All networks.
-pub fn networks() -> impl ExactSizeIterator<Item = &'static Network> {
+pub fn networks() -> impl ExactSizeIterator<Item = &'static ZooNetwork> {
     NETWORKS.iter()
 }
 

@@ -12,7 +12,7 @@ use millstream_partition::Chain;
 use millstream_predict::calibration::{MeasuredNetwork, Measurements, calibrate};
 use millstream_predict::{CostModels, Profile, fit};
 use millstream_schedule::{Schedule, ScheduleDocument, ScheduleSetDocument, SizesDocument};
-use millstream_sim::{Settings, simulate};
+use millstream_sim::{SimulationSettings, simulate};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -130,7 +130,7 @@ fn run(mut document: ScheduleDocument) {
 fn evaluated(schedule: &Schedule, graph: &Graph, table: &millstream_cost::CostTable) {
     let Ok(evaluation) = schedule.evaluate(graph, table) else { return };
     assert!(evaluation.period <= evaluation.latency, "{evaluation:?}");
-    let settings = Settings { frames: 3, ..Settings::default() };
+    let settings = SimulationSettings { frames: 3, ..SimulationSettings::default() };
     let simulation = simulate(schedule, graph, table, &settings);
     assert!(simulation.is_ok(), "what can be evaluated can be simulated: {simulation:?}");
 }

@@ -8,10 +8,10 @@ mod engine;
 
 use arbitrary::Unstructured;
 use case::Case;
-use millstream_mapping::{ExactMapper, Limits, Mapper, Mapping, MappingProblem, Outcome, TaskId};
+use millstream_mapping::{ExactMapper, Mapper, MapperLimits, Mapping, MappingProblem, Outcome, TaskId};
 use millstream_partition::{Subgraph, joined};
 use millstream_schedule::Schedule;
-use millstream_sim::{Settings, simulate};
+use millstream_sim::{SimulationSettings, simulate};
 
 /// More than small problems need.
 const STEPS: u64 = 2_000_000;
@@ -21,7 +21,7 @@ pub(crate) fn run(data: &[u8]) {
     let whole = joined(&case.graph);
     let processors: Vec<_> = case.table.processors().collect();
     let Ok(problem) = MappingProblem::of_subgraph(&case.graph, &whole, &case.table, &processors) else { return };
-    let limits = Limits { steps: STEPS, ..Limits::default() };
+    let limits = MapperLimits { steps: STEPS, ..MapperLimits::default() };
     let mapping = match ExactMapper.map(&problem, &limits) {
         Ok(mapping) => mapping,
         Err(error) => unreachable!("every operator has a processor: {error}"),
@@ -56,7 +56,7 @@ fn check_schedule(case: &Case, schedule: &Schedule, makespan: Option<millstream_
     };
     assert!(makespan.is_none_or(|makespan| makespan == evaluation.latency), "{makespan:?} {evaluation:?}");
     let frames = |frames| {
-        let settings = Settings { frames, queue: case.queue, ..Settings::default() };
+        let settings = SimulationSettings { frames, queue: case.queue, ..SimulationSettings::default() };
         simulate(schedule, &case.graph, &case.table, &settings)
     };
     match (frames(1), frames(31)) {

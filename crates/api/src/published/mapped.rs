@@ -1,7 +1,7 @@
 //! Networks as a single stage whose operators are mapped on several processors.
 
 use millstream_graph::OperatorId;
-use millstream_mapping::{Cpop, Heft, LayerSwitched, Limits, Mapper, MappingError, MappingProblem, TaskId};
+use millstream_mapping::{Cpop, Heft, LayerSwitched, Mapper, MapperLimits, MappingError, MappingProblem, TaskId};
 use millstream_partition::{Subgraph, joined};
 use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 
@@ -20,7 +20,7 @@ pub(super) fn whole(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Resul
     let network = joined(ground.network.graph());
     let places = ground.places()?;
     let mapped = MappingProblem::of_subgraph(ground.network.graph(), &network, &ground.searched, &places)
-        .and_then(|problem| mapper.map(&problem, &Limits::default()));
+        .and_then(|problem| mapper.map(&problem, &MapperLimits::default()));
     let mapping = mapped.map_err(|error| refused(ground, algorithm, &error))?;
     let work = SearchWork { count: network.nodes.len() as u64, unit: "operators" };
     Ok(Found { schedule: stage(ground, &[(&network, &mapping.order)]), work })

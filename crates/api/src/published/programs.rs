@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use millstream_mapping::{CoarseIlp, FineIlp, Limits, Mapper, Mapping, MappingError, MappingProblem, compose};
+use millstream_mapping::{CoarseIlp, FineIlp, Mapper, MapperLimits, Mapping, MappingError, MappingProblem, compose};
 use millstream_partition::{Subgraph, reachability, subgraphs};
 
 use super::algorithm::{PublishedAlgorithm, SearchWork};
@@ -28,7 +28,7 @@ pub(super) fn map(ground: &Ground<'_>, algorithm: PublishedAlgorithm) -> Result<
     // A program for each pair of processors on which a subgraph may begin and end.
     let programs = parts.len().saturating_mul(places.len() * places.len()).max(1);
     let program_time = (PROGRAM_TIME / u32::try_from(programs).unwrap_or(u32::MAX)).max(LEAST_TIME);
-    let limits = Limits { program_time, ..Limits::default() };
+    let limits = MapperLimits { program_time, ..MapperLimits::default() };
     let fine = FineAlone { control: ground.control };
     let mapper: &(dyn Mapper + Sync) = if is_fine { &fine } else { &CoarseIlp };
     let composed = compose(graph, &parts, &ground.searched, &places, mapper, &limits, 1);
@@ -72,7 +72,7 @@ impl Mapper for FineAlone<'_> {
         FineIlp.name()
     }
 
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let failed = |detail: String| Err(MappingError::Solver { detail });
         if self.control.is_cancelled() {
             return failed("it was interrupted".to_owned());

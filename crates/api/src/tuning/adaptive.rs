@@ -7,7 +7,7 @@ use millstream_cost::{CostTable, Nanoseconds};
 use millstream_pipeline::Objective;
 use millstream_runtime::{Engine, Goal, Observation, Planner, TuningEvent, TuningPolicy};
 use millstream_schedule::Schedule;
-use millstream_tune::{BoardModel, Model, ModelGuided, Oracle, Trial, TuneError};
+use millstream_tune::{BoardModel, ModelGuided, Oracle, TimeModel, Trial, TuneError};
 
 use crate::{Control, Error, Event, Network, Scheduled};
 

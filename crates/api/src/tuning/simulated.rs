@@ -6,7 +6,7 @@ use millstream_board::{CoreId, Processor};
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_schedule::Schedule;
-use millstream_sim::{Settings, simulate};
+use millstream_sim::{SimulationSettings, simulate};
 use millstream_tune::{Oracle, Trial, TuneError, with_slowdowns};
 
 use crate::SlowCore;
@@ -38,8 +38,13 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
         let slowest = |own: &Processor| own.cores.iter().map(|&core| self.slowdown(core)).fold(1.0, f64::max);
         let (slowed, costs) = with_slowdowns(schedule, self.table, slowest);
         self.seed = self.seed.wrapping_add(1);
-        let settings =
-            Settings { frames: FRAMES, noise: self.noise, seed: self.seed, keeps_spans: true, ..Settings::default() };
+        let settings = SimulationSettings {
+            frames: FRAMES,
+            noise: self.noise,
+            seed: self.seed,
+            keeps_spans: true,
+            ..SimulationSettings::default()
+        };
         let simulation = simulate(&slowed, self.graph, &costs, &settings).map_err(|error| failed(schedule, error))?;
         let frames = |stage: usize, replica: usize| {
             let own = simulation.spans.iter().filter(|span| (span.stage, span.replica) == (stage, replica));

@@ -16,7 +16,7 @@ use millstream_api::{Aim, Control, CostSource, Error, Machine, Network, PlanOn, 
 use millstream_board::ProcessorClass;
 use millstream_certify::{
     Certificate, CertifyError, PartsPerBillion, ReachedState, SearchedProof, SearchedTeams, SingleProcessorProof,
-    TeamWorths, ThroughputProof, check, check_searched, check_single_processors, check_throughput,
+    TeamProof, ThroughputProof, check, check_searched, check_single_processors, check_throughput,
 };
 use millstream_cost::CostTable;
 use millstream_pipeline::{PeriodBound, Problem, SingleProcessorReach, TeamSpace, ThroughputBound, best_period};
@@ -94,13 +94,13 @@ fn searched_proof(network: &Network, machine: &Machine, searched: &CostTable) ->
         let mut places: Vec<usize> = (0..team.len()).collect();
         places.sort_by_key(|&place| team[place].to_string());
         let sorted = |parts: &Vec<u64>| places.iter().filter_map(|&place| parts.get(place).copied()).collect();
-        TeamWorths {
+        TeamProof {
             processors: places.iter().map(|&place| team[place].to_string()).collect(),
             subgraphs: own.subgraphs.iter().map(sorted).collect(),
             tiles: sorted(&own.tiles),
         }
     };
-    let mut worths: Vec<TeamWorths> = problem.team_worths().map(of_team).collect();
+    let mut worths: Vec<TeamProof> = problem.team_worths().map(of_team).collect();
     worths.sort_by(|one, other| one.processors.cmp(&other.processors));
     SearchedProof {
         period_nanoseconds: PeriodBound::of(&problem).unwrap().0.0,

@@ -1,7 +1,7 @@
 use anyhow::{Context, Result, bail};
 use millstream::{Machine, Network, files, read_profile};
 use millstream_predict::Profile;
-use millstream_predict::samples::Conditions;
+use millstream_predict::samples::SampleConditions;
 use millstream_report::{Align, Table, milliseconds};
 
 use crate::arguments::{ProfileCommand, sources};
@@ -119,8 +119,8 @@ fn summary(profile: &Profile) -> Table {
 }
 
 /// The most that disturbed any of the samples.
-fn worst(conditions: impl Iterator<Item = Conditions>) -> Conditions {
-    conditions.fold(Conditions::default(), |worst, one| Conditions {
+fn worst(conditions: impl Iterator<Item = SampleConditions>) -> SampleConditions {
+    conditions.fold(SampleConditions::default(), |worst, one| SampleConditions {
         steal_fraction: worst.steal_fraction.max(one.steal_fraction),
         other_load: worst.other_load.max(one.other_load),
         hertz: None,

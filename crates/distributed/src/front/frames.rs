@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use crate::FrameFailure;
-use crate::message::Value;
+use crate::message::FrameValue;
 
 /// What became of a frame.
-pub(super) type Outcome = Result<Vec<Value>, FrameFailure>;
+pub(super) type Outcome = Result<Vec<FrameValue>, FrameFailure>;
 
 /// Frames from being submitted until their turn to be answered has come.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Frames {
 
 #[derive(Debug)]
 struct Waiting {
-    values: Vec<Value>,
+    values: Vec<FrameValue>,
     outcome: Option<Outcome>,
 }
 
@@ -31,7 +31,7 @@ struct Waiting {
 pub(super) struct Sendable {
     pub(super) position: u64,
     pub(super) sequence: u64,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<FrameValue>,
 }
 
 impl Frames {
@@ -48,7 +48,7 @@ impl Frames {
         self.waiting.iter().take(self.dealt_with).filter(|own| own.outcome.is_none()).count()
     }
 
-    pub(super) fn submit(&mut self, values: Vec<Value>) -> u64 {
+    pub(super) fn submit(&mut self, values: Vec<FrameValue>) -> u64 {
         let sequence = self.first.saturating_add(self.waiting.len() as u64);
         self.waiting.push_back(Waiting { values, outcome: None });
         sequence

@@ -10,7 +10,7 @@ use frames::{Frames, Outcome};
 use hosts::{Heard, HostView, on_route};
 use phases::Phase;
 
-use crate::message::{Ask, FrameTag, Identity, Kind, Message, StageFigures, Value};
+use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures};
 use crate::{DistributedError, FrameFailure, FrontOptions, HostId, PlanId, Route};
 
 /// What is to be done for a [`Front`].
@@ -29,7 +29,7 @@ pub enum FrontAction {
         /// Which frame, from 0.
         sequence: u64,
         /// Its results, or why there are none.
-        outcome: Result<Vec<Value>, FrameFailure>,
+        outcome: Result<Vec<FrameValue>, FrameFailure>,
     },
     /// Something that people should know.
     Event(FrontEvent),
@@ -145,7 +145,7 @@ impl Front {
     }
 
     /// Submits a frame, and returns its number, from 0. More than [`FrontOptions::in_flight`] wait here.
-    pub fn submit(&mut self, values: Vec<Value>, now: Duration) -> (u64, Vec<FrontAction>) {
+    pub fn submit(&mut self, values: Vec<FrameValue>, now: Duration) -> (u64, Vec<FrontAction>) {
         let sequence = self.frames.submit(values);
         match self.failure() {
             Some(error) => self.answer_all(&error.to_string()),
@@ -173,15 +173,15 @@ impl Front {
             return Vec::new();
         }
         match message.kind {
-            Kind::Tell(tell) => match self.hosts.get_mut(from.0).map(|host| host.hear(tell, now)) {
+            MessageKind::Tell(tell) => match self.hosts.get_mut(from.0).map(|host| host.hear(tell, now)) {
                 Some(Ok(heard)) => self.heard(from, &heard, now),
                 Some(Err(error)) => self.end(error),
                 None => {}
             },
-            Kind::Answer { tag, failure } => self.answered(tag, failure.map_or(Ok(message.values), Err), now),
-            Kind::Probed { epoch } => self.probed(epoch, now),
-            Kind::Missing { epoch, detail } if epoch == self.epoch => self.fault(&detail, now),
-            Kind::Figures(figures) => self.actions.push(FrontAction::Figures { host: from, figures }),
+            MessageKind::Answer { tag, failure } => self.answered(tag, failure.map_or(Ok(message.values), Err), now),
+            MessageKind::Probed { epoch } => self.probed(epoch, now),
+            MessageKind::Missing { epoch, detail } if epoch == self.epoch => self.fault(&detail, now),
+            MessageKind::Figures(figures) => self.actions.push(FrontAction::Figures { host: from, figures }),
             _ => {}
         }
         self.take()
@@ -189,15 +189,15 @@ impl Front {
 
     /// Asks all hosts for what their stages did; [`FrontAction::Figures`] brings the answers.
     pub fn ask_figures(&mut self) -> Vec<FrontAction> {
-        self.send_all(&Kind::AskFigures)
+        self.send_all(&MessageKind::AskFigures)
     }
 
     /// Tells all hosts that no more frames will come.
     pub fn say_end(&mut self) -> Vec<FrontAction> {
-        self.send_all(&Kind::End)
+        self.send_all(&MessageKind::End)
     }
 
-    fn send_all(&mut self, kind: &Kind) -> Vec<FrontAction> {
+    fn send_all(&mut self, kind: &MessageKind) -> Vec<FrontAction> {
         (0..self.hosts.len()).for_each(|host| self.send(HostId(host), Message::plain(kind.clone())));
         self.take()
     }
@@ -258,7 +258,7 @@ impl Front {
         for host in (0..self.hosts.len()).map(HostId) {
             let visits = |plan: &&PlanId| self.plans.get(plan.0).is_some_and(|way| way.contains(host));
             let prepare = wanted.iter().filter(visits).copied().collect();
-            self.send(host, Message::plain(Kind::Ask(Ask { nanoseconds, prepare })));
+            self.send(host, Message::plain(MessageKind::Ask(Ask { nanoseconds, prepare })));
         }
     }
 
@@ -273,7 +273,7 @@ impl Front {
         while let Some(frame) = self.frames.next_to_send(window) {
             let tag =
                 FrameTag { epoch: self.epoch, plan, visit: 0, position: frame.position, sequence: frame.sequence };
-            let kind = Kind::Frame { tag, failure: None };
+            let kind = MessageKind::Frame { tag, failure: None };
             self.send(first, Message { kind, values: frame.values });
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Front, FrontEvent, HostView, on_route};
-use crate::message::{Kind, Message};
+use crate::message::{Message, MessageKind};
 use crate::{DistributedError, FrameFailure, HostId, PlanId};
 
 /// What the front is about.
@@ -201,7 +201,7 @@ impl Front {
 
     fn probe(&mut self, plan: PlanId) {
         let Some(&first) = self.plans.get(plan.0).and_then(|way| way.visits().first()) else { return };
-        let kind = Kind::Probe { epoch: self.epoch, plan, visit: 0 };
+        let kind = MessageKind::Probe { epoch: self.epoch, plan, visit: 0 };
         self.send(first, Message::plain(kind));
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use millstream_backend::Tensor;
 use millstream_distributed::{
-    Front, FrontAction, FrontEvent, FrontOptions, HostAction, HostId, HostSide, Identity, Message, Peer, PlanId, Route,
-    Value,
+    FrameValue, Front, FrontAction, FrontEvent, FrontOptions, HostAction, HostId, HostSide, Identity, Message, Peer,
+    PlanId, Route,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -41,7 +41,7 @@ pub(crate) struct Story {
 
 enum Happening {
     Arrives { from: Peer, to: Peer, incarnations: [u64; 2], bytes: Vec<u8> },
-    Computed { host: usize, incarnation: u64, tag: millstream_distributed::FrameTag, values: Vec<Value> },
+    Computed { host: usize, incarnation: u64, tag: millstream_distributed::FrameTag, values: Vec<FrameValue> },
     Prepared { host: usize, incarnation: u64, plan: PlanId },
     Dies { host: usize, away: Duration },
     Starts { host: usize },
@@ -94,13 +94,13 @@ fn stage(value: i64, stage: u64) -> i64 {
     value.wrapping_mul(3).wrapping_add(stage as i64 + 1)
 }
 
-fn number(values: &[Value]) -> i64 {
+fn number(values: &[FrameValue]) -> i64 {
     let bytes = values[0].tensor.bytes().unwrap();
     i64::from_le_bytes(bytes.try_into().unwrap())
 }
 
-fn values(number: i64) -> Vec<Value> {
-    vec![Value { id: 7, tensor: Tensor::from_i64([1], vec![number]) }]
+fn values(number: i64) -> Vec<FrameValue> {
+    vec![FrameValue { id: 7, tensor: Tensor::from_i64([1], vec![number]) }]
 }
 
 impl World {

@@ -10,7 +10,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use millstream_mapping::{Edge, ExactMapper, Limits, Mapper, MappingProblem, TaskId};
+use millstream_mapping::{Edge, ExactMapper, Mapper, MapperLimits, MappingProblem, TaskId};
 use serde::Deserialize;
 
 /// The file.
@@ -88,7 +88,7 @@ impl Problem {
     fn measure(&self, steps: u64) -> Result<Measured, Box<dyn Error>> {
         let problem = self.mapping_problem()?;
         let before = cpu_seconds();
-        let mapping = ExactMapper.map(&problem, &Limits { steps, ..Limits::default() })?;
+        let mapping = ExactMapper.map(&problem, &MapperLimits { steps, ..MapperLimits::default() })?;
         let seconds = cpu_seconds() - before;
         let (makespan, bound) = (mapping.makespan.0, mapping.lower_bound.0);
         // Either would be a fault of ours.

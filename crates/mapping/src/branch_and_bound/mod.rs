@@ -288,12 +288,12 @@ mod tests {
 
     use super::*;
     use crate::problems::{best_order, blocking_problems, brute_force, problems};
-    use crate::{Limits, bounds};
+    use crate::{MapperLimits, bounds};
 
     /// What the search finds by itself, and whether it looked at everything.
     fn from_nothing(problem: &MappingProblem, most_steps: u64) -> (Found, bool) {
         let mut found = Found { order: Vec::new(), makespan: u64::MAX };
-        let is_complete = search(problem, &mut found, most_steps, &Budget::start(&Limits::default()));
+        let is_complete = search(problem, &mut found, most_steps, &Budget::start(&MapperLimits::default()));
         (found, is_complete)
     }
 
@@ -335,7 +335,7 @@ mod tests {
         #[test]
         fn remembering_states_changes_nothing(problem in prop_oneof![2 => blocking_problems(8), 1 => problems(9)]) {
             let mut plain = Found { order: Vec::new(), makespan: u64::MAX };
-            prop_assert!(search_with(&problem, &mut plain, u64::MAX, 0, &Budget::start(&Limits::default())));
+            prop_assert!(search_with(&problem, &mut plain, u64::MAX, 0, &Budget::start(&MapperLimits::default())));
             let (found, is_complete) = from_nothing(&problem, u64::MAX);
             prop_assert!(is_complete);
             prop_assert_eq!(found.makespan, plain.makespan);

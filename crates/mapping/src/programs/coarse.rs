@@ -1,7 +1,7 @@
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, highs, variable};
 
 use crate::lists::heuristic;
-use crate::mapping::{Limits, Mapper, Mapping};
+use crate::mapping::{Mapper, MapperLimits, Mapping};
 use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId};
 
 /// Para-Pipe's coarse-grained integer program (equations 1 and 2): every branch before the sink goes to one processor as a
@@ -23,7 +23,7 @@ impl Mapper for CoarseIlp {
         "Para-Pipe coarse ILP"
     }
 
-    fn map(&self, problem: &MappingProblem, _limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, _limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let mut placement: Vec<Option<ProcessorId>> = vec![None; problem.len()];
         let mut loads = vec![0.0; problem.processor_count()];
         let Some(sink) = problem.last_node() else {

@@ -4,7 +4,7 @@ use millstream_partition::reachability;
 
 use crate::bounds::quick;
 use crate::local_search::Found;
-use crate::mapping::{Budget, Limits, Mapper, Mapping, Outcome};
+use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, exact};
 
 use super::solver::{Until, minimise};
@@ -23,7 +23,7 @@ impl Mapper for FineIlp {
         "Para-Pipe fine ILP"
     }
 
-    fn map(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Mapping, MappingError> {
+    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
         let budget = Budget::start(limits);
         let (found, lower) = solve(problem, limits)?;
         // Without a solution in time, what the solver would have been compared with.
@@ -42,7 +42,11 @@ impl FineIlp {
     ///
     /// # Errors
     /// [`MappingError::Solver`] if the solver fails.
-    pub fn solution(&self, problem: &MappingProblem, limits: &Limits<'_>) -> Result<Option<Mapping>, MappingError> {
+    pub fn solution(
+        &self,
+        problem: &MappingProblem,
+        limits: &MapperLimits<'_>,
+    ) -> Result<Option<Mapping>, MappingError> {
         let (found, lower) = solve(problem, limits)?;
         let finish = |found: Found| {
             let reason = Budget::start(limits).reason(found.makespan, lower);
@@ -53,7 +57,7 @@ impl FineIlp {
 }
 
 /// What the solver found in time, and a bound.
-fn solve(problem: &MappingProblem, limits: &Limits<'_>) -> Result<(Option<Found>, u64), MappingError> {
+fn solve(problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<(Option<Found>, u64), MappingError> {
     if problem.is_empty() {
         return Ok((Some(Found { order: vec![Vec::new(); problem.processor_count()], makespan: 0 }), 0));
     }

@@ -164,11 +164,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Limits;
+    use crate::MapperLimits;
     use crate::problems::{best_order, blocking_problems, brute_force, problems};
 
     fn unclamped(problem: &MappingProblem, horizon: u64) -> u64 {
-        let budget = Budget::start(&Limits::default());
+        let budget = Budget::start(&MapperLimits::default());
         bound(problem, &PathBounds::new(problem), horizon, 0.0, &budget).unwrap().bound
     }
 

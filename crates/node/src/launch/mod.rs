@@ -18,7 +18,7 @@ use dataflow::{FRONT_MACHINE, dataflow};
 pub use links::{METER, MeasuredLink, measure_links, text as links_text};
 use processes::{Dora, MachinePlace, Processes, free_port};
 
-use crate::deployment::{Deployment, Loaded};
+use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
 
 /// How often it is looked whether the report is there.
@@ -127,7 +127,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 /// The front's machine, which is this one, and those of all hosts.
-fn machines(hosts: &[String], options: &LaunchOptions, loaded: &Loaded) -> Result<Vec<MachinePlace>> {
+fn machines(hosts: &[String], options: &LaunchOptions, loaded: &LoadedDeployment) -> Result<Vec<MachinePlace>> {
     if let Some((unknown, _)) = options.via.iter().find(|(host, _)| !hosts.contains(host)) {
         bail!("the system has no host '{unknown}', only {}", hosts.join(", "));
     }

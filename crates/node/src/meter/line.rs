@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A line of least squares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct TransferLine {
     /// Its value at no bytes.
     pub seconds: f64,
     /// Its slope.
@@ -14,7 +14,7 @@ pub struct Line {
     pub r_squared: f64,
 }
 
-impl Line {
+impl TransferLine {
     /// The line through points of bytes and seconds that has the least squares of relative errors, so that small messages count as much as large ones. R² is of the plain
     /// values.
     pub fn fit(points: &[(f64, f64)]) -> Self {
@@ -40,15 +40,15 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::TransferLine;
 
     #[test]
     fn a_line_is_found_and_what_is_none_is_told() {
         let points: Vec<(f64, f64)> = [1e3, 1e4, 1e5, 1e6].map(|bytes| (bytes, 2e-4 + bytes * 8e-9)).to_vec();
-        let line = Line::fit(&points);
+        let line = TransferLine::fit(&points);
         assert!((line.seconds - 2e-4).abs() < 1e-9 && (line.seconds_per_byte - 8e-9).abs() < 1e-13, "{line:?}");
         assert!(line.r_squared > 0.999_999);
         let bent: Vec<(f64, f64)> = [(1e3, 1e-3), (1e4, 5e-3), (1e5, 2e-3), (1e6, 4e-3)].to_vec();
-        assert!(Line::fit(&bent).r_squared < 0.9, "{:?}", Line::fit(&bent));
+        assert!(TransferLine::fit(&bent).r_squared < 0.9, "{:?}", TransferLine::fit(&bent));
     }
 }

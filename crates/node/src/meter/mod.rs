@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use millstream_distributed::{HostId, Peer};
 
 use self::busy::{Busy, processor_seconds};
-pub use self::line::Line;
+pub use self::line::TransferLine;
 pub use self::pace::Pace;
 pub use self::results::{Direction, Sample};
 use crate::transport::{Incoming, Outlet, Transport};
@@ -209,7 +209,7 @@ impl Meter {
 
         let (own, other) = (processor_seconds() - own, self.ask(ECHO, HEADER, HEADER)?.1 - other);
         let line = |of: fn(&Sample) -> f64| {
-            Line::fit(&samples.iter().map(|own| (own.bytes as f64, of(own))).collect::<Vec<_>>())
+            TransferLine::fit(&samples.iter().map(|own| (own.bytes as f64, of(own))).collect::<Vec<_>>())
         };
         // What spins is no part of it.
         let per_byte = |seconds: f64| if is_busy { 0.0 } else { seconds / moved.max(1) as f64 };

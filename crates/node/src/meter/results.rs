@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Line;
+use super::TransferLine;
 
 /// What was measured in one direction while both ends were idle or busy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,9 +19,9 @@ pub struct Direction {
     /// Per size, the time of a message alone and of one among others, in seconds.
     pub samples: Vec<Sample>,
     /// The line through times of messages alone: its value at no bytes is the latency.
-    pub alone: Line,
+    pub alone: TransferLine,
     /// The line through times among others: its slope is what a byte occupies the way for.
-    pub among_others: Line,
+    pub among_others: TransferLine,
     /// Processor time of a byte at the meter's end.
     pub meter_cpu_seconds_per_byte: f64,
     /// Processor time of a byte at the echo's end.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::observation::Observation;
+use crate::model::observation::TimedOperators;
 
 /// Parts into which networks are divided; each is predicted from the others.
 const FOLDS: usize = 5;
@@ -50,15 +50,15 @@ impl Accuracy {
 /// Predicts every observation from those of other networks. `fit` gets the observations to learn from and those to predict,
 /// and returns one prediction for each of the latter, if it can make any. `None` with fewer than two networks.
 pub fn cross_validate<'a, 'b>(
-    observations: &'b [Observation<'a>],
-    mut fit: impl FnMut(&[&'b Observation<'a>], &[&'b Observation<'a>]) -> Option<Vec<f64>>,
+    observations: &'b [TimedOperators<'a>],
+    mut fit: impl FnMut(&[&'b TimedOperators<'a>], &[&'b TimedOperators<'a>]) -> Option<Vec<f64>>,
 ) -> Option<Vec<Option<f64>>> {
     let networks: BTreeSet<&str> = observations.iter().map(|observation| observation.network).collect();
     let folds = FOLDS.min(networks.len());
     if folds < 2 {
         return None;
     }
-    let fold_of = |observation: &Observation<'_>| {
+    let fold_of = |observation: &TimedOperators<'_>| {
         networks.iter().position(|network| *network == observation.network).map_or(0, |place| place % folds)
     };
     let mut predictions = vec![None; observations.len()];

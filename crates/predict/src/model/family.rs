@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::accuracy::Accuracy;
 use crate::model::basis::{self, COUNT, NAMES};
 use crate::model::nonnegative::least_squares;
-use crate::model::observation::Observation;
+use crate::model::observation::TimedOperators;
 use crate::regression::{Regression, Term, r_squared};
 use crate::samples::OperatorRecord;
 
@@ -78,12 +78,12 @@ impl FamilyModel {
     }
 
     /// Fits the model; `None` without samples.
-    pub(crate) fn fit(family: Option<Family>, observations: &[&Observation<'_>], cache_bytes: u64) -> Option<Self> {
+    pub(crate) fn fit(family: Option<Family>, observations: &[&TimedOperators<'_>], cache_bytes: u64) -> Option<Self> {
         let count = observations.len();
         if count == 0 {
             return None;
         }
-        let names_of = |observation: &Observation<'_>| match family.is_none_or(basis::differs_by_type) {
+        let names_of = |observation: &TimedOperators<'_>| match family.is_none_or(basis::differs_by_type) {
             true => type_terms(observation.main),
             false => Vec::new(),
         };
@@ -121,7 +121,7 @@ impl FamilyModel {
             .collect();
 
         let predicted = &amounts * &solution;
-        let range = |amount: &dyn Fn(&Observation<'_>) -> u64| {
+        let range = |amount: &dyn Fn(&TimedOperators<'_>) -> u64| {
             let amounts = || observations.iter().map(|observation| amount(observation));
             [amounts().min().unwrap_or(0), amounts().max().unwrap_or(0)]
         };

@@ -14,9 +14,9 @@ pub use family::{FamilyModel, ModelTerm, TrainingRange};
 pub(crate) use fusion::Fusion;
 pub use fusion::FusionRule;
 pub(crate) use nonnegative::least_squares;
-pub use observation::Observation;
+pub use observation::TimedOperators;
 pub(crate) use observation::main_of;
-pub use processor::{Prediction, Predictor, ProcessorModel};
+pub use processor::{PredictedTime, Predictor, ProcessorModel};
 
 /// Names of the amounts that models count, in the order of [`basis_amounts`].
 pub(crate) fn amount_names() -> &'static [&'static str] {

@@ -7,7 +7,7 @@ use crate::{NetworkProfile, Profile};
 
 /// Operators that ran as one, and how long they took.
 #[derive(Debug, Clone)]
-pub struct Observation<'a> {
+pub struct TimedOperators<'a> {
     /// The network that they ran in.
     pub network: &'a str,
     /// The operator that determines the time.
@@ -18,7 +18,7 @@ pub struct Observation<'a> {
     pub seconds: f64,
 }
 
-impl<'a> Observation<'a> {
+impl<'a> TimedOperators<'a> {
     /// What the operators of one sample amount to; `None` if there are none.
     pub fn of(network: &'a str, operators: &[&'a OperatorRecord], seconds: f64) -> Option<Self> {
         let main = main_of(operators)?;

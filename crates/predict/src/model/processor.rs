@@ -11,7 +11,7 @@ use crate::PredictError;
 use crate::model::accuracy::{Accuracy, cross_validate};
 use crate::model::basis;
 use crate::model::family::{Coefficients, FamilyModel};
-use crate::model::observation::{Observation, further_bytes, main_of};
+use crate::model::observation::{TimedOperators, further_bytes, main_of};
 use crate::samples::OperatorRecord;
 
 /// Families with fewer different shapes are predicted by the model of everything.
@@ -37,7 +37,7 @@ pub struct ProcessorModel {
 
 /// A predicted time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prediction {
+pub struct PredictedTime {
     /// The time.
     pub seconds: f64,
     /// Nine in ten true times are within this, relative to the prediction.
@@ -57,7 +57,7 @@ impl ProcessorModel {
     pub fn fit(
         processor: &ProcessorClass,
         board: &Board,
-        observations: &[Observation<'_>],
+        observations: &[TimedOperators<'_>],
     ) -> Result<Self, PredictError> {
         let mut model = Self::fit_unvalidated(processor, board, observations)?;
         let predictions = Self::predict_unseen(processor, board, observations);
@@ -83,7 +83,7 @@ impl ProcessorModel {
     pub fn predict_unseen(
         processor: &ProcessorClass,
         board: &Board,
-        observations: &[Observation<'_>],
+        observations: &[TimedOperators<'_>],
     ) -> Option<Vec<Option<f64>>> {
         let cache_bytes = cache_bytes(board, processor);
         cross_validate(observations, |learned, held_out| {
@@ -96,7 +96,7 @@ impl ProcessorModel {
     pub(crate) fn fit_unvalidated(
         processor: &ProcessorClass,
         board: &Board,
-        observations: &[Observation<'_>],
+        observations: &[TimedOperators<'_>],
     ) -> Result<Self, PredictError> {
         let shapes: HashSet<_> = observations.iter().map(|observation| shape(observation.main.work)).collect();
         let too_few = || PredictError::TooFewSamples {
@@ -107,13 +107,13 @@ impl ProcessorModel {
         if shapes.len() < FEWEST_SHAPES {
             return Err(too_few());
         }
-        let observations: Vec<&Observation<'_>> = observations.iter().collect();
+        let observations: Vec<&TimedOperators<'_>> = observations.iter().collect();
         Self::fitted(processor, cache_bytes(board, processor), &observations).ok_or_else(too_few)
     }
 
-    fn fitted(processor: &ProcessorClass, cache_bytes: u64, observations: &[&Observation<'_>]) -> Option<Self> {
+    fn fitted(processor: &ProcessorClass, cache_bytes: u64, observations: &[&TimedOperators<'_>]) -> Option<Self> {
         let families = Family::ALL.into_iter().filter_map(|family| {
-            let own: Vec<&Observation<'_>> =
+            let own: Vec<&TimedOperators<'_>> =
                 observations.iter().filter(|observation| observation.main.family() == family).copied().collect();
             let shapes: HashSet<_> = own.iter().map(|observation| shape(observation.main.work)).collect();
             if shapes.len() < FEWEST_SHAPES { None } else { FamilyModel::fit(Some(family), &own, cache_bytes) }
@@ -147,24 +147,24 @@ pub struct Predictor {
 
 impl Predictor {
     /// Time of operators that run as one; nothing takes no time.
-    pub fn group(&self, operators: &[OperatorRecord]) -> Prediction {
+    pub fn group(&self, operators: &[OperatorRecord]) -> PredictedTime {
         let members: Vec<&OperatorRecord> = operators.iter().collect();
         match main_of(&members) {
             Some(main) => self.operator(main, further_bytes(main, &members)),
-            None => Prediction { seconds: 0.0, interval: 0.0 },
+            None => PredictedTime { seconds: 0.0, interval: 0.0 },
         }
     }
 
     /// Time of what was observed.
-    pub fn of(&self, observation: &Observation<'_>) -> Prediction {
+    pub fn of(&self, observation: &TimedOperators<'_>) -> PredictedTime {
         self.operator(observation.main, observation.further_bytes)
     }
 
-    fn operator(&self, main: &OperatorRecord, further_bytes: u64) -> Prediction {
+    fn operator(&self, main: &OperatorRecord, further_bytes: u64) -> PredictedTime {
         let (coefficients, interval) = self.families.get(&main.family()).unwrap_or(&self.pooled);
         let amounts = basis::amounts(main, further_bytes, self.cache_bytes);
         let seconds = coefficients.seconds(&amounts, main);
-        Prediction { seconds, interval: *interval }
+        PredictedTime { seconds, interval: *interval }
     }
 }
 

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::data::{LAYERS, MAPE, PLATFORMS, PROCESSING_ELEMENTS, Platform};
-use crate::{Claim, Evidence, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
 
 /// Samples for each line, as in section III-D.
 const SAMPLES: usize = 32;
@@ -71,7 +71,7 @@ const MOST_ERROR: f64 = 0.01;
 
 /// Fits to samples of a line, beside the line: says whether the fit works, nothing of the paper.
 fn recovered(what: String, worst: f64, most: f64) -> Claim {
-    Claim::range(what, worst, [0.0, most]).within(Tolerance::Exact).only(Evidence::SelfConsistency)
+    Claim::range(what, worst, [0.0, most]).within(ClaimTolerance::Exact).only(Evidence::SelfConsistency)
 }
 
 /// Table 2, from samples of its own lines.

@@ -4,7 +4,7 @@ use millstream_report::{Align, Table};
 
 use super::Outcome;
 use super::data::{IDLE, LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
-use crate::{Claim, Kind, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Kind, Section};
 
 /// The mean and the largest of table 5, as section IV-B prints them.
 const MEAN: f64 = 0.0161;
@@ -50,7 +50,7 @@ pub(super) fn section() -> Section {
             Claim::number("mean part of the time that is waited", mean, MEAN).because(ROUNDED_UP),
             Claim::number("largest part of the time that is waited", largest, LARGEST).because(ROUNDED_UP),
             Claim::number("cells in which the accelerator waits", accelerator_waits as f64, ACCELERATOR_WAITS as f64)
-                .within(Tolerance::General)
+                .within(ClaimTolerance::General)
                 .because(ROUNDED_UP),
         ],
     }

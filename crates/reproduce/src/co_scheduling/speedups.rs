@@ -4,7 +4,7 @@ use millstream_report::{Align, BarChart, Table, percent};
 
 use super::Outcome;
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR, Speedups};
-use crate::{Claim, Figure, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Figure, Kind, ReproduceError, Section};
 
 /// Speedups on a platform, means over the layers.
 struct Means {
@@ -114,6 +114,6 @@ fn ends(what: &str, elements: u64, means: &[f64], [low, high]: [f64; 2]) -> [Cla
         let reason = (elements == 8 && high > 4.0 && which == "largest").then_some(
             "the models leave out what starting and interrupting costs, which weighs most where layers are shortest, with 8 processing elements",
         );
-        Claim::number(what, ours, printed).within(Tolerance::Stated(2.0 * STATED_ERROR)).because(reason)
+        Claim::number(what, ours, printed).within(ClaimTolerance::Stated(2.0 * STATED_ERROR)).because(reason)
     })
 }

@@ -5,7 +5,7 @@ use millstream_report::{Align, Table};
 
 use super::Outcome;
 use super::data::{PLATFORMS, Platform, STATED_ERROR};
-use crate::{Claim, Evidence, Kind, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
 
 /// The smallest version of the accelerator (section IV-D).
 const PROCESSING_ELEMENTS: u64 = 2;
@@ -67,7 +67,7 @@ fn claims(convolutions: [[f64; 2]; 3]) -> Vec<Claim> {
     let [cpu, accelerator, both] = convolutions;
     let claim = |what: &str, [ours, printed]: [f64; 2]| {
         let what = format!("convolutions of Tiny Darknet on {what}, seconds");
-        Claim::number(what, ours, printed).within(Tolerance::Stated(STATED_ERROR))
+        Claim::number(what, ours, printed).within(ClaimTolerance::Stated(STATED_ERROR))
     };
     vec![
         claim("the CPU", cpu),

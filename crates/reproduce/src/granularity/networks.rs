@@ -4,7 +4,7 @@ use millstream_graph::OperatorKind;
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table, percent};
 
-use crate::{Claim, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Kind, ReproduceError, Section};
 
 /// How much more power the proposed granularity draws (section 7.6.2, SqueezeNet).
 const MORE_POWER: f64 = 1.14;
@@ -104,7 +104,7 @@ fn nexus_5(model: &GranularityModel) -> Result<Section, ReproduceError> {
             for ((what, ours), (mean, deviation)) in ["the finest", "the chosen"].into_iter().zip(ours).zip(printed) {
                 row.extend([format!("{ours:.0}"), format!("{mean:.0} ± {deviation:.0}"), percent(ours / mean - 1.0)]);
                 let what_time = format!("{} with {what} granularity at {megahertz} MHz, ms", network.name);
-                let claim = Claim::number(what_time, ours, mean).within(Tolerance::Stated(deviation / mean));
+                let claim = Claim::number(what_time, ours, mean).within(ClaimTolerance::Stated(deviation / mean));
                 claims.push(claim.because(missing_time(network.name, hertz, what)));
             }
             row.extend([format!("{:.2}", ours[0] / ours[1]), format!("{:.2}", printed[0].0 / printed[1].0)]);

@@ -4,7 +4,7 @@ use millstream_predict::Line;
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
-use crate::{Claim, Figure, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Figure, Kind, ReproduceError, Section};
 
 /// Regions of figure 9 with an order of their own, and two of these orders, the slowest first (section 6.3).
 const REGIONS: usize = 7;
@@ -76,7 +76,7 @@ pub(super) fn frequencies(model: &GranularityModel) -> Section {
     let line = scaled.lines().get(&Granularity(1)).copied().unwrap_or(Line::new(f64::NAN, f64::NAN));
     let mut claims = Vec::new();
     for (what, ours, paper) in [("ms per MAC", line.slope * 1e3, slope), ("ms", line.intercept * 1e3, intercept)] {
-        let claim = Claim::number(format!("line at 900 MHz, {what}"), ours, paper).within(Tolerance::General);
+        let claim = Claim::number(format!("line at 900 MHz, {what}"), ours, paper).within(ClaimTolerance::General);
         let difference = millstream_report::percent(claim.difference());
         table.row([what.to_owned(), format!("{ours:.3e}"), format!("{paper:.3e}"), difference]);
         claims.push(claim);

@@ -6,8 +6,8 @@ use millstream_board::BlockedEnd;
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_mapping::{
-    Cpop, Heft, LayerSwitched, Limits, Mapper, Mapping, MappingError, MappingProblem, ProcessorId, SingleProcessor,
-    TaskId,
+    Cpop, Heft, LayerSwitched, Mapper, MapperLimits, Mapping, MappingError, MappingProblem, ProcessorId,
+    SingleProcessor, TaskId,
 };
 use millstream_partition::{Subgraph, joined};
 
@@ -41,7 +41,7 @@ impl<'a> Whole<'a> {
 
     /// HEFT or CPOP, whichever is faster, as the paper does (section VII-A).
     pub(super) fn lists(&self) -> Result<Baseline, MappingError> {
-        let limits = Limits::default();
+        let limits = MapperLimits::default();
         let [heft, cpop] = [Heft.map(&self.problem, &limits)?, Cpop.map(&self.problem, &limits)?];
         let faster = if cpop.makespan < heft.makespan { cpop } else { heft };
         Ok(Baseline { seconds: faster.makespan.seconds(), joules: self.joules(&faster, faster.makespan.seconds()) })
@@ -50,7 +50,7 @@ impl<'a> Whole<'a> {
     /// One node after the other, with changes of processor or on the best one alone, whichever is faster: the search takes what a node reads
     /// to be where the node before it ran, which branches are not. A mapping's own makespan would let processors work at the same time.
     pub(super) fn layer_switched(&self) -> Result<Baseline, MappingError> {
-        let limits = Limits::default();
+        let limits = MapperLimits::default();
         let mappings = [LayerSwitched.map(&self.problem, &limits)?, SingleProcessor.map(&self.problem, &limits)?];
         let [switched, single] = mappings.map(|mapping| {
             let seconds = self.in_turn(&mapping);

@@ -1,7 +1,7 @@
 //! Figures 12 and 13: one frame on several processors of Khadas VIM3.
 
 use millstream_cost::ProcessorIndex;
-use millstream_mapping::{CoarseIlp, ExactMapper, Limits, Mapper, STEPS_PER_SECOND, compose};
+use millstream_mapping::{CoarseIlp, ExactMapper, Mapper, MapperLimits, STEPS_PER_SECOND, compose};
 use millstream_partition::subgraphs;
 use millstream_pipeline::Strategy;
 use millstream_report::{Align, BarChart, Table};
@@ -106,7 +106,7 @@ pub(super) fn granularities(cases: &[Case]) -> Result<Section, ReproduceError> {
             let places: Option<Vec<ProcessorIndex>> = set.into_iter().map(|class| case.table.find(class)).collect();
             let Some(places) = places else { continue };
             let with = |mapper: &(dyn Mapper + Sync)| {
-                let limits = Limits { steps: STEPS, gap: 0.01, ..Limits::default() };
+                let limits = MapperLimits { steps: STEPS, gap: 0.01, ..MapperLimits::default() };
                 compose(&case.graph, &parts, &case.table, &places, mapper, &limits, threads)
             };
             let [coarse, fine] = [with(&CoarseIlp)?.makespan.seconds(), with(&ExactMapper)?.makespan.seconds()];

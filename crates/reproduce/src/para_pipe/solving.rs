@@ -4,13 +4,15 @@ use std::time::Instant;
 
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::{Graph, Operator};
-use millstream_mapping::{CoarseIlp, Cpop, Heft, Limits, Mapper, MappingError, STEPS_PER_SECOND, compose, map_network};
+use millstream_mapping::{
+    CoarseIlp, Cpop, Heft, Mapper, MapperLimits, MappingError, STEPS_PER_SECOND, compose, map_network,
+};
 use millstream_partition::{Subgraph, subgraphs};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use super::bst::board;
 use super::{NETWORKS, Network};
-use crate::{Claim, Evidence, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
 
 const COUNTED: &str = "which operators the paper counts is not said; ours counts all but normalisations of batches";
 
@@ -58,7 +60,7 @@ pub(super) fn section() -> Result<Section, ReproduceError> {
 
         let mut longer = Vec::new();
         for mapper in [&Heft as &(dyn Mapper + Sync), &Cpop, &CoarseIlp] {
-            let limits = Limits { steps: STEPS, ..Limits::default() };
+            let limits = MapperLimits { steps: STEPS, ..MapperLimits::default() };
             let theirs = compose(graph, &parts, &costs, &processors, mapper, &limits, threads)?;
             longer.push(theirs.makespan.seconds() / mapped.makespan.seconds() - 1.0);
         }
@@ -94,12 +96,12 @@ fn solve(
     processors: &[ProcessorIndex],
     threads: usize,
 ) -> Result<millstream_mapping::NetworkMapping, MappingError> {
-    let limits = Limits { steps: PROOF_STEPS, ..Limits::default() };
+    let limits = MapperLimits { steps: PROOF_STEPS, ..MapperLimits::default() };
     let mapped = map_network(graph, parts, costs, processors, &limits, threads)?;
     if mapped.gap() <= GAP {
         return Ok(mapped);
     }
-    let limits = Limits { steps: STEPS, gap: GAP, ..Limits::default() };
+    let limits = MapperLimits { steps: STEPS, gap: GAP, ..MapperLimits::default() };
     map_network(graph, parts, costs, processors, &limits, threads)
 }
 
@@ -108,11 +110,11 @@ fn claims_of(network: &Network, operators: usize, gap: f64) -> [Claim; 2] {
     let count = Claim::count(format!("operators of {}", network.name), operators, network.operators);
     let proven = format!("gap to the bound, {}", network.name);
     if network.is_made_to_size {
-        let small = Claim::range(proven, gap, [0.0, GAP]).within(Tolerance::Exact).only(Evidence::NotInThePaper);
+        let small = Claim::range(proven, gap, [0.0, GAP]).within(ClaimTolerance::Exact).only(Evidence::NotInThePaper);
         return [count.only(Evidence::ByDefinition), small];
     }
     [
         count.because((network.model != "inception-v3").then_some(COUNTED)),
-        Claim::number(proven, gap, 0.0).within(Tolerance::Exact),
+        Claim::number(proven, gap, 0.0).within(ClaimTolerance::Exact),
     ]
 }

@@ -13,7 +13,7 @@ use super::baselines::Whole;
 use super::bst::{SIMULATED, board};
 use super::table_2;
 use super::{NETWORKS, Network};
-use crate::{Claim, Figure, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Figure, Kind, ReproduceError, Section};
 
 /// The NPU and the DSPs as clusters of cores.
 const BOARD: &str = r#"{"format": "millstream-board", "version": 1, "name": "an NPU and two DSPs", "clusters": [
@@ -170,7 +170,7 @@ fn claims(all: &[Chosen]) -> Vec<Claim> {
         Claim::number("latency of hybrid-L over para-only, mean", quick, 1.0).because(SIMULATED),
         Claim::number("less latency of para-only than of HEFT & CPOP, mean", better, 0.155).because(SIMULATED),
         Claim::range("networks for which pipe-only has more throughput than para-only", faster as f64, [0.0, 2.0])
-            .within(Tolerance::Exact)
+            .within(ClaimTolerance::Exact)
             .because(REFUSES_LITTLE),
     ];
 

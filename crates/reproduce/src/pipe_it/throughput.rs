@@ -6,7 +6,7 @@ use millstream_report::{Align, Table};
 
 use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::{PREDICTED, allocation};
-use crate::{Claim, Evidence, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
 
 /// Table VII: the pipeline, without its layers, and its throughput on 3 + 2 cores.
 const SMALLER: [(&str, f64); 5] = [("B3-s2", 5.8), ("B3-s2", 7.4), ("B3-s2", 15.3), ("B3-s1-s1", 3.7), ("B3-s2", 13.5)];
@@ -154,7 +154,7 @@ pub(super) fn searches(big: usize, small: usize) -> Result<Section, ReproduceErr
     let mean = Claim::number(format!("mean benefit of Pipe-it over the big cluster, table {name}"), ours, benefit);
     claims.push(mean.because(if big == 4 { EMPTY } else { FEW_CORES }));
     let met = Claim::range(format!("largest difference of clusters alone, table {name}"), off, [0.0, 1e-9]);
-    claims.push(met.within(Tolerance::Exact).only(Evidence::Input));
+    claims.push(met.within(ClaimTolerance::Exact).only(Evidence::Input));
 
     Ok(Section {
         title: format!("Table {number}: throughput on {big} big and {small} small cores"),

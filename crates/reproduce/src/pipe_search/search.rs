@@ -6,7 +6,7 @@ use millstream_tune::{Configuration, Oracle, PipeSearch, Trial, TuneError, Tuner
 use super::cores::{Cores, PIPELINES, SPEEDS, calibrated, space};
 use super::data::{DISTRIBUTION, TRIALS};
 use super::division;
-use crate::{Claim, Evidence, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
 
 const DIVISIONS: &str =
     "21 layers have 20 + 190 + 1140 divisions into two to four stages; the paper does not say what else it counts";
@@ -43,7 +43,8 @@ pub(super) fn search(weights: &[u64]) -> Result<Section, ReproduceError> {
         Claim::choice("seed of VGG16", seed, "[6,5,10]"),
         Claim::choice("what Pipe-Search finds, setting 1", found.best.to_string(), "[7,4,10]").because(SPEEDS),
         Claim::choice("the best of all, setting 1", all.best.to_string(), "[7,4,10]").because(SPEEDS),
-        Claim::number("Pipe-Search's throughput over that of exhaustive search", best, 1.0).within(Tolerance::Exact),
+        Claim::number("Pipe-Search's throughput over that of exhaustive search", best, 1.0)
+            .within(ClaimTolerance::Exact),
         Claim::number("trials of Pipe-Search", found.trials as f64, TRIALS.0 as f64).because(WHERE_THE_BEST_LIES),
         Claim::number("trials of exhaustive search", all.trials as f64, TRIALS.1 as f64).because(DIVISIONS),
     ];

@@ -5,7 +5,7 @@ use millstream_tune::coefficient_of_variation;
 
 use super::data::SYNTHETIC;
 use super::{rank_claim, ranks, shown};
-use crate::{Claim, Kind, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Kind, Section};
 
 /// Divisions whose variation is printed a digit too low.
 const CUT_OFF: [&[usize]; 2] = [&[4, 1, 1, 1], &[7, 4, 2]];
@@ -39,7 +39,7 @@ pub(super) fn section() -> Section {
             if let Some(printed) = printed_variation {
                 let half = if printed.fract() == 0.0 { 0.5 } else { 0.05 };
                 let what = format!("variation of {of}, per cent");
-                claims.push(Claim::number(what, variation, printed).within(Tolerance::Rounding(half)).because(
+                claims.push(Claim::number(what, variation, printed).within(ClaimTolerance::Rounding(half)).because(
                     CUT_OFF.contains(&layers).then_some("the paper cuts digits off where it should round up"),
                 ));
             }

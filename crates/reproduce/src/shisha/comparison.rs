@@ -8,7 +8,7 @@ use millstream_tune::{
 
 use super::systems::SYSTEMS;
 use super::{Case, NETWORKS, PREPARATION, divisions, seconds};
-use crate::{Claim, Evidence, Figure, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Figure, Kind, ReproduceError, Section};
 
 /// Trials that the searches without an end of their own may run.
 const TRIALS: usize = 300;
@@ -208,7 +208,7 @@ fn convergence_claims(case: &Case, found: &[Found], slower: f64) -> Vec<Claim> {
     let part = |name: &str| 100.0 * of(name).map_or(f64::NAN, |tuning| tuning.trials as f64) / all;
     vec![
         Claim::number("Shisha's throughput over that of exhaustive search, SynthNet on 8 places", reached(SHISHA), 1.0)
-            .within(Tolerance::Exact)
+            .within(ClaimTolerance::Exact)
             .because(HEAVY_LAYERS),
         Claim::number("part of the divisions that Shisha tries, per cent", part(SHISHA), 0.12).because(FEW_GAINS),
         Claim::number("part of the divisions that Pipe-Search tries, per cent", part("Pipe-Search"), 2.03)
@@ -219,7 +219,7 @@ fn convergence_claims(case: &Case, found: &[Found], slower: f64) -> Vec<Claim> {
             reached(GUIDED),
             [0.99, 1.0],
         )
-        .within(Tolerance::Exact)
+        .within(ClaimTolerance::Exact)
         .only(Evidence::NotInThePaper),
     ]
 }
@@ -230,9 +230,9 @@ fn own_searches(case: &Case, guided: f64, best: f64) -> [Claim; 2] {
         format!("part of the best throughput that our model-guided search reaches, {} on 4 places", case.network);
     let exact = format!("throughput of the exact search over that of exhaustive search, {}", case.network);
     [
-        Claim::range(what, guided, [0.99, 1.0]).within(Tolerance::Exact).only(Evidence::NotInThePaper),
+        Claim::range(what, guided, [0.99, 1.0]).within(ClaimTolerance::Exact).only(Evidence::NotInThePaper),
         Claim::number(exact, best / case.optimum.seconds(), 1.0)
-            .within(Tolerance::Exact)
+            .within(ClaimTolerance::Exact)
             .only(Evidence::SelfConsistency),
     ]
 }
@@ -271,14 +271,14 @@ pub(super) fn optimality() -> Result<(Section, Option<Figure>), ReproduceError> 
         let share = |name: &str| of(name).and_then(|index| shares.clone().nth(index)).unwrap_or(f64::NAN);
         let what = format!("Shisha's throughput over that of exhaustive search, {} on 4 places", case.network);
         let reason = if network.1 == "synthnet" { HEAVY_LAYERS } else { LOCAL };
-        claims.push(Claim::number(what, share(SHISHA), 1.0).within(Tolerance::Exact).because(reason));
+        claims.push(Claim::number(what, share(SHISHA), 1.0).within(ClaimTolerance::Exact).because(reason));
         let own = found.iter().find(|(name, _)| name == SHISHA).map_or(0, |(_, tuning)| tuning.trials);
         trials.push(own as f64);
         let part = 100.0 * own as f64 / divisions(case.layers.len(), case.space.most_stages());
         let what = format!("part of the divisions that Shisha tries, {}, per cent", case.network);
         let (printed, reason) =
             if network.1 == "synthnet" { (EXPLORED_SYNTHNET, Some(FEW_GAINS)) } else { (EXPLORED, None) };
-        claims.push(Claim::number(what, part, printed).within(Tolerance::Rounding(0.05)).because(reason));
+        claims.push(Claim::number(what, part, printed).within(ClaimTolerance::Rounding(0.05)).because(reason));
         claims.extend(own_searches(&case, share(GUIDED), best));
     }
 

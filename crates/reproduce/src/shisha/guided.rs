@@ -9,7 +9,7 @@ use rand_distr::{Distribution, LogNormal};
 
 use super::systems::SYSTEMS;
 use super::{Case, NETWORKS};
-use crate::{Claim, Evidence, Kind, ReproduceError, Section, Tolerance};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
 
 const SEEDS: u64 = 50;
 /// Noise of trials, how wrong the prior is per layer, and per place.
@@ -90,7 +90,7 @@ pub(super) fn guided() -> Result<Section, ReproduceError> {
             let case = format!("{}, {places} places", case.network);
             let limit = |what: &str, ours: f64, most: f64| {
                 let what = format!("{what} of the model-guided search, layers timed, {case}");
-                Claim::range(what, ours, [0.0, most]).within(Tolerance::Exact).only(Evidence::NotInThePaper)
+                Claim::range(what, ours, [0.0, most]).within(ClaimTolerance::Exact).only(Evidence::NotInThePaper)
             };
             claims.push(limit("trials", by_layers.trials, 5.0));
             claims.push(limit("loss", by_layers.loss, 0.01));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use millstream::{files, provenance, read_profile};
 use millstream_cost::PowerOrigin;
 use millstream_predict::published::GemmModel;
-use millstream_predict::{Accuracy, CostModels, Evaluation, Profile, compare, evaluate, predict_unseen};
+use millstream_predict::{Accuracy, CostModels, HeldOutErrors, Profile, compare, evaluate, predict_unseen};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table, in_words, milliseconds};
 
 use crate::arguments::{ConvolutionModel, FitCommand};
@@ -211,7 +211,7 @@ fn comparison_table(profile: &Profile) -> Result<Table> {
     Ok(table)
 }
 
-fn evaluation_table(rows: &[Evaluation]) -> Table {
+fn evaluation_table(rows: &[HeldOutErrors]) -> Table {
     let mut table = Table::new([
         ("network", Align::Left),
         ("processor", Align::Left),

@@ -9,7 +9,7 @@ use millstream_report::{
     stage_rows, stage_table,
 };
 use millstream_schedule::{Schedule, ScheduleDocument};
-use millstream_sim::{Conditions, Stream, simulate_streams};
+use millstream_sim::{Conditions, SimulatedNetwork, simulate_streams};
 
 use super::printing::network_line;
 use crate::html::drawn_frames;
@@ -103,7 +103,7 @@ impl Told<'_> {
     /// The first frames, as the simulator has them flow with the costs that the schedule was made from.
     fn gantt(&self) -> Option<Part> {
         let frames = drawn_frames(self.schedule);
-        let stream = Stream::new(self.schedule, self.network.graph(), self.costs?, frames);
+        let stream = SimulatedNetwork::new(self.schedule, self.network.graph(), self.costs?, frames);
         let conditions = Conditions {
             keeps_spans: true,
             memory_bytes_per_second: self.board.memory_bytes_per_second(),

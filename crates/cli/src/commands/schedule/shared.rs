@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use millstream::{Machine, Network, Objective, Share, Shared, files, plan_shared};
+use millstream::{Machine, Network, NetworkShare, Objective, Shared, files, plan_shared};
 use millstream_board::Board;
 use millstream_report::{Fact, Part, ReportChapter, ReportSection, bound_text, milliseconds, set_table};
 
@@ -21,7 +21,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     let open = |(source, options): (&String, _)| Network::open(source, options);
     let networks: Vec<Network> = command.models.iter().zip(options).map(open).collect::<Result<_, _>>()?;
     check_names(command, &networks)?;
-    let shares: Vec<Share> = networks.iter().map(|network| share_of(command, network)).collect();
+    let shares: Vec<NetworkShare> = networks.iter().map(|network| share_of(command, network)).collect();
     let shared = plan_shared(machine, &networks, &shares, command.on(), &control())?;
     files::write(&command.output, &files::to_json(&shared.document)?)?;
     if command.json {
@@ -53,11 +53,11 @@ fn chapters(networks: &[Network], shared: &Shared, board: &Board) -> Result<Vec<
 }
 
 /// What the command wants of a network, by its name or by where it is from.
-fn share_of(command: &ScheduleCommand, network: &Network) -> Share {
+fn share_of(command: &ScheduleCommand, network: &Network) -> NetworkShare {
     let is_own = |name: &str| name == network.name() || name == network.source();
     let weight = command.weights.iter().find(|(name, _)| is_own(name)).map_or(1.0, |(_, weight)| *weight);
     let deadline = command.deadlines.iter().find(|(name, _)| is_own(name)).map(|(_, time)| time.0);
-    Share { weight, deadline }
+    NetworkShare { weight, deadline }
 }
 
 fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {

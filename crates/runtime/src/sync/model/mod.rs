@@ -13,7 +13,7 @@ mod sleepers;
 mod thread;
 mod world;
 
-pub use scheduler::Simulation;
+pub use scheduler::SleepingScheduler;
 pub use sleepers::sleepers;
 pub use thread::{JoinHandle, Thread, sleep, spawn};
 pub use world::{fail_spawn, living, now, panics, standstill, step};

@@ -5,18 +5,18 @@ use super::world::with;
 
 /// Lets only those tasks go on that do not wait; which of them, another scheduler decides.
 #[derive(Debug)]
-pub struct Simulation<S> {
+pub struct SleepingScheduler<S> {
     inner: S,
 }
 
-impl<S> Simulation<S> {
+impl<S> SleepingScheduler<S> {
     /// A simulation that `inner` decides about.
     pub fn new(inner: S) -> Self {
         Self { inner }
     }
 }
 
-impl<S: Scheduler> Scheduler for Simulation<S> {
+impl<S: Scheduler> Scheduler for SleepingScheduler<S> {
     fn new_execution(&mut self) -> Option<Schedule> {
         // What the last one left can be asked for until the next one begins.
         let next = self.inner.new_execution().filter(|_| super::standstill().is_none())?;
