@@ -2,7 +2,7 @@
 
 use millstream_graph::{Graph, Operator, OperatorKind};
 
-use crate::ReproduceError;
+use crate::paper::ReproduceError;
 
 /// A convolution or fully connected layer.
 #[derive(Debug, Clone, Copy)]

@@ -21,10 +21,10 @@ fn space(layers: usize, fast: usize, slow: usize, random: &mut ChaCha8Rng) -> Sp
 }
 
 struct Case {
-    space: Space,
+    pub(super) space: Space,
     truth: LayerTimes,
     prior: LayerTimes,
-    optimum: Nanoseconds,
+    pub(super) optimum: Nanoseconds,
 }
 
 fn case(layers: usize, fast: usize, slow: usize, seed: u64) -> Case {

@@ -10,7 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::data::{LAYERS, MAPE, PLATFORMS, PROCESSING_ELEMENTS, Platform};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
 
 /// Samples for each line, as in section III-D.
 const SAMPLES: usize = 32;

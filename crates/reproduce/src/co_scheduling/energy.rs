@@ -2,9 +2,10 @@
 
 use millstream_report::{Align, BarChart, Table};
 
-use super::Outcome;
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
-use crate::{Claim, Figure, Kind, ReproduceError, Section};
+use crate::co_scheduling::outcome::Outcome;
+use crate::paper::ReproduceError;
+use crate::{Claim, Figure, Kind, Section};
 
 /// How much more power both draw than the CPU alone, and than the accelerator alone: at most, with 8 processing elements (section IV-C).
 const MORE_POWER: [f64; 2] = [0.018, 0.013];

@@ -2,8 +2,8 @@
 
 use millstream_report::{Align, Table};
 
-use super::Outcome;
 use super::data::{IDLE, LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
+use crate::co_scheduling::outcome::Outcome;
 use crate::{Claim, ClaimTolerance, Kind, Section};
 
 /// The mean and the largest of table 5, as section IV-B prints them.

@@ -4,57 +4,16 @@ mod accuracy;
 mod data;
 mod energy;
 mod idle;
+mod outcome;
 mod speedups;
 mod tiny_darknet;
 
-use millstream_cosched::{Split, exact_split, published_split};
-use millstream_predict::published::ConvolutionSize;
 use millstream_report::{Align, Table, milliseconds};
 
-use crate::{Kind, LeftOut, ReproduceError, Reproduction, Section};
-use data::{LAYERS, Layer, PLATFORMS, PROCESSING_ELEMENTS, Platform};
-
-/// One layer on one platform.
-struct Outcome {
-    cpu_seconds: f64,
-    accelerator_seconds: f64,
-    split: Split,
-    /// What accelerator and CPU take for their parts of the published split.
-    parts: [f64; 2],
-    exact_seconds: f64,
-}
-
-impl Outcome {
-    fn of(platform: &Platform, processing_elements: u64, layer: Layer) -> Self {
-        Self::of_size(platform, processing_elements, &layer.convolution())
-    }
-
-    fn of_size(platform: &Platform, processing_elements: u64, size: &ConvolutionSize) -> Self {
-        let (model, cpu_model) = (platform.accelerator(processing_elements), platform.cpu());
-        let accelerator = |channels: u64| model.latency(size, channels).total_seconds;
-        let cpu = |channels: u64| cpu_model.seconds(size, channels);
-        let (accelerator_seconds, cpu_seconds) = (accelerator(size.filters), cpu(size.filters));
-        let split = published_split(size.filters, accelerator_seconds, cpu_seconds);
-        let exact = exact_split(size.filters, accelerator, cpu);
-        Self {
-            cpu_seconds,
-            accelerator_seconds,
-            split,
-            parts: [accelerator(split.accelerator), cpu(split.cpu)],
-            exact_seconds: exact.seconds(accelerator, cpu),
-        }
-    }
-
-    fn both_seconds(&self) -> f64 {
-        self.parts[0].max(self.parts[1])
-    }
-
-    /// Part of the time that the faster side waits, and who it is.
-    fn idle(&self) -> (f64, &'static str) {
-        let [accelerator, cpu] = self.parts;
-        ((accelerator - cpu).abs() / self.both_seconds(), if accelerator > cpu { "CPU" } else { "acc." })
-    }
-}
+use crate::co_scheduling::outcome::Outcome;
+use crate::paper::ReproduceError;
+use crate::{Kind, LeftOut, Reproduction, Section};
+use data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS};
 
 const LEFT_OUT: [LeftOut; 3] = [
     LeftOut { what: "Table 1", reason: "lists the platforms' CPUs; there is nothing to compute" },

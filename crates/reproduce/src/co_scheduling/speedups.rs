@@ -2,9 +2,10 @@
 
 use millstream_report::{Align, BarChart, Table, percent};
 
-use super::Outcome;
 use super::data::{LAYERS, PLATFORMS, PROCESSING_ELEMENTS, Platform, SPEEDUPS, STATED_ERROR, Speedups};
-use crate::{Claim, ClaimTolerance, Figure, Kind, ReproduceError, Section};
+use crate::co_scheduling::outcome::Outcome;
+use crate::paper::ReproduceError;
+use crate::{Claim, ClaimTolerance, Figure, Kind, Section};
 
 /// Speedups on a platform, means over the layers.
 struct Means {

@@ -3,8 +3,8 @@
 use millstream_predict::published::ConvolutionSize;
 use millstream_report::{Align, Table};
 
-use super::Outcome;
 use super::data::{PLATFORMS, Platform, STATED_ERROR};
+use crate::co_scheduling::outcome::Outcome;
 use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
 
 /// The smallest version of the accelerator (section IV-D).

@@ -4,7 +4,8 @@ use millstream_graph::{Graph, OperatorKind};
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table};
 
-use crate::{Claim, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::{Claim, Kind, Section};
 
 /// A layer of table 1, and why the lines choose another granularity than the best as measured, where they do.
 struct Layer {

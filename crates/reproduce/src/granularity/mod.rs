@@ -7,7 +7,8 @@ mod regions;
 use millstream_predict::Line;
 use millstream_predict::published::{Granularity, GranularityModel};
 
-use crate::{LeftOut, ReproduceError, Reproduction};
+use crate::paper::ReproduceError;
+use crate::{LeftOut, Reproduction};
 
 /// Frequency of equations 8 to 13.
 const HERTZ: f64 = 1.497e9;

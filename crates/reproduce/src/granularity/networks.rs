@@ -4,7 +4,8 @@ use millstream_graph::OperatorKind;
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Table, percent};
 
-use crate::{Claim, ClaimTolerance, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::{Claim, ClaimTolerance, Kind, Section};
 
 /// How much more power the proposed granularity draws (section 7.6.2, SqueezeNet).
 const MORE_POWER: f64 = 1.14;

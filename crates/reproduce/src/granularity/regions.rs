@@ -4,7 +4,8 @@ use millstream_predict::Line;
 use millstream_predict::published::{Granularity, GranularityModel};
 use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 
-use crate::{Claim, ClaimTolerance, Figure, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::{Claim, ClaimTolerance, Figure, Kind, Section};
 
 /// Regions of figure 9 with an order of their own, and two of these orders, the slowest first (section 6.3).
 const REGIONS: usize = 7;

@@ -6,9 +6,10 @@ use millstream_partition::subgraphs;
 use millstream_pipeline::Strategy;
 use millstream_report::{Align, BarChart, Table};
 
-use super::amlogic::{ASSUMPTIONS, Case, frames_per_joule, mean, processors};
 use super::trade_offs::{POWER, TIMES};
-use crate::{Claim, Figure, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::para_pipe::choices::{ASSUMPTIONS, Case, frames_per_joule, mean, processors};
+use crate::{Claim, Figure, Kind, Section};
 
 const CLUSTERS: &str = "both clusters";
 const STEPS: u64 = 20 * STEPS_PER_SECOND;

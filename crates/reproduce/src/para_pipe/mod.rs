@@ -3,44 +3,18 @@
 mod amlogic;
 mod baselines;
 mod bst;
+mod choices;
+mod chosen;
 mod co_execution;
+mod networks;
 mod solving;
 mod strategies;
 mod structure;
 mod table_2;
 mod trade_offs;
 
-use crate::{LeftOut, ReproduceError, Reproduction, Selection};
-
-/// A network of tables I and III: name, ours, subgraphs, parallelism, operators, and what solving took.
-struct Network {
-    name: &'static str,
-    model: &'static str,
-    subgraphs: usize,
-    parallelism: usize,
-    operators: usize,
-    minutes: &'static str,
-    /// Whether ours was built so that it has these sizes: the paper does not describe its transformers operator by operator.
-    is_made_to_size: bool,
-}
-
-const NETWORKS: [Network; 6] = [
-    network("GoogLeNet", "googlenet", [11, 4, 141], "< 1"),
-    network("Inception-v3", "inception-v3", [13, 6, 220], "4"),
-    network("Inception-v4", "inception-v4", [21, 6, 343], "4"),
-    network("Inception-ResNet-v2", "inception-resnet-v2", [45, 4, 576], "< 1"),
-    made_to_size("PETR-based", "petr-like", [24, 16, 337], "361"),
-    made_to_size("BEVFormer-based", "bevformer-like", [25, 4, 257], "< 1"),
-];
-
-const fn network(name: &'static str, model: &'static str, counts: [usize; 3], minutes: &'static str) -> Network {
-    let [subgraphs, parallelism, operators] = counts;
-    Network { name, model, subgraphs, parallelism, operators, minutes, is_made_to_size: false }
-}
-
-const fn made_to_size(name: &'static str, model: &'static str, counts: [usize; 3], minutes: &'static str) -> Network {
-    Network { is_made_to_size: true, ..network(name, model, counts, minutes) }
-}
+use crate::paper::ReproduceError;
+use crate::{LeftOut, Reproduction, Selection};
 
 const LEFT_OUT: [LeftOut; 5] = [
     LeftOut {
@@ -77,7 +51,7 @@ pub(crate) fn reproduce(selection: Selection) -> Result<Reproduction, ReproduceE
     }
 
     if [2, 10, 12, 13].into_iter().any(|number| selection.wants_figure(number)) {
-        let cases = amlogic::cases()?;
+        let cases = choices::cases()?;
         if selection.wants_figure(2) || selection.wants_figure(10) {
             let (found, figure) = amlogic::strategies(&cases)?;
             sections.extend(found);

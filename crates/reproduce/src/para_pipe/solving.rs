@@ -11,8 +11,9 @@ use millstream_partition::{Subgraph, subgraphs};
 use millstream_report::{Align, Table, milliseconds, percent};
 
 use super::bst::board;
-use super::{NETWORKS, Network};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::para_pipe::networks::{NETWORKS, Network};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
 
 const COUNTED: &str = "which operators the paper counts is not said; ours counts all but normalisations of batches";
 

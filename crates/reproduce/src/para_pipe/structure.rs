@@ -3,8 +3,9 @@
 use millstream_partition::subgraphs;
 use millstream_report::{Align, Table};
 
-use super::NETWORKS;
-use crate::{Claim, Evidence, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::para_pipe::networks::NETWORKS;
+use crate::{Claim, Evidence, Kind, Section};
 
 pub(super) fn section() -> Result<Section, ReproduceError> {
     let mut table = Table::new([

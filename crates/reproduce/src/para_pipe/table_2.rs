@@ -4,7 +4,7 @@ use millstream_pipeline::{Plan, PlannedStage};
 use millstream_report::{Align, Table};
 
 use super::bst::SIMULATED;
-use super::strategies::Chosen;
+use crate::para_pipe::chosen::Chosen;
 use crate::{Claim, Kind, Section};
 
 /// Where the assumed speeds lead to the printed stages, and where to the printed subgraphs.

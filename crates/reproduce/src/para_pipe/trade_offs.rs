@@ -2,8 +2,8 @@
 
 use millstream_report::{Align, Table};
 
-use super::amlogic::{ASSUMPTIONS, Choices, mean};
 use super::baselines::Baseline;
+use crate::para_pipe::choices::{ASSUMPTIONS, Choices, mean};
 use crate::{Claim, Kind, Section};
 
 /// Why latencies, throughputs and stages miss.

@@ -7,7 +7,7 @@ use millstream_partition::Chain;
 use millstream_pipeline::Problem;
 use millstream_predict::calibration::CoreScaling;
 
-use crate::ReproduceError;
+use crate::paper::ReproduceError;
 
 /// What is known of a network on the board.
 #[derive(Debug, Clone, Copy)]
@@ -99,4 +99,18 @@ fn chain(layers: usize) -> Graph {
         builder.build()
     };
     build().unwrap_or_else(|error| unreachable!("a chain is a graph: {error}"))
+}
+
+/// Multiply-accumulates of each layer; a convolution in two groups is two nodes in ARM-CL.
+pub(super) fn layers(graph: &Graph) -> Vec<u64> {
+    let nodes = |&id: &millstream_graph::OperatorId| {
+        let operator = graph.operator(id);
+        let nodes = match &operator.kind {
+            OperatorKind::Convolution(convolution) if convolution.groups <= 2 => convolution.groups.max(1),
+            OperatorKind::Convolution(_) | OperatorKind::FullyConnected => 1,
+            _ => 0,
+        };
+        std::iter::repeat_n(operator.work.macs / nodes.max(1) as u64, nodes)
+    };
+    graph.order().iter().flat_map(nodes).collect()
 }

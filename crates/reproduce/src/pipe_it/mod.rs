@@ -11,7 +11,8 @@ use millstream_graph::{Graph, OperatorKind};
 use millstream_pipeline::{design_points, pipelines};
 use millstream_report::{Align, Table, percent};
 
-use crate::{Claim, Kind, LeftOut, ReproduceError, Reproduction, Section};
+use crate::paper::ReproduceError;
+use crate::{Claim, Kind, LeftOut, Reproduction, Section};
 
 /// Major layers of table I.
 const LAYERS: [(&str, &str, u64); 5] = [

@@ -4,8 +4,9 @@ use millstream_report::{Align, Table, percent};
 
 use super::hikey::{HiKey, NETWORKS};
 use super::printed::{PREDICTED, stage_seconds};
-use super::throughput::layers;
-use crate::{Claim, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::pipe_it::hikey::layers;
+use crate::{Claim, Kind, Section};
 
 /// Watts of all big cores, of all small cores, and of the pipeline; then frames per joule.
 const PRINTED: [([f64; 3], [f64; 3]); 5] = [

@@ -3,8 +3,9 @@
 use millstream_report::{Align, Table, percent};
 
 use super::hikey::{HiKey, NETWORKS, Network};
-use super::throughput::layers;
-use crate::{Claim, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::pipe_it::hikey::layers;
+use crate::{Claim, Kind, Section};
 
 /// A printed pipeline: cluster, cores and last layer of each stage; and its throughput in frames per second.
 pub(super) struct Printed {

@@ -3,8 +3,9 @@
 use millstream_report::{Align, Table};
 
 use super::hikey::{HiKey, NETWORKS, Network};
-use super::throughput::layers;
-use crate::{Claim, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::pipe_it::hikey::layers;
+use crate::{Claim, Kind, Section};
 
 /// Where the best cut lies in print (section IV-A), as a part of the layers; for the first and the last of the networks only.
 const RATIOS: [(&str, f64); 2] = [("AlexNet", 0.90), ("GoogLeNet", 0.60)];

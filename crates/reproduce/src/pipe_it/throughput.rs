@@ -1,29 +1,16 @@
 //! Tables IV and VII: throughputs of single clusters, of what Pipe-it's search finds here, and of the exact search.
 
-use millstream_graph::{Graph, OperatorKind};
 use millstream_pipeline::{PipeIt, Plan, Problem, Search, ShortestPeriod};
 use millstream_report::{Align, Table};
 
 use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::{PREDICTED, allocation};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::pipe_it::hikey::layers;
+use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
 
 /// Table VII: the pipeline, without its layers, and its throughput on 3 + 2 cores.
 const SMALLER: [(&str, f64); 5] = [("B3-s2", 5.8), ("B3-s2", 7.4), ("B3-s2", 15.3), ("B3-s1-s1", 3.7), ("B3-s2", 13.5)];
-
-/// Multiply-accumulates of each layer; a convolution in two groups is two nodes in ARM-CL.
-pub(super) fn layers(graph: &Graph) -> Vec<u64> {
-    let nodes = |&id: &millstream_graph::OperatorId| {
-        let operator = graph.operator(id);
-        let nodes = match &operator.kind {
-            OperatorKind::Convolution(convolution) if convolution.groups <= 2 => convolution.groups.max(1),
-            OperatorKind::Convolution(_) | OperatorKind::FullyConnected => 1,
-            _ => 0,
-        };
-        std::iter::repeat_n(operator.work.macs / nodes.max(1) as u64, nodes)
-    };
-    graph.order().iter().flat_map(nodes).collect()
-}
 
 fn found(problem: &Problem, plan: &Plan) -> (String, f64) {
     (problem.schedule(plan).to_string(), 1.0 / plan.period.seconds())

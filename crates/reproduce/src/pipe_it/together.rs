@@ -5,8 +5,9 @@ use millstream_report::{Align, Table};
 
 use super::hikey::{HiKey, NETWORKS, Network};
 use super::printed::PREDICTED;
-use super::throughput::layers;
-use crate::{Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::pipe_it::hikey::layers;
+use crate::{Kind, Section};
 
 const TOGETHER: [&str; 2] = ["MobileNet", "ResNet50"];
 

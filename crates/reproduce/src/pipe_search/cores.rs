@@ -4,7 +4,7 @@ use millstream_cost::Nanoseconds;
 use millstream_tune::{Configuration, Exhaustive, Oracle, PlaceKind, Space, Trial, TuneError, Tuner};
 
 use super::data::VGG16;
-use crate::ReproduceError;
+use crate::paper::ReproduceError;
 
 /// Why what depends on speeds misses.
 pub(super) const SPEEDS: &str = "how fast the board's cores are, and how stages share them, is not printed: speeds are assumed, and stages have equal shares";

@@ -4,7 +4,7 @@ use millstream_report::{Align, Table};
 use millstream_tune::coefficient_of_variation;
 
 use super::data::SYNTHETIC;
-use super::{rank_claim, ranks, shown};
+use crate::pipe_search::ranks::{rank_claim, ranks, shown};
 use crate::{Claim, ClaimTolerance, Kind, Section};
 
 /// Divisions whose variation is printed a digit too low.

@@ -7,8 +7,9 @@ use millstream_tune::{
 };
 
 use super::systems::SYSTEMS;
-use super::{Case, NETWORKS, PREPARATION, divisions, seconds};
-use crate::{Claim, ClaimTolerance, Evidence, Figure, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::shisha::case::{Case, NETWORKS, PREPARATION, divisions, seconds};
+use crate::{Claim, ClaimTolerance, Evidence, Figure, Kind, Section};
 
 /// Trials that the searches without an end of their own may run.
 const TRIALS: usize = 300;

@@ -8,8 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal};
 
 use super::systems::SYSTEMS;
-use super::{Case, NETWORKS};
-use crate::{Claim, ClaimTolerance, Evidence, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::shisha::case::{Case, NETWORKS};
+use crate::{Claim, ClaimTolerance, Evidence, Kind, Section};
 
 const SEEDS: u64 = 50;
 /// Noise of trials, how wrong the prior is per layer, and per place.

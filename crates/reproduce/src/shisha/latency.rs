@@ -5,8 +5,9 @@ use millstream_report::{Align, Axis, Marks, Plot, Series, Table};
 use millstream_tune::{Database, Oracle, Shisha, Tuner};
 
 use super::systems::SYSTEMS;
-use super::{Case, NETWORKS, seconds};
-use crate::{Claim, Figure, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::shisha::case::{Case, NETWORKS, seconds};
+use crate::{Claim, Figure, Kind, Section};
 
 /// Up to this, the paper sees no effect.
 const HARMLESS: Nanoseconds = Nanoseconds(1_000_000);

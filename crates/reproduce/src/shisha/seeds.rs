@@ -6,8 +6,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::systems::SYSTEMS;
-use super::{Case, NETWORKS, seconds};
-use crate::{Claim, Figure, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::shisha::case::{Case, NETWORKS, seconds};
+use crate::{Claim, Figure, Kind, Section};
 
 /// Random seeds of the figure.
 const SEEDS: u64 = 100;

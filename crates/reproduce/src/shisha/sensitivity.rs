@@ -4,8 +4,9 @@ use millstream_report::{Align, BarChart, Table};
 use millstream_tune::{Configuration, Database, Heuristic, Shisha, Tuner, Tuning};
 
 use super::systems::SYSTEMS;
-use super::{Case, NETWORKS, seconds};
-use crate::{Claim, Figure, Kind, ReproduceError, Section};
+use crate::paper::ReproduceError;
+use crate::shisha::case::{Case, NETWORKS, seconds};
+use crate::{Claim, Figure, Kind, Section};
 
 fn run(case: &Case, heuristic: Heuristic) -> Result<Tuning<Configuration>, ReproduceError> {
     let shisha = Shisha { heuristic, ..Shisha::default() };
