@@ -5,7 +5,7 @@ use millstream_board::{Board, Processor};
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::{Replica, Schedule, Stage};
 
-use crate::backends::with_able_engine;
+use crate::backends::first_core::with_able_engine;
 use crate::{Error, Network};
 
 /// Starts an engine whose processors take over from each other, as all schedules are tried and run.

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use millstream_backend::BackendError;
-use millstream_board::{Board, BoardError, CoreId, DocumentError};
+use millstream_board::{BoardError, CoreId, DocumentError};
 use millstream_certify::CertifyError;
 use millstream_frames::FramesError;
 use millstream_machine::MachineError;
@@ -16,7 +16,7 @@ use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
 
-use crate::{Network, PublishedAlgorithm};
+use crate::PublishedAlgorithm;
 
 /// What can go wrong between a network and its results.
 #[derive(Debug, Error)]
@@ -289,12 +289,6 @@ impl Error {
         }
     }
 
-    /// Nobody measured the network on the board.
-    pub(crate) fn no_profile(network: &Network, board: &Board) -> Self {
-        let (network, model) = (network.name().to_owned(), network.source().to_owned());
-        Self::NoProfile { network, model, board: board.name().to_owned() }
-    }
-
     /// The system starts no thread for something.
     pub(crate) fn no_thread(what: &str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Thread { what: format!("cannot start the thread for {what}"), source }
@@ -345,6 +339,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::*;
+    use crate::Network;
     use crate::ReadOptions;
 
     #[test]

@@ -65,6 +65,7 @@ mod session;
 mod set_on_drop;
 mod shared_memory;
 mod sharing;
+mod simulate_options;
 mod simulating;
 mod sizes;
 mod steady;
@@ -124,7 +125,8 @@ pub use session::{
 };
 pub(crate) use set_on_drop::SetOnDrop;
 pub use sharing::{NetworkShare, Shared, plan_shared};
-pub use simulating::{MemoryCompetition, Rounds, SimulateOptions, Simulated, rounds_hertz, simulate};
+pub use simulate_options::{MemoryCompetition, SimulateOptions};
+pub use simulating::{Rounds, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;
 pub use systems::{CheckedFrames, HostPart, Hosts, LoadedPart, SystemPlan, SystemRival, plan_system};
 pub(crate) use thread::thread;

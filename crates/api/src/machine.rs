@@ -39,7 +39,7 @@ impl Machine {
     /// As [`Machine::detect`].
     pub fn detect_with(has_software_gpus: bool) -> Result<Self, Error> {
         let board = millstream_machine::detect()?;
-        let board = board.with_accelerators(crate::backends::accelerators(has_software_gpus))?;
+        let board = board.with_accelerators(crate::backends::devices::accelerators(has_software_gpus))?;
         Ok(Self { is_here: true, ..Self::of_board(board) })
     }
 
@@ -70,7 +70,8 @@ impl Machine {
     #[must_use]
     pub fn with_engines(self, engines: impl Into<EngineSet>) -> Self {
         let engines = engines.into();
-        let board = crate::backends::with_providers_for(self.board, std::iter::once(&engines)).with_engines(&engines);
+        let board =
+            crate::backends::devices::with_providers_for(self.board, std::iter::once(&engines)).with_engines(&engines);
         Self { board, engines: Some(engines), ..self }
     }
 
@@ -109,7 +110,7 @@ impl Machine {
     /// [`Error::Backend`] if OpenVINO is not there.
     pub fn with_openvino_devices(self) -> Result<Self, Error> {
         let known = self.board.accelerators();
-        let all = [known, &crate::backends::openvino_devices(known)?].concat();
+        let all = [known, &crate::backends::devices::openvino_devices(known)?].concat();
         Ok(Self { board: self.board.with_accelerators(all)?, ..self })
     }
 
@@ -124,7 +125,7 @@ impl Machine {
         match self.engines {
             Some(_) => self.clone(),
             None => {
-                let board = crate::backends::with_providers_for(self.board.clone(), engines.values());
+                let board = crate::backends::devices::with_providers_for(self.board.clone(), engines.values());
                 self.with_board(board.with_engines_of(engines))
             }
         }

@@ -11,7 +11,7 @@ use millstream_onnx::{Model, ReadOptions};
 use millstream_partition::Chain;
 use millstream_schedule::ModelReference;
 
-use crate::backends::first_core;
+use crate::backends::first_core::first_core;
 use crate::error::InFile;
 use crate::{Error, Inputs};
 
@@ -217,5 +217,13 @@ impl Network {
             dimensions: self.options.dimensions.clone().into_iter().collect(),
             batch: self.options.batch,
         }
+    }
+}
+
+impl Error {
+    /// Nobody measured the network on the board.
+    pub(crate) fn no_profile(network: &Network, board: &Board) -> Self {
+        let (network, model) = (network.name().to_owned(), network.source().to_owned());
+        Self::NoProfile { network, model, board: board.name().to_owned() }
     }
 }

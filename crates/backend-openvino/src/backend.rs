@@ -12,10 +12,11 @@ use millstream_onnx::Model;
 use openvino::InferenceError;
 
 use crate::devices::DeviceWatch;
+use crate::error::said;
 use crate::native::{CompiledModel, Port, Request};
 use crate::pinning::Pinning;
 use crate::pool::Hold;
-use crate::refusals::{Refusals, said};
+use crate::refusals::Refusals;
 use crate::segment::{OpenVinoSegment, Parts};
 use crate::settings::{self, Hint, Precision, Properties};
 use crate::shared_models::SharedModels;

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use millstream_backend::BackendError;
 use openvino::{Core, DeviceType, InferenceError, PropertyKey};
 
-use crate::{NAME, OpenVino, OpenVinoError};
+use crate::NAME;
+use crate::error::OpenVinoError;
+use crate::library::{OpenVino, no_devices, working_core};
 
 /// A device of OpenVINO's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,11 +58,9 @@ impl OpenVino {
 
 /// The devices that there are. A plug-in that can't be used, as where a driver is missing, has none.
 pub(crate) fn all(_: &OpenVino) -> Result<Vec<Device>, OpenVinoError> {
-    let failed = |detail: String| OpenVinoError::Failed { what: "OpenVINO can't say which devices there are", detail };
-    let said = |error: InferenceError| failed(error.to_string());
-    let core = Core::new().map_err(|error| failed(error.to_string()))?;
-    let devices = core.available_devices().map_err(said)?;
-    devices.iter().map(|device| device_of(&core, device).map_err(said)).collect()
+    let core = working_core()?;
+    let devices = core.available_devices().map_err(|error| no_devices(&error))?;
+    devices.iter().map(|device| device_of(&core, device).map_err(|error| no_devices(&error))).collect()
 }
 
 /// A device that was there, and may go away.

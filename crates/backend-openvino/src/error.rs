@@ -1,25 +1,24 @@
 use std::path::PathBuf;
 
 use millstream_backend::BackendError;
+use openvino::InferenceError;
 use thiserror::Error;
 
-use crate::{NAME, library};
+use crate::NAME;
+use crate::versions::{SUPPORTED, VARIABLE};
 
 /// Why OpenVINO, or a device of its, can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OpenVinoError {
     /// The library is nowhere to be found.
-    #[error(
-        "there is no OpenVINO: {looked}; `pip install openvino` and set {} to the package's folder",
-        library::VARIABLE
-    )]
+    #[error("there is no OpenVINO: {looked}; `pip install openvino` and set {} to the package's folder", VARIABLE)]
     Missing {
         /// Where it was looked for.
         looked: String,
     },
     /// A file of its name is something else, or damaged.
-    #[error("{} is no OpenVINO that can be loaded: {detail}; set {} to the folder of another one", .path.display(), library::VARIABLE)]
+    #[error("{} is no OpenVINO that can be loaded: {detail}; set {} to the folder of another one", .path.display(), VARIABLE)]
     NotLoaded {
         /// The file.
         path: PathBuf,
@@ -29,7 +28,7 @@ pub enum OpenVinoError {
     /// It has another version than those that this was written for.
     #[error(
         "{} is OpenVINO {version}, which is not supported; `pip install openvino=={}` and set {} to the package's folder",
-        .path.display(), library::SUPPORTED, library::VARIABLE
+        .path.display(), SUPPORTED, VARIABLE
     )]
     WrongVersion {
         /// The library.
@@ -59,4 +58,30 @@ impl From<OpenVinoError> for BackendError {
     fn from(error: OpenVinoError) -> Self {
         Self::Unavailable { backend: NAME.to_owned(), detail: error.to_string() }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+pub(crate) fn failed(error: InferenceError) -> BackendError {
+    BackendError::failed(said(&error))
+}
+
+/// What OpenVINO says of an error, in one line without where in its own source it was.
+pub(crate) fn said(error: &InferenceError) -> String {
+    /// Beginnings of lines that tell nothing to who does not work on OpenVINO.
+    const NOISE: [&str; 6] = [
+        "Exception from",
+        "Check '",
+        "FrontEnd API failed",
+        "Summary:",
+        "Model wasn't fully",
+        "- Conversion is failed",
+    ];
+    let text = error.message.clone().unwrap_or_else(|| error.kind.to_string());
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| line.starts_with(noise)));
+    let lines: Vec<&str> = lines.collect();
+    let joined = if lines.is_empty() { text.trim().replace('\n', " ") } else { lines.join(" ") };
+    format!("OpenVINO: {joined}")
 }

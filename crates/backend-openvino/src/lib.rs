@@ -81,12 +81,14 @@ mod segment;
 mod settings;
 mod shared_models;
 mod trace;
+mod versions;
 
 pub use backend::OpenVinoBackend;
 pub use devices::Device;
 pub use error::OpenVinoError;
-pub use library::{OpenVino, VARIABLE};
+pub use library::OpenVino;
 pub use settings::{Hint, Precision};
+pub use versions::VARIABLE;
 
 /// What the backend is called.
 pub const NAME: &str = "openvino";

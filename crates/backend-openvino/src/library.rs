@@ -1,18 +1,14 @@
 //! Finding and loading the library.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::{fs, thread};
 
-use crate::{OpenVinoError, devices};
+use openvino::Core;
 
-/// The environment variable that names OpenVINO's folder: of its libraries, of the Python package, or where it was installed.
-pub const VARIABLE: &str = "OPENVINO_INSTALL_DIR";
-/// The versions that this was written for and tested with, as pip writes them.
-pub(crate) const SUPPORTED: &str = "2026.*";
-/// The years of these versions.
-const SUPPORTED_YEARS: std::ops::RangeInclusive<u32> = 2026..=2026;
+use crate::error::OpenVinoError;
+use crate::versions::{SUPPORTED_YEARS, VARIABLE};
+
 /// Where libraries are in the folder that the variable names: there, as in the Python package, and as pip installs that package.
 const PLACES: [&str; 3] = ["", "libs", "openvino/libs"];
 /// The library of the C interface, with a version behind it or without.
@@ -57,7 +53,7 @@ impl OpenVino {
                 return Err(OpenVinoError::WrongVersion { path: path.clone(), version });
             }
             let library = Self { version: short(&version).into() };
-            devices::all(&library)?;
+            working_core()?;
             Ok(library)
         };
         let first = thread::scope(|scope| scope.spawn(load).join());
@@ -70,6 +66,18 @@ impl OpenVino {
     pub fn version(&self) -> &str {
         &self.version
     }
+}
+
+/// The library's engine, which can say what devices there are only if it works.
+pub(crate) fn working_core() -> Result<Core, OpenVinoError> {
+    let core = Core::new().map_err(|error| no_devices(&error))?;
+    core.available_devices().map_err(|error| no_devices(&error))?;
+    Ok(core)
+}
+
+/// Why it can't be said which devices there are.
+pub(crate) fn no_devices(error: &dyn std::fmt::Display) -> OpenVinoError {
+    OpenVinoError::Failed { what: "OpenVINO can't say which devices there are", detail: error.to_string() }
 }
 
 /// The library's file: in the folder that was named, or if none was, beside this program where packages have libraries; or else where the

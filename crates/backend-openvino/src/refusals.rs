@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use millstream_graph::{DataType, Graph, OperatorId, ValueId};
 use millstream_onnx::{Model, WeightStorage};
-use openvino::InferenceError;
 
 use crate::OpenVino;
+use crate::error::said;
 use crate::native::{self, Port};
 
 /// Operators on floats that OpenVINO runs whatever their attributes are, with large weights: it is not asked for them.
@@ -81,25 +81,4 @@ fn other_shape(graph: &Graph, value: ValueId, port: &Port) -> Option<String> {
     let (shape, made) = (value.shape.as_ref()?, port.dimensions.as_ref()?);
     let is_same = shape.dimensions().iter().map(|&size| size as i64).eq(made.iter().copied());
     (!is_same).then(|| format!("OpenVINO gives '{}' the shape {made:?}, not {shape}", value.name))
-}
-
-/// What OpenVINO says of an error, in one line without where in its own source it was.
-pub(crate) fn said(error: &InferenceError) -> String {
-    /// Beginnings of lines that tell nothing to who does not work on OpenVINO.
-    const NOISE: [&str; 6] = [
-        "Exception from",
-        "Check '",
-        "FrontEnd API failed",
-        "Summary:",
-        "Model wasn't fully",
-        "- Conversion is failed",
-    ];
-    let text = error.message.clone().unwrap_or_else(|| error.kind.to_string());
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| line.starts_with(noise)));
-    let lines: Vec<&str> = lines.collect();
-    let joined = if lines.is_empty() { text.trim().replace('\n', " ") } else { lines.join(" ") };
-    format!("OpenVINO: {joined}")
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use millstream_backend::{BackendError, Tensor, marks};
 
 use crate::convert::{self, OpenVinoStorage};
+use crate::error::failed;
 use crate::native::{Owned, Port};
-use crate::segment::failed;
 
 /// Tensors of an output that are kept to be used again.
 const MOST_KEPT: usize = 4;

@@ -2,14 +2,13 @@ use std::sync::Arc;
 
 use millstream_backend::{BackendError, PreparedSegment, Tensor, check_inputs, copy_output, marks};
 use millstream_graph::Value;
-use openvino::InferenceError;
 
 use crate::convert;
 use crate::devices::DeviceWatch;
+use crate::error::failed;
 use crate::native::{NodeTime, Output, Place, Port, Request, Source};
 use crate::pinning::Pinning;
 use crate::pool::Hold;
-use crate::refusals::said;
 use crate::results::Results;
 
 /// A compiled model for one segment.
@@ -102,9 +101,4 @@ impl PreparedSegment for OpenVinoSegment {
             false => copy_output(&self.run(inputs)?, output),
         }
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
-pub(crate) fn failed(error: InferenceError) -> BackendError {
-    BackendError::failed(said(&error))
 }

@@ -1,7 +1,4 @@
-use millstream_graph::{Graph, OperatorId};
 use thiserror::Error;
-
-use crate::Segment;
 
 /// Why a backend could not prepare or run something.
 #[derive(Debug, Clone, Error)]
@@ -66,12 +63,5 @@ impl BackendError {
     /// A failure while running.
     pub fn failed(detail: impl Into<String>) -> Self {
         Self::Failed { detail: detail.into() }
-    }
-
-    /// Why a segment of the network can't be prepared.
-    pub fn preparing(graph: &Graph, segment: &Segment, detail: impl Into<String>) -> Self {
-        let name = |id: Option<&OperatorId>| id.map_or(String::new(), |&id| graph.operator(id).name.clone());
-        let operators = &segment.operators;
-        Self::Prepare { first: name(operators.first()), last: name(operators.last()), detail: detail.into() }
     }
 }

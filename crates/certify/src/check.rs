@@ -4,6 +4,7 @@ use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_schedule::ScheduleDocument;
 
+use crate::comparing::nanoseconds;
 use crate::promise::{check_constraints, check_not_below, check_prediction};
 use crate::single::is_beyond_proof;
 use crate::stage_rates::StageRates;
@@ -105,12 +106,5 @@ fn number(what: &'static str, certified: f64, found: f64) -> Result<(), CertifyE
     match certified.total_cmp(&found).is_eq() {
         true => Ok(()),
         false => Err(CertifyError::Number { what, certified, found }),
-    }
-}
-
-pub(crate) fn nanoseconds(what: &'static str, certified: u64, found: u64) -> Result<(), CertifyError> {
-    match certified == found {
-        true => Ok(()),
-        false => Err(CertifyError::Number { what, certified: certified as f64, found: found as f64 }),
     }
 }

@@ -39,7 +39,9 @@
 
 mod certificate;
 mod check;
+mod comparing;
 mod error;
+mod part_shares;
 mod promise;
 mod reached;
 mod searched;

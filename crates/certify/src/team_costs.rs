@@ -2,7 +2,7 @@
 
 use millstream_cost::{CostTable, PartCost, ProcessorIndex};
 
-use crate::throughput::least_by_share;
+use crate::part_shares::least_by_share;
 use crate::windows::WindowOperator;
 
 /// All of a team's processor time is worth this many parts.

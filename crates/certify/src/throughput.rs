@@ -4,7 +4,8 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 use millstream_graph::{Graph, Locality, OperatorId};
 
-use crate::check::nanoseconds;
+use crate::comparing::nanoseconds;
+use crate::part_shares::least_by_share;
 use crate::{CertifyError, ThroughputProof};
 
 const BILLION: u128 = 1_000_000_000;
@@ -106,19 +107,6 @@ fn least_work(table: &CostTable, label: &str, cores: usize, operator: usize, cha
     };
     let engines = |count: usize| table.with_any_engine(label, count).map(move |processor| (count, processor));
     (1..=cores).flat_map(engines).filter_map(on).min()
-}
-
-/// What a part takes at least for its share, in terms of the whole: full waves make the most of their time.
-pub(crate) fn least_by_share(part: PartCost, of: usize) -> f64 {
-    let mut least = 1.0_f64;
-    let wave = part.wave.max(1);
-    let mut made = wave;
-    while wave > 1 && made < of.saturating_add(wave) {
-        let channels = made.min(of);
-        least = least.min(part.fraction(channels, of) * of as f64 / channels as f64);
-        made = made.saturating_add(wave);
-    }
-    least
 }
 
 /// What moving a frame's values and weights takes; parts of an operator may be rounded down to a byte each.

@@ -1,7 +1,7 @@
 //! Where a file is while it is not finished.
 
-use std::fs::File;
-use std::io::{self, Seek};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::unfinished::{Listed, names};
@@ -163,13 +163,17 @@ fn beside(target: &Path, number: u32) -> PathBuf {
 /// For file systems that make files without a name and then give them none.
 #[cfg(target_os = "linux")]
 fn place_copy(file: &mut File, target: &Path) -> io::Result<()> {
-    let folder = crate::whole::folder_of(target);
+    let folder = crate::staging::folder_of(target);
     let mut named = Named::new_in(folder)?;
     file.rewind()?;
     io::copy(file, &mut named.file)?;
     named.file.set_permissions(file.metadata()?.permissions())?;
     named.file.sync_all()?;
     named.rename(target)
+}
+
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

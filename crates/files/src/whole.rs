@@ -2,7 +2,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::staging::Staged;
+use crate::staging::{Staged, folder_of};
 
 /// Links that are followed to a file that does not exist yet, as the system does it.
 const MOST_LINKS: usize = 40;
@@ -118,10 +118,6 @@ impl Seek for WholeFile {
     fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
         self.file().seek(place)
     }
-}
-
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The file that a name stands for, behind all links, whether it exists or not.

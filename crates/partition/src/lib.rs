@@ -26,10 +26,12 @@ mod joined;
 mod merge;
 mod merged;
 mod subgraph;
+mod subgraphs;
 
 pub use block::{Block, BlockId, BlockRange};
 pub use bytes::InputBytes;
 pub use chain::Chain;
 pub use joined::joined;
 pub use merged::reachability;
-pub use subgraph::{Subgraph, subgraphs};
+pub use subgraph::Subgraph;
+pub use subgraphs::subgraphs;

@@ -1,16 +1,10 @@
-//! Which engines are not worth measuring further.
+//! Engines that are not measured further.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use millstream_board::{Board, Cluster, EngineName, EngineSet, Engines, ProcessorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::NetworkProfile;
-
-/// An engine that could save a smaller part of a network's time than this is left out.
-const LEAST_GAIN: f64 = 0.02;
 
 /// An engine that is not measured further on a cluster, so that no schedule of the network uses it there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,39 +21,6 @@ pub struct LeftOutEngine {
 }
 
 impl LeftOutEngine {
-    /// The engines that are not worth measuring further, told from what each operator took in a first look at all of them, on each
-    /// number of cores. One engine stays on every cluster.
-    pub fn of(network: &NetworkProfile, board: &Board) -> Vec<Self> {
-        let several = board.clusters().iter().filter(|cluster| cluster.engines.iter().len() > 1);
-        several.flat_map(|cluster| Self::of_cluster(network, cluster)).collect()
-    }
-
-    fn of_cluster(network: &NetworkProfile, cluster: &Cluster) -> Vec<Self> {
-        let entry = |engine, gain| Self { cluster: cluster.label.clone(), engine, gain };
-        let times = |engine: EngineName| {
-            let of_count = |count| block_seconds(network, &cluster.class(count).with_engine(engine));
-            (1..=cluster.cores.len()).map(of_count).collect::<Option<Vec<_>>>()
-        };
-        let mut kept: BTreeMap<EngineName, Vec<Vec<f64>>> = BTreeMap::new();
-        let mut left_out = Vec::new();
-        for engine in cluster.engines.iter() {
-            match times(engine) {
-                Some(times) => drop(kept.insert(engine, times)),
-                None => left_out.push(entry(engine, None)),
-            }
-        }
-        while kept.len() > 1 {
-            let gains = kept.keys().map(|&engine| (gain(engine, &kept), engine));
-            let Some((least, engine)) = gains.min_by(|one, other| one.0.total_cmp(&other.0)) else { break };
-            if least >= LEAST_GAIN {
-                break;
-            }
-            kept.remove(&engine);
-            left_out.push(entry(engine, Some(least)));
-        }
-        left_out
-    }
-
     /// Whether a processor has it.
     pub fn concerns(&self, class: &ProcessorClass) -> bool {
         self.cluster == class.cluster && self.engine == class.engine
@@ -92,105 +53,5 @@ impl fmt::Display for LeftOutEngine {
                 write!(formatter, "{engine} is left out on {cluster}: it does not run all of the network's operators")
             }
         }
-    }
-}
-
-/// What each block took in a trace; `None` if the network was not traced there.
-fn block_seconds(network: &NetworkProfile, class: &ProcessorClass) -> Option<Vec<f64>> {
-    let block_of: Vec<usize> =
-        network.blocks.iter().enumerate().flat_map(|(block, operators)| operators.iter().map(move |_| block)).collect();
-    let mut seconds = vec![0.0; network.blocks.len()];
-    let mut is_traced = false;
-    for sample in network.operator_samples.iter().filter(|sample| sample.processor == *class) {
-        let first = sample.operators.iter().min().and_then(|&first| block_of.get(first));
-        if let Some(own) = first.and_then(|&block| seconds.get_mut(block)) {
-            *own += sample.time.median_seconds;
-            is_traced = true;
-        }
-    }
-    is_traced.then_some(seconds)
-}
-
-/// The part of the time with the other engines that an engine could save by running the blocks that it is quickest at: the most of all
-/// numbers of cores.
-fn gain(engine: EngineName, all: &BTreeMap<EngineName, Vec<Vec<f64>>>) -> f64 {
-    let of_count = |(place, own): (usize, &Vec<f64>)| {
-        let others = |block: usize| {
-            let times = all.iter().filter(|(name, _)| **name != engine);
-            times.filter_map(|(_, times)| times.get(place)?.get(block).copied()).fold(f64::INFINITY, f64::min)
-        };
-        let saved: f64 = own.iter().enumerate().map(|(block, time)| (others(block) - time).max(0.0)).sum();
-        saved / (0..own.len()).map(others).sum::<f64>().max(1e-12)
-    };
-    let own = all.get(&engine).into_iter().flatten();
-    own.enumerate().map(of_count).fold(0.0, f64::max)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use super::*;
-    use crate::Statistics;
-    use crate::samples::{OperatorSample, SampleConditions};
-
-    /// A chain of three blocks, with what each takes with each engine on one core and on two.
-    fn look(onnx_runtime: [[f64; 3]; 2], openvino: Option<[[f64; 3]; 2]>) -> Vec<LeftOutEngine> {
-        let board = millstream_test_support::board("B2@onnxruntime,openvino+s1");
-        let mut builder = millstream_onnx::ModelBuilder::new("chain");
-        let mut last = builder.input("x", [1, 4, 8, 8]);
-        for _ in 0..3 {
-            let filter = builder.weight("filter", &millstream_onnx::Weight::from_f32([4, 4, 1, 1], vec![0.5; 16]));
-            last = builder.node("Conv", &[&last, &filter]);
-        }
-
-        builder.output(&last);
-        let model = builder.build().unwrap();
-        let chain = millstream_partition::Chain::of(model.graph());
-        let mut network = NetworkProfile::new("", model.graph(), &chain);
-        assert_eq!(network.blocks.len(), 3);
-        let mut add = |engine: EngineName, times: [[f64; 3]; 2]| {
-            for (count, times) in [1, 2].into_iter().zip(times) {
-                for (place, seconds) in times.into_iter().enumerate() {
-                    network.operator_samples.push(OperatorSample {
-                        processor: ProcessorClass::new("B", count).with_engine(engine),
-                        operators: vec![place],
-                        concurrent: 1,
-                        time: Statistics::of(&[seconds]).unwrap(),
-                        conditions: SampleConditions::default(),
-                    });
-                }
-            }
-        };
-        add(EngineName::OnnxRuntime, onnx_runtime);
-        openvino.into_iter().for_each(|times| add(EngineName::OpenVino, times));
-        let left_out = LeftOutEngine::of(&network, &board);
-        let kept = LeftOutEngine::others(&left_out, &board);
-        assert_eq!(kept["B"].iter().len() + left_out.len(), 2);
-        assert_eq!(kept["s"], EngineSet::default());
-        left_out
-    }
-
-    #[test]
-    fn an_engine_that_saves_nothing_is_left_out() {
-        let equal = [[1.0, 1.0, 1.0], [0.5, 0.5, 0.5]];
-        // Slower as a whole, but quicker at one block by a tenth of all.
-        assert_eq!(look(equal, Some([[2.0, 2.0, 0.7], [1.0, 1.0, 1.0]])), []);
-        // On two cores only.
-        assert_eq!(look(equal, Some([[2.0, 2.0, 2.0], [0.5, 0.5, 0.4]])), []);
-        let [only] = look(equal, Some([[2.0, 2.0, 0.97], [1.0, 1.0, 1.0]])).try_into().unwrap();
-        assert_eq!((only.cluster.as_str(), only.engine), ("B", EngineName::OpenVino));
-        assert!((only.gain.unwrap() - 0.01).abs() < 1e-9);
-        // The first engine has no privilege.
-        let [only] = look(equal, Some([[0.9, 0.9, 0.9], [0.4, 0.4, 0.4]])).try_into().unwrap();
-        assert_eq!((only.engine, only.gain), (EngineName::OnnxRuntime, Some(0.0)));
-        // Of two that are equal, one stays.
-        assert_eq!(look(equal, Some(equal)).len(), 1);
-    }
-
-    #[test]
-    fn an_engine_that_does_not_run_all_is_left_out() {
-        let left_out = look([[1.0; 3]; 2], None);
-        let expected = LeftOutEngine { cluster: "B".to_owned(), engine: EngineName::OpenVino, gain: None };
-        assert_eq!(left_out, [expected]);
     }
 }

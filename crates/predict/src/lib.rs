@@ -30,7 +30,9 @@ mod context;
 mod error;
 mod evaluation;
 mod fill;
+mod first_look;
 mod fit;
+mod fixed_fraction;
 mod granularity_choice;
 mod left_out;
 mod line;
@@ -51,6 +53,8 @@ mod threads;
 mod traced;
 mod transfer;
 mod unseen;
+mod with_accelerator;
+mod with_pipe_it;
 
 /// How the hardest algorithm of this crate works: its data, steps, invariants and complexity, and why it is as it is.
 pub mod explained {
@@ -58,7 +62,6 @@ pub mod explained {
     pub mod context_fit {}
 }
 
-pub use accelerator_costs::accelerator_of;
 pub use comparison::{ModelComparison, compare};
 pub use error::PredictError;
 pub use evaluation::{HeldOutErrors, evaluate};
@@ -81,3 +84,4 @@ pub use statistics::{Statistics, Summary};
 pub use threads::threads_by_family;
 pub use transfer::{ClusterTransfer, fit_transfer};
 pub use unseen::{UnseenPrediction, predict_unseen};
+pub use with_accelerator::accelerator_of;

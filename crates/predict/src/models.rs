@@ -1,4 +1,5 @@
-use millstream_board::{Board, BoardDocument, Document, DocumentError, ProcessorClass, read_document};
+use millstream_board::{Board, BoardDocument, Document, DocumentError, ProcessorClass, Provenance, read_document};
+use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use schemars::JsonSchema;
@@ -18,8 +19,6 @@ use crate::samples::OperatorRecord;
 use crate::traced::{merge_groups, sum_into_first};
 use crate::transfer::fit_transfers;
 use crate::{ClusterPower, ClusterTransfer, FamilyModel, Line, PipeItCosts, PredictError, Profile};
-use millstream_board::Provenance;
-use millstream_cost::{CostEntry, CostTable, Nanoseconds, Origin, ProcessorIndex};
 
 /// The `format` of files of fitted models.
 pub const COST_FORMAT: &str = "millstream-cost";

@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 
 use millstream_board::Board;
+use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 use millstream_graph::{Along, Family};
 use millstream_partition::Chain;
 
-use crate::Statistics;
+use crate::fixed_fraction::{fixed_fraction, median};
 use crate::rows::set_row_costs;
 use crate::samples::{OperatorRecord, PartSample};
-use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
 
 /// The part of an operator's time that stays with fewer channels, where nothing was measured: what reading the input takes.
 const ASSUMED_FIXED_FRACTION: f64 = 0.1;
-/// No more of the time is taken for fixed, however noisy the samples.
-const LARGEST_FIXED_FRACTION: f64 = 0.95;
-
 /// What running apart takes per byte read and made, where nothing was measured: a change of layout.
 const ASSUMED_SECONDS_PER_BYTE: f64 = 1e-10;
 
@@ -74,15 +71,4 @@ pub(crate) fn set_part_costs(
         let apart = Nanoseconds::from_seconds(known.max(least));
         table.set_part(processor, id.index(), PartCost { fixed_fraction, wave, apart });
     }
-}
-
-/// With `t(n) = t(N) (f + (1 - f) n / N)`, the `f` that a part and its whole show.
-pub(crate) fn fixed_fraction(part: &PartSample, whole: &PartSample) -> f64 {
-    let share = part.channels as f64 / part.of as f64;
-    let time = part.time.median_seconds / whole.time.median_seconds;
-    ((time - share) / (1.0 - share)).clamp(0.0, LARGEST_FIXED_FRACTION)
-}
-
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    Statistics::of(values).map(|statistics| statistics.median_seconds)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::{TILE_ROWS, of_family};
 use crate::published::{GemmModel, MulticoreModel, MulticoreSample};
 use crate::samples::OperatorRecord;
-use crate::{CostModels, PredictError, Profile};
+use crate::{PredictError, Profile};
 
 /// What convolutions take on the cores of a cluster by Pipe-it's regression (equations 3 to 5) and its model of several cores (equations 6 to
 /// 8, with an even split).
@@ -41,7 +41,7 @@ pub struct SeveralCores {
 }
 
 impl PipeItCosts {
-    fn fit(profile: &Profile, cluster: &Cluster) -> Result<Self, PredictError> {
+    pub(crate) fn fit(profile: &Profile, cluster: &Cluster) -> Result<Self, PredictError> {
         let most = cluster.cores.len();
         let shape = |operator: &OperatorRecord| operator.work.gemm.unwrap_or(GemmShape { n: 0, k: 0, m: 0 });
         let on = |count: usize| of_family(profile, &cluster.class(count), Family::Convolution);
@@ -92,19 +92,5 @@ impl PipeItCosts {
             [own.alpha_1_seconds, own.alpha_2_seconds, own.alpha_3_seconds, own.tile_rows.max(1) as f64]
         });
         self.coefficients.iter().copied().chain(several).all(f64::is_finite)
-    }
-}
-
-impl CostModels {
-    /// The same with Pipe-it's models of convolutions with the first engine of each cluster, fitted to the same profile: what tables take for convolutions in one group, wherever
-    /// these predict a time above 0. Everything else is as it was.
-    ///
-    /// # Errors
-    /// [`PredictError::TooFewSamples`] or [`PredictError::Degenerate`] if a cluster's samples do not determine the models.
-    pub fn with_pipe_it(self, profile: &Profile) -> Result<Self, PredictError> {
-        let board = profile.board()?;
-        let fit = |cluster: &Cluster| PipeItCosts::fit(profile, cluster);
-        let convolutions = board.clusters().iter().map(fit).collect::<Result<_, _>>()?;
-        Ok(Self { convolutions, ..self })
     }
 }

@@ -7,7 +7,7 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, RowCost};
 use millstream_graph::{Along, Family};
 use millstream_partition::Chain;
 
-use crate::parts::{fixed_fraction, median};
+use crate::fixed_fraction::{fixed_fraction, median};
 use crate::samples::{OperatorRecord, PartSample};
 
 /// What writing a tile to its place takes per byte.

@@ -43,14 +43,16 @@ mod power;
 mod rounds;
 mod side_by_side;
 mod transfers;
+mod workload;
 
 pub use accelerators::{measure_accelerator_transfers, measure_accelerators};
 pub use batches::BatchedTimes;
 pub use conditions::MOST_OTHER_LOAD;
 pub use error::ProfileError;
 pub use granularity::{GranularityTime, measure_granularity};
-pub use measure::{MeasuringProgress, ProfileSettings, Workload, measure};
+pub use measure::{MeasuringProgress, ProfileSettings, measure};
 pub use operators::{OperatorSettings, measure_operators};
 pub use parts::{PartSettings, measure_parts};
 pub use power::measure_power;
 pub use transfers::measure_transfers;
+pub use workload::Workload;

@@ -2,10 +2,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Observed, Segment, Tensor};
+use millstream_backend::{Segment, Tensor};
 use millstream_board::{Board, Processor, ProcessorClass};
-use millstream_graph::{Graph, ValueId};
-use millstream_partition::{Chain, InputBytes};
+use millstream_graph::ValueId;
+use millstream_partition::InputBytes;
 use millstream_predict::samples::{SampleConditions, SegmentSample};
 
 use crate::agreement::{doubtful, settle};
@@ -13,27 +13,8 @@ use crate::capture::capture;
 use crate::conditions::{Watch, disturbance, is_disturbed};
 use crate::rounds::{ranges, rounds};
 use crate::side_by_side::{Participant, is_shared, side_by_side};
+use crate::workload::Workload;
 use crate::{BatchedTimes, ProfileError};
-
-/// What is measured.
-#[derive(Clone, Copy)]
-pub struct Workload<'a> {
-    /// The network.
-    pub graph: &'a Graph,
-    /// Its blocks.
-    pub chain: &'a Chain,
-    /// What runs it, and tells what its operators take.
-    pub backend: &'a dyn Observed,
-    /// A frame, one tensor per input of the network. Times may depend on what is in it.
-    pub frame: &'a [Tensor],
-}
-
-impl Workload<'_> {
-    /// Whether a processor runs all operators of a segment.
-    pub(crate) fn runs(&self, segment: &Segment, processor: &Processor) -> bool {
-        segment.operators.iter().all(|&id| self.backend.supports(id, processor))
-    }
-}
 
 /// How long and how finely to measure.
 #[derive(Debug, Clone, Copy, PartialEq)]

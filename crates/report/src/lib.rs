@@ -12,6 +12,7 @@
 //! whatever takes bytes.
 
 mod algorithms;
+mod align;
 mod bars;
 mod board;
 mod bound;
@@ -39,6 +40,7 @@ mod trace;
 mod wrapped;
 
 pub use algorithms::{AlgorithmOutcome, AlgorithmRow, algorithm_table, algorithm_tables};
+pub use align::Align;
 pub use bars::BarChart;
 pub use board::board_table;
 pub use bound::bound_text;
@@ -61,6 +63,6 @@ pub use simulated_bars::{processor_lane, processor_lanes, simulated_bars};
 pub use simulation_trace::simulation_trace;
 pub use splits::split_table;
 pub use stages::{MeasuredStage, StageRow, measured_table, stage_rows, stage_table};
-pub use table::{Align, Table};
+pub use table::Table;
 pub use trace::{FlowStep, TraceEvent, TraceTrack, TraceWriter, chrome_trace};
 pub use wrapped::prose;

@@ -3,17 +3,9 @@ use std::fmt;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{Cell, CellAlignment};
 
+use crate::align::Align;
 use crate::fitting::{in_lines, widths};
 use crate::parting::parts;
-
-/// How a column is aligned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Text.
-    Left,
-    /// Numbers.
-    Right,
-}
 
 /// A terminal table that is a Markdown table as well, so that it can be pasted anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

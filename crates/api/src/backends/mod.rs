@@ -2,12 +2,15 @@
 //!
 //! The engines are behind cargo features. A file of the same functions stands in for each that is left out.
 
+pub(crate) mod core_engine;
 #[cfg(feature = "ort")]
 mod cpu;
 #[cfg(not(feature = "ort"))]
 #[path = "no_cpu.rs"]
 mod cpu;
+pub(crate) mod devices;
 mod engines;
+pub(crate) mod first_core;
 #[cfg(feature = "wgpu")]
 mod gpu;
 #[cfg(not(feature = "wgpu"))]
@@ -20,17 +23,16 @@ mod openvino;
 mod openvino;
 mod with_engine;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use millstream_backend::{Backend, Observed, Several};
-use millstream_board::{Accelerator, AcceleratorKind, Board, Cluster, EngineName, EngineSet, Processor};
+use millstream_board::{Accelerator, AcceleratorKind, Board, EngineName};
 use millstream_cost::CostTable;
-use millstream_graph::{Family, Graph};
 use millstream_onnx::Model;
 use millstream_predict::{Profile, fit, threads_by_family};
 
+use crate::backends::core_engine::{CoreEngine, Plain, SessionThreads};
 use crate::{Control, Error, Machine, Network};
 use cpu::Cpu;
 use gpu::Gpus;
@@ -38,18 +40,6 @@ use openvino::OpenVino;
 use with_engine::WithEngine;
 
 pub use engines::{EngineReport, engines};
-
-/// An engine on cores, for one model.
-trait CoreEngine: Send + Sync {
-    /// What runs operators.
-    fn backend(&self) -> Arc<dyn Observed>;
-
-    /// Sets how many threads the operators of each family had best use on a cluster.
-    fn choose_threads(&self, cluster: &str, threads: BTreeMap<Family, usize>);
-
-    /// Keeps no more of what it made for the next start.
-    fn stop_keeping(&self) {}
-}
 
 /// The backends of a board for one model.
 pub(crate) struct Backends {
@@ -131,45 +121,9 @@ impl Backends {
     }
 }
 
-/// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all operators.
-pub(crate) fn first_core(board: &Board, backend: &dyn Backend, graph: &Graph) -> Result<Processor, Error> {
-    let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
-    let core = cluster.cores.first().ok_or(Error::Incomplete { what: "core" })?;
-    with_able_engine(cluster, cluster.processor([core.id]), backend, graph)
-}
-
-/// A processor with the first of its cluster's engines that runs all operators of a network.
-pub(crate) fn with_able_engine(
-    cluster: &Cluster,
-    processor: Processor,
-    backend: &dyn Backend,
-    graph: &Graph,
-) -> Result<Processor, Error> {
-    let refused = |own: &Processor| graph.order().iter().copied().find(|&id| !backend.supports(id, own));
-    let with_each = || cluster.engines.iter().map(|engine| processor.clone().with_engine(engine));
-    if let Some(able) = with_each().find(|own| refused(own).is_none()) {
-        return Ok(able);
-    }
-    let Some(operator) = refused(&processor) else { return Ok(processor) };
-    let (engine, operator) = (processor.engine.title(), graph.operator(operator));
-    let other = EngineName::BUILT_IN.into_iter().find(|engine| !cluster.engines.contains(*engine));
-    let remedy = other
-        .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
-    Err(Error::Unfit(format!("{engine} does not run the operator '{}' ({}){remedy}", operator.name, operator.op_type)))
-}
-
 /// The engine on the cores, computing and rounding each operator by itself.
 pub(crate) fn unoptimised(model: &Arc<Model>) -> Result<Arc<dyn Backend>, Error> {
     cpu::unoptimised(model)
-}
-
-/// A way to use an engine plainly, without a schedule.
-pub(crate) struct Plain {
-    /// What its users would call it.
-    pub(crate) name: String,
-    pub(crate) backend: Arc<dyn Backend>,
-    /// How many frames it works on at once.
-    pub(crate) requests: usize,
 }
 
 /// An engine as it comes, on cores that it chooses itself: ONNX Runtime's threads where the system puts them, spinning; OpenVINO by each of
@@ -186,14 +140,6 @@ pub(crate) fn plainly(engine: EngineName, model: &Arc<Model>) -> Result<Vec<Plai
         EngineName::Provider(_) => Ok(Vec::new()),
         other => Err(unknown(other)),
     }
-}
-
-/// What the threads of a session of ONNX Runtime do while they wait for work.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum SessionThreads {
-    Spin,
-    SpinWhileRunning,
-    Sleep,
 }
 
 /// ONNX Runtime with sessions whose threads wait in some way, and are pinned or not.
@@ -255,29 +201,4 @@ fn graphics(board: &Board, accelerator: &Accelerator, gpus: &mut Gpus) -> Result
         (true, false) => Err(no_engine(Some("wgpu"))),
         (false, _) => Err(no_engine(None)),
     }
-}
-
-/// The board with those of these engines that it lacks and that ONNX Runtime here was built with, for cores.
-pub(crate) fn with_providers_for<'a>(board: Board, engines: impl Iterator<Item = &'a EngineSet>) -> Board {
-    let is_missing = |engine: &EngineName| match engine {
-        EngineName::Provider(label) => board.provider(*label).is_err(),
-        _ => false,
-    };
-    let missing: Vec<EngineName> = engines.flat_map(EngineSet::iter).filter(is_missing).collect();
-    if missing.is_empty() {
-        return board;
-    }
-    let detected = cpu::core_providers().unwrap_or_default();
-    let wanted = detected.into_iter().filter(|own| missing.contains(&own.engine()));
-    wanted.fold(board, Board::with_provider)
-}
-
-/// The graphics devices of this computer.
-pub(crate) fn accelerators(has_software_gpus: bool) -> Vec<Accelerator> {
-    gpu::accelerators(has_software_gpus)
-}
-
-/// The devices of this computer that OpenVINO drives, beside those that are known already.
-pub(crate) fn openvino_devices(known: &[Accelerator]) -> Result<Vec<Accelerator>, Error> {
-    openvino::devices(known)
 }

@@ -8,8 +8,8 @@ use millstream_board::Accelerator;
 use millstream_graph::Family;
 use millstream_onnx::Model;
 
-use super::{CoreEngine, Plain};
 use crate::Error;
+use crate::backends::core_engine::{CoreEngine, Plain};
 
 const MISSING: Error = Error::MissingFeature { what: "running operators with OpenVINO", feature: "openvino" };
 

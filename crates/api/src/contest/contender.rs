@@ -13,7 +13,7 @@ use millstream_predict::Statistics;
 use millstream_runtime::{Engine, EngineOptions};
 use millstream_schedule::Schedule;
 
-use crate::backends::Plain;
+use crate::backends::core_engine::Plain;
 use crate::{Error, Network, SetOnDrop, engine, steady};
 
 /// One way to run a network.

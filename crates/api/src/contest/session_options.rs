@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::TurnOptions;
 use super::contender::Contender;
 use super::turns::{Rounds, Turn, quantile};
-use crate::backends::{self, SessionThreads};
-use crate::{Control, Error, Machine, Network};
+use crate::backends::core_engine::SessionThreads;
+use crate::{Control, Error, Machine, Network, backends};
 
 /// What a session's threads do while they wait for work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -9,8 +9,9 @@ use millstream_schedule::{Objective, Prediction};
 
 use super::algorithm::{PublishedAlgorithm, SearchWork};
 use super::ground::Ground;
-use super::plan::{PublishedPlan, costs, planned};
+use super::plan::{costs, planned};
 use crate::planning::chosen;
+use crate::published::found_plan::PublishedPlan;
 use crate::{Aim, Control, Error, Event, Machine, Network, PlanOn, Planned, Plans};
 
 /// What the exact search and all published algorithms make of a network on a board, by the same costs.

@@ -3,6 +3,7 @@
 mod algorithm;
 mod co_scheduled;
 mod comparison;
+mod found_plan;
 mod ground;
 mod mapped;
 mod pipelines;
@@ -16,4 +17,5 @@ mod programs;
 
 pub use algorithm::{PublishedAlgorithm, SearchWork};
 pub use comparison::{PublishedComparison, PublishedRow, compare_published};
-pub use plan::{PublishedPlan, plan_published};
+pub use found_plan::PublishedPlan;
+pub use plan::plan_published;

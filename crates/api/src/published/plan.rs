@@ -1,30 +1,13 @@
 //! A schedule by a published algorithm.
 
-use millstream_cost::{CostTable, Nanoseconds};
-use millstream_schedule::{Schedule, ScheduleDocument};
+use millstream_cost::CostTable;
 
-use super::algorithm::{PublishedAlgorithm, SearchWork};
+use super::algorithm::PublishedAlgorithm;
 use super::ground::Ground;
 use super::{co_scheduled, mapped, pipelines, programs};
 use crate::planning::measured_costs;
+use crate::published::found_plan::PublishedPlan;
 use crate::{Aim, Constraints, Control, Error, Machine, Network, PlanOn};
-
-/// The schedule that a published algorithm made for a network on a board.
-#[derive(Debug, Clone)]
-pub struct PublishedPlan {
-    /// The algorithm.
-    pub algorithm: PublishedAlgorithm,
-    /// The schedule.
-    pub schedule: Schedule,
-    /// Its file, with what it should achieve by the same costs and rules as every other schedule.
-    pub document: ScheduleDocument,
-    /// The costs that it was made from.
-    pub table: CostTable,
-    /// A period that no schedule on the board goes below under these costs.
-    pub bound: Nanoseconds,
-    /// What the algorithm looked at.
-    pub work: SearchWork,
-}
 
 /// The schedule that a published algorithm makes for a network on a board, predicted by the costs and not tried out.
 ///

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use crate::run::sink::Taken;
+use crate::run::taken::Taken;
 
 /// What is enough for most lines.
 const LINE_BYTES: usize = 256;

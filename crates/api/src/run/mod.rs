@@ -5,6 +5,7 @@ mod frame_log;
 mod limited;
 mod operators;
 mod options;
+mod outcome;
 mod reference;
 mod report;
 mod runner;
@@ -12,45 +13,31 @@ mod sink;
 mod statistics;
 mod summary;
 mod surroundings;
+mod taken;
 
 pub use camera::{Camera, WhenLate};
 pub use frame_log::FrameLog;
 pub use options::{RunLength, RunOptions, WarmUp};
+pub use outcome::NetworkOutcome;
 pub(crate) use reference::Reference;
 pub use report::{
     AdaptationReport, ExpectedReport, LatencySummary, NetworkRun, OperatorReport, RUN_REPORT_FORMAT,
     RUN_REPORT_VERSION, RunReport, StageReport,
 };
-pub use sink::Taken;
 pub(crate) use statistics::Latencies;
 pub(crate) use summary::stages;
 pub use surroundings::Throttling;
+pub use taken::Taken;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use millstream_schedule::{Schedule, ScheduleDocument};
-
 use crate::{Control, Error, Machine, Scheduled, SetOnDrop, thread};
 use runner::Runner;
 
-/// Frames that are streamed if nobody says how many.
-const USUAL_FRAMES: u64 = 50;
 /// Rounds that a network may be ahead of the others that take turns with it, and how often it looks whether it is.
 const MOST_AHEAD: f64 = 1.0;
 const TURN: Duration = Duration::from_micros(200);
-
-/// What came of a network in a run.
-pub struct NetworkOutcome {
-    /// What was measured.
-    pub report: NetworkRun,
-    /// The schedule that was at work at the end.
-    pub schedule: Schedule,
-    /// Its file.
-    pub document: ScheduleDocument,
-    /// [`Error::Unexpected`] if results were not as expected.
-    pub verdict: Result<(), Error>,
-}
 
 /// Streams frames through the schedules of networks that share a machine, often of a single one. Every result is compared with
 /// sequential inference, and everything is measured while all networks are at work: they go on until the slowest has had enough.

@@ -8,7 +8,8 @@ use millstream_board::{Board, Processor};
 use millstream_frames::{Difference, Frame, Tolerance, compare, largest_difference};
 use millstream_onnx::Model;
 
-use crate::backends::{first_core, unoptimised};
+use crate::backends::first_core::first_core;
+use crate::backends::unoptimised;
 use crate::run::limited::run_within;
 use crate::{Error, Network};
 

@@ -13,11 +13,13 @@ use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
 use crate::backends::Backends;
 use crate::document::document;
+use crate::run::outcome::{NetworkOutcome, USUAL_FRAMES};
 use crate::run::reference::Reference;
-use crate::run::sink::{Sink, Taken, Told};
+use crate::run::sink::{Sink, Told};
 use crate::run::statistics::FrameStatistics;
 use crate::run::surroundings::{Disturbance, Surroundings};
-use crate::run::{NetworkOutcome, RunLength, RunOptions, USUAL_FRAMES, WarmUp, camera, operators, summary};
+use crate::run::taken::Taken;
+use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
 use crate::tuning::adapt;
 use crate::{Control, Error, Machine, Network, Scheduled, SetOnDrop, clocks, engine, thread};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use millstream_backend::Tensor;
 use millstream_frames::{Golden, Mismatch, Tolerance, write_results};
@@ -12,6 +12,7 @@ use crate::Error;
 use crate::run::frame_log::in_one_line;
 use crate::run::reference::{Reference, describe};
 use crate::run::statistics::FrameStatistics;
+use crate::run::taken::Taken;
 
 /// Frames with unexpected results that are told in full.
 const MOST_TOLD: usize = 3;
@@ -31,31 +32,6 @@ pub(crate) struct Sink {
     failures: Vec<String>,
     /// Frames that never came to the engine.
     pub(crate) dropped: u64,
-}
-
-/// A result without its tensors.
-#[derive(Debug)]
-pub struct Taken {
-    /// When and where it was worked on.
-    pub result: FrameResult,
-    /// What the frame is called.
-    pub label: String,
-    /// When the frame arrived, which is before it was submitted if it had to wait for room.
-    pub arrived: Instant,
-    /// Why the frame failed, if it did.
-    pub failure: Option<String>,
-}
-
-impl Taken {
-    /// From the frame's arrival to its result.
-    pub fn latency_seconds(&self) -> f64 {
-        self.latency().as_secs_f64()
-    }
-
-    /// The same.
-    pub(crate) fn latency(&self) -> Duration {
-        self.result.received.saturating_duration_since(self.arrived)
-    }
 }
 
 impl Sink {

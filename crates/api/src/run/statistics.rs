@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::Error;
 use crate::run::LatencySummary;
-use crate::run::sink::Taken;
+use crate::run::taken::Taken;
 use crate::steady::Ends;
 
 /// Significant digits of times of frames: they are within 0.1 %.

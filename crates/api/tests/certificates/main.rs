@@ -148,7 +148,7 @@ fn searched_proofs_hold(is_wanted: impl Fn(usize, usize) -> bool, least: usize) 
 
 struct Case {
     machine: Machine,
-    pub(super) network: Network,
+    network: Network,
     table: CostTable,
     document: ScheduleDocument,
     certificate: Value,

@@ -2,7 +2,7 @@
 
 use millstream_onnx::Attributes;
 
-use super::{Draft, Golden, f32s};
+use crate::golden::draft::{Draft, Golden, f32s};
 
 /// The logarithm of 3: its sigmoid is 3/4.
 const LN_3: f32 = 1.098_612_3;

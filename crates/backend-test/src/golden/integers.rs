@@ -4,7 +4,7 @@ use millstream_backend::Tensor;
 use millstream_graph::DataType;
 use millstream_onnx::Attributes;
 
-use super::{Draft, Golden, f32s};
+use crate::golden::draft::{Draft, Golden, f32s};
 
 pub(super) fn cases() -> Vec<Golden> {
     let mut cases = conversions();

@@ -2,7 +2,7 @@
 
 use millstream_onnx::Attributes;
 
-use super::{Draft, Golden, f32s};
+use crate::golden::draft::{Draft, Golden, f32s};
 
 pub(super) fn cases() -> Vec<Golden> {
     let mut cases = convolutions();

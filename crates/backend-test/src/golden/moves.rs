@@ -4,7 +4,7 @@ use millstream_backend::Tensor;
 use millstream_graph::DataType;
 use millstream_onnx::{Attributes, Weight};
 
-use super::{Draft, Golden, f32s};
+use crate::golden::draft::{Draft, Golden, f32s};
 
 const SIX: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 

@@ -2,7 +2,7 @@
 
 use millstream_onnx::Attributes;
 
-use super::{Draft, Golden, f32s};
+use crate::golden::draft::{Draft, Golden, f32s};
 
 const TWO_ROWS: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 

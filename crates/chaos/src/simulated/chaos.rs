@@ -15,8 +15,10 @@ use super::backend::DROPPING;
 use super::faults::{Plan, State};
 use super::network::Network;
 use super::scenario::Scenario;
-use super::simulation::{Record, play};
-use super::verdict::{Expectation, judge};
+use super::simulation::play;
+use super::verdict::judge;
+use crate::simulated::expectation::Expectation;
+use crate::simulated::record::Record;
 
 const STACK: usize = 256 << 10;
 /// More steps than this are a scenario without an end.

@@ -20,7 +20,8 @@ use super::faults::{Fault, Plan};
 use super::network::Network;
 use super::scenario::{FRAME_TIMEOUT, RESTARTS, Scenario};
 use super::schedules::{one_team, schedule, with_device};
-use super::simulation::{Record, play};
+use super::simulation::play;
+use crate::simulated::record::Record;
 
 /// Orders of one set of circumstances.
 const BATCH: u64 = 100;

@@ -1,9 +1,7 @@
 //! Runs the scenario of one seed: frames go in, results come out, schedules are replaced, faults happen, the engine is dropped.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_backend::{Backend, Tensor};
@@ -16,28 +14,12 @@ use super::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan};
 use super::network::Network;
 use super::scenario::Scenario;
 use super::schedules::threads;
+use crate::simulated::record::Record;
 
 /// The longest pause before a replica that was lost too often is prepared again; and then some, for what else went wrong.
 const LONGEST_ABSENCE: Duration = Duration::from_secs(70);
 /// Frames without faults, when all is over.
 const LAST_FRAMES: u64 = 5;
-
-/// What happened.
-#[derive(Default)]
-pub(crate) struct Record {
-    pub(crate) results: Vec<FrameResult>,
-    /// The number of the frame of each position in the sequence.
-    pub(crate) numbers: Vec<(u64, u64)>,
-    /// Why replacements of the schedule were refused.
-    pub(crate) refused: Vec<RuntimeError>,
-    pub(crate) replaced: usize,
-    pub(crate) did_not_start: Option<RuntimeError>,
-    pub(crate) time_to_drop: Duration,
-    /// The threads that there are when nothing is left to do, and how many there may be.
-    pub(crate) at_rest: Option<(Vec<String>, usize)>,
-    pub(crate) violations: Vec<String>,
-    pub(crate) warnings: Vec<String>,
-}
 
 struct Stage {
     engine: Arc<Engine>,
@@ -217,26 +199,4 @@ fn check_current(engine: &Engine, plan: &Plan, record: &Mutex<Record>, last: Opt
 
 fn threads_of(schedule: &Schedule) -> usize {
     threads(schedule)
-}
-
-/// The longest time without a result.
-pub(crate) fn longest_silence(results: &[FrameResult]) -> Duration {
-    let silence = |pair: &[FrameResult]| pair[1].received.duration_since(pair[0].received);
-    let before = results.first().map(|first| first.received.duration_since(first.submitted));
-    results.windows(2).map(silence).chain(before).max().unwrap_or_default()
-}
-
-/// The longest time from a result to the next one that is a success.
-pub(crate) fn longest_gap(results: &[FrameResult]) -> Duration {
-    let mut last: Option<Instant> = None;
-    let mut longest = Duration::ZERO;
-    for result in results {
-        if result.outcome.is_ok() {
-            longest = longest.max(last.map_or(Duration::ZERO, |last| result.received.duration_since(last)));
-            last = None;
-        } else {
-            last.get_or_insert(result.received);
-        }
-    }
-    longest
 }

@@ -8,7 +8,8 @@ use millstream_runtime::{FrameError, FrameResult};
 use super::faults::{Fault, LONGEST_STUCK, State};
 use super::network::Network;
 use super::scenario::RESTARTS;
-use super::simulation::{Record, longest_gap, longest_silence};
+use crate::simulated::expectation::Expectation;
+use crate::simulated::record::{Record, longest_gap, longest_silence};
 
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);
 /// Until a frame that is stuck is given up: its time limit, and the time that it has to end once it is cancelled.
@@ -16,15 +17,6 @@ const LONGEST_TIMEOUT: Duration = Duration::from_millis(600);
 /// Frames wait a minute for one preparation where they have a time limit; five seconds more are for all else that goes wrong.
 const LONGEST_WAIT: Duration = Duration::from_secs(65);
 const LONGEST_DROP: Duration = Duration::from_secs(1);
-
-/// What is reported of a scenario besides that all was well.
-pub(crate) struct Expectation {
-    pub(crate) frames: u64,
-    pub(crate) has_timeout: bool,
-    pub(crate) is_dropped: bool,
-    /// A thread was made not to start.
-    pub(crate) lacks_threads: bool,
-}
 
 /// Everything that is wrong with a scenario.
 pub(crate) fn judge(network: &Network, expectation: &Expectation, state: &State, record: &Record) -> Vec<String> {

@@ -1,13 +1,15 @@
 //! Cost models of boards that are not here, from what others published.
 
 mod accelerators;
+mod factors;
 mod fitted;
 mod measurements;
 mod scaling;
 
 use std::collections::BTreeMap;
 
-use millstream_board::{Board, DocumentError, ProcessorClass};
+use millstream_board::{Board, DocumentError, ProcessorClass, Provenance};
+use millstream_cost::{PowerOrigin, TransferModel};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 use schemars::JsonSchema;
@@ -19,10 +21,9 @@ use crate::samples::OperatorRecord;
 use crate::{
     COST_FORMAT, COST_VERSION, ClusterPower, ClusterTransfer, CostModels, FamilyModel, PowerModel, PredictError,
 };
-use millstream_board::Provenance;
-use millstream_cost::{PowerOrigin, TransferModel};
-
 use fitted::{Fitted, Row, amounts};
+
+pub use factors::NetworkFactor;
 
 pub use accelerators::{AcceleratorCostModel, AcceleratorCosts, MeasuredOperators};
 pub use measurements::{
@@ -42,20 +43,6 @@ pub struct MeasuredNetwork<'a> {
     pub graph: &'a Graph,
     /// The graph's blocks.
     pub chain: &'a Chain,
-}
-
-/// How much longer or shorter than by the models a measured network takes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NetworkFactor {
-    /// Name of the network.
-    pub model: String,
-    /// Digest of its model.
-    pub digest: String,
-    /// The processor.
-    pub processor: ProcessorClass,
-    /// Times of all its operators are multiplied by this.
-    pub factor: f64,
 }
 
 /// Models calibrated to published measurements, and how well they fit them.

@@ -1,0 +1,34 @@
+//! The first core that runs a whole network.
+
+use millstream_backend::Backend;
+use millstream_board::{Board, Cluster, EngineName, Processor};
+use millstream_graph::Graph;
+
+use crate::Error;
+
+/// The processor on which a network runs plainly: the board's first core, with the first of its engines that runs all operators.
+pub(crate) fn first_core(board: &Board, backend: &dyn Backend, graph: &Graph) -> Result<Processor, Error> {
+    let cluster = board.clusters().first().ok_or(Error::Incomplete { what: "cluster" })?;
+    let core = cluster.cores.first().ok_or(Error::Incomplete { what: "core" })?;
+    with_able_engine(cluster, cluster.processor([core.id]), backend, graph)
+}
+
+/// A processor with the first of its cluster's engines that runs all operators of a network.
+pub(crate) fn with_able_engine(
+    cluster: &Cluster,
+    processor: Processor,
+    backend: &dyn Backend,
+    graph: &Graph,
+) -> Result<Processor, Error> {
+    let refused = |own: &Processor| graph.order().iter().copied().find(|&id| !backend.supports(id, own));
+    let with_each = || cluster.engines.iter().map(|engine| processor.clone().with_engine(engine));
+    if let Some(able) = with_each().find(|own| refused(own).is_none()) {
+        return Ok(able);
+    }
+    let Some(operator) = refused(&processor) else { return Ok(processor) };
+    let (engine, operator) = (processor.engine.title(), graph.operator(operator));
+    let other = EngineName::BUILT_IN.into_iter().find(|engine| !cluster.engines.contains(*engine));
+    let remedy = other
+        .map_or(String::new(), |other| format!("; name another engine as well, as in {},{other}", cluster.engines));
+    Err(Error::Unfit(format!("{engine} does not run the operator '{}' ({}){remedy}", operator.name, operator.op_type)))
+}

@@ -1,0 +1,19 @@
+//! What a scenario must come to.
+
+use std::time::Duration;
+
+use millstream_backend::{BackendError, Tensor};
+use millstream_runtime::{FrameError, FrameResult};
+
+use crate::simulated::faults::{Fault, LONGEST_STUCK, State};
+use crate::simulated::network::Network;
+use crate::simulated::scenario::RESTARTS;
+
+/// What is reported of a scenario besides that all was well.
+pub(crate) struct Expectation {
+    pub(crate) frames: u64,
+    pub(crate) has_timeout: bool,
+    pub(crate) is_dropped: bool,
+    /// A thread was made not to start.
+    pub(crate) lacks_threads: bool,
+}
