@@ -5,8 +5,8 @@ use millstream_graph::{Along, Graph, OperatorId};
 use millstream_schedule::execution::{ProcessorId, Span, TaskId};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Task};
 
-use crate::divide::Trial;
 use crate::exact_shares;
+use crate::trial::Trial;
 
 /// Ways to divide an operator, by its own cost and with more or fewer of its followers.
 pub(crate) fn candidates(

@@ -2,10 +2,11 @@
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::{ChannelUnits, Graph, OperatorId};
-use millstream_schedule::execution::{Execution, TaskId};
+use millstream_schedule::execution::Execution;
 use millstream_schedule::{Replica, ReplicaTasks};
 
 use crate::candidates::candidates;
+use crate::trial::Trial;
 
 /// Rounds over all operators: what one division changes may make another one worthwhile.
 const MOST_ROUNDS: usize = 4;
@@ -56,17 +57,6 @@ pub fn divide_where_close(
         Ok(undivided) => division.divided(undivided),
         Err(replica) => replica,
     }
-}
-
-/// A replica that was tried.
-pub(crate) struct Trial<'t> {
-    pub(crate) replica: Replica,
-    pub(crate) tasks: ReplicaTasks<'t>,
-    pub(crate) execution: Execution,
-    /// An order in which the tasks can run.
-    order: Vec<TaskId>,
-    /// When it is done.
-    time: Nanoseconds,
 }
 
 struct Division<'t, Free, Finish> {

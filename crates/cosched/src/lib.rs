@@ -27,6 +27,7 @@ mod divide;
 mod pair;
 mod shares;
 mod tiles;
+mod trial;
 
 pub use co_scheduling::{CoScheduled, co_schedule};
 pub use divide::{Executed, divide, divide_where_close};

@@ -24,18 +24,20 @@
 //! in any order.
 
 mod clocks;
+mod crossing;
 mod hosts;
 mod memory;
 mod nanoseconds;
 mod power;
+mod row_cost;
 mod table;
 mod tiles;
 mod transfer;
 
 pub use clocks::{Clocks, clock_combinations};
-pub use hosts::HostCrossing;
+pub use crossing::HostCrossing;
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
+pub use row_cost::{RowCost, TilePlace};
 pub use table::{CostEntry, CostTable, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
-pub use tiles::{RowCost, TilePlace};
 pub use transfer::{BlockedEnd, TransferModel};

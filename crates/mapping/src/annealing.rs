@@ -1,8 +1,10 @@
 use crate::bounds::quick;
-use crate::exact::{LISTS, best_of, finish};
-use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
+use crate::found::finish;
+use crate::found::{Course, Found};
+use crate::local_search::{HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::node_range::NodeRange;
+use crate::starts::{LISTS, best_of};
 use crate::{MappingError, MappingProblem};
 
 /// Simulated annealing alone, from the best list on, again and again from what is best until all steps are taken: what [`ExactMapper`] is

@@ -1,6 +1,5 @@
 //! What no mapping can beat.
 
-use crate::load::Loads;
 use crate::{MappingProblem, ProcessorId, TaskId};
 
 /// Earliest starts and shortest remaining times of nodes. At first those of paths alone, as if every processor could do everything at
@@ -104,13 +103,6 @@ impl PathBounds {
     /// The least makespan with a node on a processor that supports it.
     pub(crate) fn through(&self, problem: &MappingProblem, node: TaskId, processor: ProcessorId) -> u64 {
         self.end(problem, node, processor) + self.tail(node, processor)
-    }
-
-    /// Puts in what the loads of processors say of starts, tails and the whole.
-    pub(crate) fn add_loads(&mut self, problem: &MappingProblem, loads: &Loads) {
-        loads.raise(problem, self);
-        self.propagate(problem);
-        self.critical = self.critical.max(loads.bound(&self.heads, &self.least_tails));
     }
 }
 

@@ -3,30 +3,24 @@ use millstream_cost::Nanoseconds;
 use crate::annealing::anneal;
 use crate::bounds::PathBounds;
 use crate::branch_and_bound;
-use crate::cpop::Cpop;
-use crate::heft::Heft;
-use crate::layer_switched::LayerSwitched;
+use crate::found::finish;
+use crate::found::{Course, Found};
 use crate::load::Loads;
-use crate::local_search::{Course, Found, HEAT, MOVES_PER_NODE, improve};
-use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome, placement_of};
+use crate::local_search::{HEAT, MOVES_PER_NODE, improve};
+use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::node_range::NodeRange;
+use crate::quick::quick;
 use crate::series::Series;
-use crate::single::SingleProcessor;
+use crate::starts::{LISTS, best_of};
 use crate::{MappingError, MappingProblem, TaskId, programs};
 
-/// Moves of the first local search for each node.
-const FIRST_MOVES_PER_NODE: usize = 400;
 /// Of larger problems, the first part, improving bounds, and the program take one in so many of the steps each at the most. Annealing from the lists on takes half of all, so that
 /// none of their results is worse than that of annealing alone with half of the steps.
 const PARTS: u64 = 6;
 /// Later local searches before the branch and bound, with different seeds.
 const RESTARTS: u64 = 6;
-/// With fewer nodes, branch and bound is done before better bounds are.
-pub(crate) const LEAST_NODES_FOR_LOADS: usize = 16;
 /// Nodes of problems that branch and bound often comes to the end of, so that it may take all steps.
 const MOST_NODES_TO_THE_END: usize = 24;
-/// States of the branch and bound before and after the relaxation.
-const FIRST_STATES: u64 = 300_000;
 const MORE_STATES: u64 = 20_000_000;
 /// Of the steps that are left, the later branch and bound visits one state for so many.
 const STEPS_PER_STATE: u64 = 48;
@@ -41,63 +35,6 @@ const MOST_LONGER: u64 = 8;
 /// that they don't finish the bound is lower, and so the gap is larger than it need be.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExactMapper;
-
-/// The first part of [`ExactMapper`], which takes a moment and settles most problems.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Quick;
-
-impl Mapper for Quick {
-    fn name(&self) -> &'static str {
-        "quick"
-    }
-
-    fn map(&self, problem: &MappingProblem, limits: &MapperLimits<'_>) -> Result<Mapping, MappingError> {
-        let budget = Budget::start(limits);
-        let (found, lower) = quick(problem, &mut PathBounds::new(problem), limits, &budget)?;
-        let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::Heuristic);
-        Ok(Mapping { steps: budget.spent(), ..finish(problem, found, lower, outcome) })
-    }
-}
-
-pub(crate) fn quick(
-    problem: &MappingProblem,
-    bounds: &mut PathBounds,
-    limits: &MapperLimits<'_>,
-    budget: &Budget<'_>,
-) -> Result<(Found, u64), MappingError> {
-    let mut lower = bounds.critical;
-
-    // A program takes longer than all the rest: it has its turn where the others do not come to an end without it.
-    let mut best: Option<Found> = None;
-    for mappers in [LISTS, programs::STARTS] {
-        let Some(start) = best_of(mappers, problem, limits) else { continue };
-        if best.as_ref().is_some_and(|best| best.makespan <= start.makespan) {
-            continue;
-        }
-        let course =
-            Course { moves: FIRST_MOVES_PER_NODE * problem.len(), seed: 0, nodes: NodeRange::all(problem), heat: HEAT };
-        let mut found = improve(problem, &start, lower, &course, budget);
-        if problem.len() >= LEAST_NODES_FOR_LOADS && found.makespan > lower {
-            bounds.add_loads(problem, &Loads::new(problem));
-            lower = lower.max(bounds.critical);
-        }
-        if budget.reason(found.makespan, lower).is_none()
-            && branch_and_bound::search(problem, &mut found, FIRST_STATES, budget)
-        {
-            lower = found.makespan;
-        }
-        let is_settled = budget.reason(found.makespan, lower).is_some();
-        if best.as_ref().is_none_or(|best| found.makespan < best.makespan) {
-            best = Some(found);
-        }
-        if is_settled {
-            break;
-        }
-    }
-
-    let found = best.ok_or(MappingError::NoMapping)?;
-    Ok((found, lower))
-}
 
 impl Mapper for ExactMapper {
     fn name(&self) -> &'static str {
@@ -214,22 +151,4 @@ fn search_on(problem: &MappingProblem, longest: NodeRange, found: &mut Found, lo
             return;
         }
     }
-}
-
-/// The simple methods.
-pub(crate) const LISTS: &[&dyn Mapper] = &[&Heft, &Cpop, &LayerSwitched, &SingleProcessor];
-
-/// The best of what some methods find.
-pub(crate) fn best_of(mappers: &[&dyn Mapper], problem: &MappingProblem, limits: &MapperLimits<'_>) -> Option<Found> {
-    // A single processor need not support everything.
-    let mappings = mappers.iter().filter_map(|mapper| mapper.map(problem, limits).ok());
-    let best = mappings.min_by_key(|mapping| mapping.makespan)?;
-    Some(Found { makespan: best.makespan.0, order: best.order })
-}
-
-pub(crate) fn finish(problem: &MappingProblem, found: Found, lower: u64, outcome: Outcome) -> Mapping {
-    let placement = placement_of(problem.len(), &found.order);
-    // Evaluated once more like every other mapping: searches may have left processors idle for nothing.
-    let makespan = problem.makespan(&found.order).unwrap_or(Nanoseconds(found.makespan));
-    Mapping { placement, order: found.order, makespan, lower_bound: Nanoseconds(lower), outcome, steps: 0 }
 }

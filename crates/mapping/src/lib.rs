@@ -39,6 +39,7 @@ mod cpop;
 mod edge;
 mod error;
 mod exact;
+mod found;
 mod heft;
 mod layer_switched;
 mod lists;
@@ -53,8 +54,10 @@ mod programs;
 #[cfg(not(feature = "highs"))]
 #[path = "no_programs.rs"]
 mod programs;
+mod quick;
 mod series;
 mod single;
+mod starts;
 mod tabu;
 
 /// How the hard algorithms of this crate work: their data, steps, invariants and complexity, and why they are as they are.

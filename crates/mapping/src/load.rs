@@ -6,6 +6,7 @@
 //! the processors; the best ones give its value, and any others a bound as well.)
 
 use crate::bounds::PathBounds;
+use crate::mapping::Mapper;
 use crate::{MappingProblem, ProcessorId, TaskId};
 
 /// What prices add up to.
@@ -100,6 +101,15 @@ impl Loads {
     }
 }
 
+impl PathBounds {
+    /// Puts in what the loads of processors say of starts, tails and the whole.
+    pub(crate) fn add_loads(&mut self, problem: &MappingProblem, loads: &Loads) {
+        loads.raise(problem, self);
+        self.propagate(problem);
+        self.critical = self.critical.max(loads.bound(&self.heads, &self.least_tails));
+    }
+}
+
 /// What a cost takes at the least.
 fn time(cost: u128) -> u64 {
     u64::try_from(cost.div_ceil(u128::from(UNIT))).unwrap_or(u64::MAX / 4)
@@ -163,3 +173,6 @@ pub(crate) fn ancestors(problem: &MappingProblem) -> Vec<Vec<bool>> {
     }
     is_before
 }
+
+/// With fewer nodes, branch and bound is done before better bounds are.
+pub(crate) const LEAST_NODES_FOR_LOADS: usize = 16;

@@ -4,6 +4,7 @@ use millstream_schedule::execution::Execution;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::found::{Course, Found};
 use crate::lists::Ranks;
 use crate::mapping::{Budget, placement_of};
 use crate::node_range::NodeRange;
@@ -19,13 +20,6 @@ pub(crate) const MOVES_PER_NODE: usize = 6000;
 const CRITICAL: f64 = 0.5;
 /// Between two looks at what is left.
 const MOVES_PER_LOOK: usize = 256;
-
-/// Orders of nodes per processor, and how long they take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) order: Vec<Vec<TaskId>>,
-    pub(crate) makespan: u64,
-}
 
 /// A solution as the search sees it: lists are scheduled by priority, every node on its processor.
 struct State<'a> {
@@ -159,18 +153,6 @@ enum Undo {
     Placement(Vec<(TaskId, ProcessorId)>),
     Priority(TaskId, f64),
     Swap(TaskId, TaskId),
-}
-
-/// How a search goes.
-#[derive(Debug, Clone)]
-pub(crate) struct Course {
-    pub(crate) moves: usize,
-    /// The same seed gives the same result.
-    pub(crate) seed: u64,
-    /// The nodes that it moves.
-    pub(crate) nodes: NodeRange,
-    /// Part of the start's makespan that a move may lose at the beginning.
-    pub(crate) heat: f64,
 }
 
 /// Improves on `start` until all moves are made, the lower bound is reached or the budget says stop.

@@ -9,8 +9,8 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::Subgraph;
 
-use crate::exact::Quick;
 use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
+use crate::quick::Quick;
 use crate::{ExactMapper, MappingError, MappingProblem, ProcessorId};
 
 /// One subgraph of a mapped network.

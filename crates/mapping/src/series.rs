@@ -8,7 +8,7 @@ use crate::bounds::PathBounds;
 use crate::load::ancestors;
 use crate::mapping::{Budget, MapperLimits};
 use crate::node_range::NodeRange;
-use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, exact};
+use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, quick, starts};
 
 /// Nodes of a part beyond which it is not worth the look.
 const MOST_NODES: usize = 256;
@@ -179,8 +179,8 @@ fn solution(
     let mut bounds = PathBounds::new(&part);
     let is_too_much = part.len() > MOST_NODES || budget.left() == 0;
     let (found, bound) = match is_too_much {
-        true => (exact::best_of(exact::LISTS, &part, limits).ok_or(MappingError::NoMapping)?, bounds.critical),
-        false => exact::quick(&part, &mut bounds, limits, budget)?,
+        true => (starts::best_of(starts::LISTS, &part, limits).ok_or(MappingError::NoMapping)?, bounds.critical),
+        false => quick::quick(&part, &mut bounds, limits, budget)?,
     };
     let offset = from.map_or(0, |(node, _)| node.index());
     // The first node belongs to the part before.
@@ -286,7 +286,7 @@ mod tests {
         fn starts_and_tails_are_within_those_of_mappings(problem in problems(7), cut in 0_usize..7) {
             let problem = divided(&problem, cut);
             let (bounds, series) = strengthened(&problem);
-            let orders = exact::LISTS.iter().filter_map(|mapper| mapper.map(&problem, &MapperLimits::default()).ok());
+            let orders = starts::LISTS.iter().filter_map(|mapper| mapper.map(&problem, &MapperLimits::default()).ok());
             let orders = orders.map(|mapping| mapping.order).chain(series.and_then(|series| series.order(&problem)));
             for order in orders {
                 let execution = problem.execute(&order).unwrap();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::local_search::{Course, Found};
+use crate::found::{Course, Found};
 use crate::mapping::Budget;
 use crate::node_range::NodeRange;
 use crate::{Edge, MappingProblem, TaskId};

@@ -2,8 +2,8 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use millstream_board::ProcessorClass;
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TilePlace};
-use millstream_graph::{Along, Graph, OperatorId, ValueId};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_graph::{Graph, OperatorId, ValueId};
 
 use crate::crossing::{Crossing, crossing_costs};
 use crate::execution::Execution;
@@ -11,7 +11,7 @@ use crate::paces::{
     LinkUse, OccupiedLink, SharedLink, occupied_links, replica_rates, replicated_period, shared_period,
 };
 use crate::replica_tasks::ReplicaTasks;
-use crate::{Assignment, Replica, Schedule, ScheduleError, Share, Task};
+use crate::{Assignment, Replica, Schedule, ScheduleError};
 
 /// What a schedule achieves according to a cost table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -291,19 +291,4 @@ fn sent_bytes(operators: &[OperatorId], inside: &HashSet<OperatorId>, graph: &Gr
         graph.outputs().contains(value) || graph.readers(*value).iter().any(|reader| !inside.contains(reader))
     };
     outputs.copied().filter(is_sent).map(|value| graph.value(value).bytes().unwrap_or(0)).sum()
-}
-
-/// What a task takes on a processor of this class; `None` if it is not supported there.
-pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {
-    let operator = task.operator.index();
-    match task.share {
-        None => table.time(processor, operator),
-        Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
-            let apart = if is_head { table.part(processor, operator).apart } else { Nanoseconds::ZERO };
-            Some(table.part_time(processor, operator, part, of)? + apart)
-        }
-        Some(Share { along: Along::Rows, part, of, is_head, is_last }) => {
-            table.tile_time(processor, operator, part, of, TilePlace { is_head, is_last })
-        }
-    }
 }

@@ -54,6 +54,7 @@ mod schedule;
 mod set;
 mod sizes;
 mod splits;
+mod task_time;
 mod tasks;
 mod validate;
 
@@ -65,7 +66,7 @@ pub use document::{
 };
 pub use energy::Energy;
 pub use error::ScheduleError;
-pub use evaluate::{Entry, Evaluation, LinkEvaluation, StageEvaluation, task_time};
+pub use evaluate::{Entry, Evaluation, LinkEvaluation, StageEvaluation};
 pub use footprint::{Footprints, check_memory_together, held_bytes};
 pub use inseparable_tasks::InseparableTasks;
 pub use objective::Objective;
@@ -74,4 +75,5 @@ pub use replica_tasks::ReplicaTasks;
 pub use schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 pub use set::{SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, ScheduleSetDocument, SharedSchedule};
 pub use sizes::{SIZES_FORMAT, SIZES_VERSION, SizesDocument};
+pub use task_time::task_time;
 pub use tasks::{Share, Task, TaskInput};

@@ -1,10 +1,10 @@
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Along, Graph};
 
-use crate::evaluate::task_time;
 use crate::execution::{
     Deadlock, Dependency, DependencyId, Execution, OutputId, ProcessorId, TaskGraph, TaskId, TransferCost, run_order,
 };
+use crate::task_time::task_time;
 use crate::{InseparableTasks, Replica, ScheduleError, Task, TaskInput};
 
 /// The tasks of a replica as its processors run them, without times.

@@ -7,7 +7,6 @@ use millstream_runtime::{FrameError, FrameResult};
 
 use crate::simulated::faults::{Fault, LONGEST_STUCK, State};
 use crate::simulated::network::Network;
-use crate::simulated::scenario::RESTARTS;
 
 /// What is reported of a scenario besides that all was well.
 pub(crate) struct Expectation {
@@ -17,3 +16,6 @@ pub(crate) struct Expectation {
     /// A thread was made not to start.
     pub(crate) lacks_threads: bool,
 }
+
+/// Replicas are started again so often within a minute: fewer losses than that never cost anything but the frame at hand.
+pub(crate) const RESTARTS: usize = 5;

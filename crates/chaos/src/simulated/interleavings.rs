@@ -18,9 +18,10 @@ use super::callers::several_callers;
 use super::chaos::{config, verdict};
 use super::faults::{Fault, Plan};
 use super::network::Network;
-use super::scenario::{FRAME_TIMEOUT, RESTARTS, Scenario};
+use super::scenario::{FRAME_TIMEOUT, Scenario};
 use super::schedules::{one_team, schedule, with_device};
 use super::simulation::play;
+use crate::simulated::expectation::RESTARTS;
 use crate::simulated::record::Record;
 
 /// Orders of one set of circumstances.

@@ -13,13 +13,11 @@ use super::faults::{FAULTS, Fault, PREPARE_FAULTS, PrepareFault};
 use super::network::Network;
 use super::schedules::{DEVICE, schedule};
 use crate::simulated::expectation::Expectation;
+use crate::simulated::expectation::RESTARTS;
 
 pub(crate) const FRAME_TIMEOUT: Duration = Duration::from_millis(50);
 /// Faults per frame, on average.
 const DENSITY: f64 = 0.01;
-/// Replicas are started again so often within a minute: fewer losses than that never cost anything but the frame at hand.
-pub(crate) const RESTARTS: usize = 5;
-
 /// What happens under one seed.
 #[derive(Clone)]
 pub(crate) struct Scenario {

@@ -7,8 +7,8 @@ use millstream_runtime::{FrameError, FrameResult};
 
 use super::faults::{Fault, LONGEST_STUCK, State};
 use super::network::Network;
-use super::scenario::RESTARTS;
 use crate::simulated::expectation::Expectation;
+use crate::simulated::expectation::RESTARTS;
 use crate::simulated::record::{Record, longest_gap, longest_silence};
 
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);

@@ -2,13 +2,14 @@
 
 mod frames;
 mod hosts;
+mod phase;
 mod phases;
 
 use std::time::Duration;
 
+use crate::front::phase::Phase;
 use frames::{Frames, Outcome};
 use hosts::{Heard, HostView, on_route};
-use phases::Phase;
 
 use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures};
 use crate::{DistributedError, FrameFailure, FrontOptions, HostId, PlanId, Route};

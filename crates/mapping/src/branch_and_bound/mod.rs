@@ -1,5 +1,6 @@
 //! Exact search over all ways to start nodes one after the other.
 
+mod recipients;
 mod set_up;
 
 use std::collections::HashMap;
@@ -8,13 +9,11 @@ use millstream_cost::Nanoseconds;
 use millstream_schedule::execution::{Execution, Recipient};
 
 use crate::bounds::PathBounds;
+use crate::found::Found;
 use crate::load::UNIT;
-use crate::local_search::Found;
 use crate::mapping::Budget;
 use crate::{MappingProblem, ProcessorId, TaskId};
 
-/// Sets of nodes are bits of a word.
-pub(crate) const MOST_NODES: usize = 128;
 /// Between two looks at what is left.
 const STEPS_PER_LOOK: u64 = 4096;
 /// Remembered states; more would fill the memory of a small board.
@@ -39,7 +38,7 @@ fn search_with(
     most_states: usize,
     budget: &Budget<'_>,
 ) -> bool {
-    let Some(recipients) = set_up::recipients_of_all(problem) else { return false };
+    let Some(recipients) = recipients::recipients_of_all(problem) else { return false };
     let mut search = Search::new(problem, found, recipients, most_states, (most_steps, budget));
     let is_complete = search.visit(0, 0);
     budget.spend(search.steps % STEPS_PER_LOOK * search.steps_per_visit);

@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 
 use millstream_cost::BlockedEnd;
-use millstream_schedule::execution::{Execution, Recipient, recipients};
+use millstream_schedule::execution::{Execution, Recipient};
 
-use super::{MOST_NODES, Search};
+use super::Search;
 use crate::bounds::PathBounds;
-use crate::exact::LEAST_NODES_FOR_LOADS;
+use crate::found::Found;
+use crate::load::LEAST_NODES_FOR_LOADS;
 use crate::load::{Loads, UNIT};
-use crate::local_search::Found;
 use crate::mapping::Budget;
 use crate::{Edge, MappingProblem, TaskId};
 
-/// Values that a node could send, times processors that they could go to: every set of them is a branch.
-const MOST_RECIPIENTS: usize = 12;
 /// Steps of the budget for each processor that a state's next node may go to.
 const STEPS_PER_CANDIDATE: u64 = 4;
 
@@ -60,25 +58,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Per node and processor, where the node's values could be sent from there; `None` if the problem is too large for the search.
-pub(super) fn recipients_of_all(problem: &MappingProblem) -> Option<Vec<Vec<Vec<Recipient>>>> {
-    // Values and processors are named by bytes where states are remembered.
-    let is_small = |number: usize| number <= usize::from(u8::MAX);
-    let has_few_values =
-        problem.edges().iter().all(|edge| is_small((edge.value().index() + 1) * problem.processor_count()));
-    if problem.len() > MOST_NODES || !has_few_values || !is_small(problem.processor_count()) {
-        return None;
-    }
-    let possible = |node: TaskId| -> Vec<Vec<Recipient>> {
-        let places = |reader: TaskId| problem.supporting(reader);
-        problem.processors().map(|from| recipients(problem, node, from, places)).collect()
-    };
-    let recipients: Vec<Vec<Vec<Recipient>>> = problem.nodes().map(possible).collect();
-    recipients.iter().flatten().all(|recipients| recipients.len() <= MOST_RECIPIENTS).then_some(recipients)
-}
-
 /// Bounds of nodes; prices of processors, and with them the least costs of nodes.
-fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
+pub(super) fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
     let mut bounds = PathBounds::new(problem);
     let even = vec![UNIT / problem.processor_count().max(1) as u64; problem.processor_count()];
     let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node));
@@ -93,6 +74,6 @@ fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
     (bounds, prices, costs)
 }
 
-fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> u64 {
+pub(super) fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> u64 {
     problem.outgoing(node).map(Edge::slowest_transfer).max().unwrap_or(0)
 }

@@ -3,9 +3,9 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::reachability;
 
 use crate::bounds::quick;
-use crate::local_search::Found;
+use crate::found::Found;
 use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
-use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, exact};
+use crate::{Edge, MappingError, MappingProblem, ProcessorId, TaskId, found, starts};
 
 use super::solver::{Until, minimise};
 
@@ -29,11 +29,11 @@ impl Mapper for FineIlp {
         // Without a solution in time, what the solver would have been compared with.
         let found = match found {
             Some(found) => found,
-            None => exact::best_of(&[exact::LISTS, super::STARTS].concat(), problem, limits)
+            None => starts::best_of(&[starts::LISTS, super::STARTS].concat(), problem, limits)
                 .ok_or(MappingError::NoMapping)?,
         };
         let outcome = budget.reason(found.makespan, lower).unwrap_or(Outcome::StepLimit);
-        Ok(exact::finish(problem, found, lower, outcome))
+        Ok(found::finish(problem, found, lower, outcome))
     }
 }
 
@@ -50,7 +50,7 @@ impl FineIlp {
         let (found, lower) = solve(problem, limits)?;
         let finish = |found: Found| {
             let reason = Budget::start(limits).reason(found.makespan, lower);
-            exact::finish(problem, found, lower, reason.unwrap_or(Outcome::StepLimit))
+            found::finish(problem, found, lower, reason.unwrap_or(Outcome::StepLimit))
         };
         Ok(found.map(finish))
     }

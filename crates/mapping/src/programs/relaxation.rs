@@ -4,11 +4,12 @@
 //! their load: what a processor does of a set of nodes, and of the transfers that occupy it, comes after the least head and before the
 //! least tail of the set. Leaving the order out keeps the program small, and where many nodes can run at once the bound is nearly tight.
 
-use highs::{Col, Model};
+use highs::Model;
 
 use crate::bounds::PathBounds;
 use crate::mapping::Budget;
-use crate::{MappingError, MappingProblem, ProcessorId, TaskId};
+use crate::programs::rows::{LoadRow, row_of};
+use crate::{MappingError, MappingProblem, TaskId};
 
 use super::rows::{Item, Program};
 use super::solver::{Until, minimise, minimise_again};
@@ -24,20 +25,6 @@ const INTEGER_GAP: f64 = 0.001;
 const ROWS_PER_ROUND: usize = 8;
 /// Heads and tails that load rows start and end with, at the most.
 const MOST_THRESHOLDS: usize = 96;
-
-/// What occupies one processor, starts at `head` or later and is followed by at least `tail`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LoadRow {
-    pub(super) head: u64,
-    pub(super) tail: u64,
-    pub(super) processor: ProcessorId,
-}
-
-impl LoadRow {
-    pub(super) fn has(self, item: &Item) -> bool {
-        item.processor == self.processor && item.head >= self.head && item.tail >= self.tail
-    }
-}
 
 /// What the programs say.
 pub(crate) struct Relaxed {
@@ -106,13 +93,6 @@ pub(crate) fn bound(
     }
 
     Ok(Relaxed { bound: best, order })
-}
-
-/// The least that a row's makespan less its load is, and the row: the makespan less what occupies the processor.
-pub(super) fn row_of(row: LoadRow, makespan: Col, items: &[Item], unit: f64) -> (f64, Vec<(Col, f64)>) {
-    let loads = items.iter().filter(|item| row.has(item)).map(|item| (item.column, -item.weight));
-    let factors = std::iter::once((makespan, 1.0)).chain(loads).collect();
-    ((row.head + row.tail) as f64 / unit, factors)
 }
 
 /// The load rows that a solution violates most. A row holds even if nothing of its set is on the processor, which is why its head and

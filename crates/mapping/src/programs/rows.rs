@@ -6,8 +6,6 @@ use millstream_cost::BlockedEnd;
 use crate::bounds::PathBounds;
 use crate::{Edge, MappingProblem, OutputId, ProcessorId, TaskId};
 
-use super::relaxation::{LoadRow, row_of};
-
 /// The horizon in the solver's units, which keeps all numbers in a range that it handles well.
 const SCALE: f64 = 1000.0;
 
@@ -287,4 +285,25 @@ impl Builder<'_> {
             self.rows.add_row(0.., row);
         }
     }
+}
+
+/// What occupies one processor, starts at `head` or later and is followed by at least `tail`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LoadRow {
+    pub(super) head: u64,
+    pub(super) tail: u64,
+    pub(super) processor: ProcessorId,
+}
+
+impl LoadRow {
+    pub(super) fn has(self, item: &Item) -> bool {
+        item.processor == self.processor && item.head >= self.head && item.tail >= self.tail
+    }
+}
+
+/// The least that a row's makespan less its load is, and the row: the makespan less what occupies the processor.
+pub(super) fn row_of(row: LoadRow, makespan: Col, items: &[Item], unit: f64) -> (f64, Vec<(Col, f64)>) {
+    let loads = items.iter().filter(|item| row.has(item)).map(|item| (item.column, -item.weight));
+    let factors = std::iter::once((makespan, 1.0)).chain(loads).collect();
+    ((row.head + row.tail) as f64 / unit, factors)
 }

@@ -1,0 +1,24 @@
+//! What a task takes.
+
+use crate::Share;
+use crate::Task;
+use millstream_cost::CostTable;
+use millstream_cost::Nanoseconds;
+use millstream_cost::ProcessorIndex;
+use millstream_cost::TilePlace;
+use millstream_graph::Along;
+
+/// What a task takes on a processor of this class; `None` if it is not supported there.
+pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {
+    let operator = task.operator.index();
+    match task.share {
+        None => table.time(processor, operator),
+        Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
+            let apart = if is_head { table.part(processor, operator).apart } else { Nanoseconds::ZERO };
+            Some(table.part_time(processor, operator, part, of)? + apart)
+        }
+        Some(Share { along: Along::Rows, part, of, is_head, is_last }) => {
+            table.tile_time(processor, operator, part, of, TilePlace { is_head, is_last })
+        }
+    }
+}
