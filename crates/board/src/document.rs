@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::accelerator::{LEAST_LINK_RATE, LONGEST_LINK_LATENCY};
+use crate::label;
 use crate::reading::check_header;
 use crate::{
     Accelerator, Board, BoardError, Cluster, Document, DocumentError, Link, Memory, OperatingPoint, PowerCoefficients,
@@ -57,6 +58,33 @@ impl From<DocumentError> for BoardError {
 }
 
 impl Board {
+    /// A board of these clusters and nothing else. They are sorted from the fastest to the slowest, by their first cores where
+    /// they are equally fast, and labelled in that order: `B`, `m`, `m2` and so on, and `s` for the last.
+    ///
+    /// # Errors
+    /// [`BoardError::Invalid`] if there is no cluster, a cluster is impossible, or a core is in two.
+    pub fn from_clusters(name: impl Into<String>, mut clusters: Vec<Cluster>) -> Result<Self, BoardError> {
+        label::sort_and_label(&mut clusters);
+        Self::try_from(BoardDocument {
+            format: BOARD_FORMAT.to_owned(),
+            version: BOARD_VERSION,
+            name: name.into(),
+            clusters,
+            accelerators: Vec::new(),
+            providers: Vec::new(),
+            links: Vec::new(),
+            memory: None,
+        })
+    }
+
+    /// The same board with these accelerators.
+    ///
+    /// # Errors
+    /// [`BoardError::Invalid`] if a label is taken, or an engine is none of its providers.
+    pub fn with_accelerators(&self, accelerators: Vec<Accelerator>) -> Result<Self, BoardError> {
+        Self::try_from(BoardDocument { accelerators, ..self.to_document() })
+    }
+
     /// Reads a board file.
     ///
     /// # Errors

@@ -1,10 +1,9 @@
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoardError, EngineLabel};
+use crate::engine_label::EngineLabel;
 
 /// What computes operators on cores. The same cores with another engine are another processor to whoever plans: they take other times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -59,7 +58,7 @@ impl fmt::Display for EngineName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<EngineName>", into = "Vec<EngineName>")]
 #[schemars(with = "Vec<EngineName>")]
-pub struct EngineSet(Vec<EngineName>);
+pub struct EngineSet(pub(crate) Vec<EngineName>);
 
 impl EngineSet {
     /// All engines that every board may have.
@@ -100,19 +99,6 @@ impl From<EngineName> for EngineSet {
     }
 }
 
-impl TryFrom<Vec<EngineName>> for EngineSet {
-    type Error = BoardError;
-
-    fn try_from(engines: Vec<EngineName>) -> Result<Self, BoardError> {
-        let is_repeated = |(place, engine): (usize, &EngineName)| engines[..place].contains(engine);
-        if engines.is_empty() || engines.iter().enumerate().any(is_repeated) {
-            let engines = engines.iter().map(ToString::to_string).collect();
-            return Err(BoardError::Engines { engines });
-        }
-        Ok(Self(engines))
-    }
-}
-
 impl From<EngineSet> for Vec<EngineName> {
     fn from(engines: EngineSet) -> Self {
         engines.0
@@ -124,38 +110,6 @@ impl fmt::Display for EngineSet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.0.iter().map(EngineName::name).collect();
         formatter.pad(&names.join(","))
-    }
-}
-
-/// Names with commas between them, or `all`.
-impl FromStr for EngineSet {
-    type Err = BoardError;
-
-    fn from_str(text: &str) -> Result<Self, BoardError> {
-        match text {
-            "all" => Ok(Self::all()),
-            names => Self::try_from(names.split(',').map(str::parse).collect::<Result<Vec<_>, _>>()?),
-        }
-    }
-}
-
-/// The name of an engine; whether a board has one of that name is for the board to say.
-impl FromStr for EngineName {
-    type Err = BoardError;
-
-    fn from_str(text: &str) -> Result<Self, BoardError> {
-        match Self::BUILT_IN.into_iter().find(|engine| engine.name() == text) {
-            Some(engine) => Ok(engine),
-            None => EngineLabel::try_from(text).map(Self::Provider),
-        }
-    }
-}
-
-impl TryFrom<String> for EngineName {
-    type Error = BoardError;
-
-    fn try_from(text: String) -> Result<Self, BoardError> {
-        text.parse()
     }
 }
 

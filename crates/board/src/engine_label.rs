@@ -5,48 +5,24 @@ use std::hash::{Hash, Hasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::BoardError;
-
 /// The name that a board file gives an engine of its own: a letter, then letters or digits, at most 24. It is small, and copied with each
 /// processor that has the engine.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct EngineLabel {
-    bytes: [u8; MOST_BYTES],
-    length: u8,
+    pub(crate) bytes: [u8; MOST_BYTES],
+    pub(crate) length: u8,
 }
 
-const MOST_BYTES: usize = 24;
+/// The longest label.
+pub(crate) const MOST_BYTES: usize = 24;
 
 impl EngineLabel {
     /// As text.
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..usize::from(self.length)).unwrap_or_default();
         std::str::from_utf8(bytes).unwrap_or_default()
-    }
-}
-
-impl TryFrom<&str> for EngineLabel {
-    type Error = BoardError;
-
-    fn try_from(text: &str) -> Result<Self, BoardError> {
-        let is_well_formed = text.starts_with(|first: char| first.is_ascii_alphabetic())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let mut bytes = [0; MOST_BYTES];
-        match bytes.get_mut(..text.len()).filter(|_| is_well_formed) {
-            Some(place) => place.copy_from_slice(text.as_bytes()),
-            None => return Err(BoardError::EngineLabel { label: text.to_owned() }),
-        }
-        Ok(Self { bytes, length: u8::try_from(text.len()).unwrap_or_default() })
-    }
-}
-
-impl TryFrom<String> for EngineLabel {
-    type Error = BoardError;
-
-    fn try_from(text: String) -> Result<Self, BoardError> {
-        Self::try_from(text.as_str())
     }
 }
 

@@ -31,9 +31,12 @@
 mod accelerator;
 mod board;
 mod board_engines;
+mod cluster;
+mod core_id;
 mod document;
 mod engine;
 mod engine_label;
+mod engine_text;
 mod error;
 mod fingerprint;
 mod label;
@@ -46,7 +49,9 @@ mod system;
 mod system_document;
 
 pub use accelerator::{Accelerator, AcceleratorKind, BlockedEnd, Link};
-pub use board::{Board, Cache, Cluster, Core, CoreId, Engines, Memory, OperatingPoint, PowerCoefficients, Thermal};
+pub use board::{Board, Engines, Memory};
+pub use cluster::{Cache, Cluster, Core, OperatingPoint, PowerCoefficients, Thermal};
+pub use core_id::CoreId;
 pub use document::{BOARD_FORMAT, BOARD_VERSION, BoardDocument};
 pub use engine::{EngineName, EngineSet};
 pub use engine_label::EngineLabel;

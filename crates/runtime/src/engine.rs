@@ -11,7 +11,6 @@ use crate::generation::{Generation, Start};
 use crate::metrics::StageMetrics;
 use crate::packet::{FrameResult, Packet};
 use crate::permits::Permits;
-use crate::results::Results;
 use crate::sync::channel::{Receiver, TrySendError, bounded};
 use crate::sync::{Mutex, lock, now, try_lock};
 use crate::watch::watch;
@@ -251,11 +250,6 @@ impl Engine {
             spans: packet.spans,
             steps: packet.steps,
         }
-    }
-
-    /// Streams frames through the engine: submits while there is room and yields the results in order.
-    pub fn run<I: IntoIterator<Item = Vec<Tensor>>>(&self, frames: I) -> Results<'_, I::IntoIter> {
-        Results::new(self, frames.into_iter())
     }
 
     /// How many frames are between submission and receipt.

@@ -18,6 +18,13 @@ impl<'a, I> Results<'a, I> {
     }
 }
 
+impl Engine {
+    /// Streams frames through the engine: submits while there is room and yields the results in order.
+    pub fn run<I: IntoIterator<Item = Vec<Tensor>>>(&self, frames: I) -> Results<'_, I::IntoIter> {
+        Results::new(self, frames.into_iter())
+    }
+}
+
 impl<I: Iterator<Item = Vec<Tensor>>> Iterator for Results<'_, I> {
     type Item = FrameResult;
 

@@ -1,22 +1,21 @@
 //! Clusters that get too hot lower their clocks.
 
 use millstream_board::{OperatingPoint, Thermal};
-use millstream_cost::Nanoseconds;
 
 use crate::simulation::Simulator;
 use crate::{Conditions, SimulationError};
 
 /// A cluster's temperature.
 pub(crate) struct Heat {
-    label: usize,
+    pub(crate) label: usize,
     thermal: Thermal,
     points: Vec<OperatingPoint>,
     /// The operating point that it is at.
     point: usize,
     celsius: f64,
-    idle_watts: f64,
+    pub(crate) idle_watts: f64,
     /// Energy beyond idle power until the last look.
-    joules: f64,
+    pub(crate) joules: f64,
 }
 
 impl Heat {
@@ -44,7 +43,7 @@ impl Heat {
     }
 
     /// The temperature and operating point after another while at some power.
-    fn advance(&mut self, watts: f64, seconds: f64) {
+    pub(crate) fn advance(&mut self, watts: f64, seconds: f64) {
         let Thermal { ambient_celsius, limit_celsius, resume_celsius, kelvin_per_watt, time_constant_seconds } =
             self.thermal;
         let end = ambient_celsius + kelvin_per_watt * watts;
@@ -57,35 +56,11 @@ impl Heat {
     }
 
     /// Clock and power at the present operating point, as parts of those at the last.
-    fn factors(&self) -> (f64, f64) {
+    pub(crate) fn factors(&self) -> (f64, f64) {
         let (Some(point), Some(last)) = (self.points.get(self.point), self.points.last()) else { return (1.0, 1.0) };
         let clock = point.hertz as f64 / last.hertz as f64;
         let volts = point.volts.zip(last.volts).map_or(1.0, |(own, full)| own / full);
         (clock, clock * volts * volts)
-    }
-}
-
-impl Simulator<'_> {
-    /// Looks at temperatures, and sets clocks.
-    pub(crate) fn tick(&mut self) {
-        (0..self.running.len()).for_each(|index| self.settle(self.running[index]));
-        for index in 0..self.heat.len() {
-            let label = self.heat[index].label;
-            let joules = self.tracks.iter().filter(|track| track.label == label).map(|track| track.joules).sum();
-            let heat = &mut self.heat[index];
-            let seconds = Heat::TICK as f64 * 1e-9;
-            let watts = heat.idle_watts + (joules - heat.joules) / seconds;
-            heat.joules = joules;
-            heat.advance(watts, seconds);
-            let (clock, power) = heat.factors();
-            let speed = &mut self.speeds[label];
-            if speed.cooled != clock {
-                (speed.cooled, speed.cooled_power) = (clock, power);
-                let factor = speed.factor();
-                self.is_changed = true;
-                self.history.push((Nanoseconds(self.now), self.labels[label].clone(), factor));
-            }
-        }
     }
 }
 

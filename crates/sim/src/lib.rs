@@ -32,6 +32,8 @@ mod error;
 mod faults;
 mod feeding;
 mod heat;
+mod heating;
+mod linking;
 mod links;
 mod operators;
 mod plan;

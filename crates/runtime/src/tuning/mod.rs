@@ -3,6 +3,7 @@
 mod drift;
 mod event;
 mod observation;
+mod observing;
 mod policy;
 
 use std::time::{Duration, Instant};

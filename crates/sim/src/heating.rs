@@ -1,0 +1,29 @@
+//! Heat as it is simulated.
+
+use crate::heat::Heat;
+use crate::simulation::Simulator;
+use millstream_cost::Nanoseconds;
+
+impl Simulator<'_> {
+    /// Looks at temperatures, and sets clocks.
+    pub(crate) fn tick(&mut self) {
+        (0..self.running.len()).for_each(|index| self.settle(self.running[index]));
+        for index in 0..self.heat.len() {
+            let label = self.heat[index].label;
+            let joules = self.tracks.iter().filter(|track| track.label == label).map(|track| track.joules).sum();
+            let heat = &mut self.heat[index];
+            let seconds = Heat::TICK as f64 * 1e-9;
+            let watts = heat.idle_watts + (joules - heat.joules) / seconds;
+            heat.joules = joules;
+            heat.advance(watts, seconds);
+            let (clock, power) = heat.factors();
+            let speed = &mut self.speeds[label];
+            if speed.cooled != clock {
+                (speed.cooled, speed.cooled_power) = (clock, power);
+                let factor = speed.factor();
+                self.is_changed = true;
+                self.history.push((Nanoseconds(self.now), self.labels[label].clone(), factor));
+            }
+        }
+    }
+}
