@@ -44,6 +44,7 @@ mod library;
 mod partition;
 mod place;
 mod plain;
+mod preparation;
 mod prepare;
 mod provider;
 mod session;
@@ -59,7 +60,7 @@ mod whole_times;
 pub use backend::{OrtBackend, SessionSettings, Spinning};
 pub use environment::{Environment, TELEMETRY};
 pub use plain::{Declared, PlainSession};
-pub use prepare::Preparation;
+pub use preparation::Preparation;
 pub use session_cache::SessionCache;
 #[doc(hidden)]
 pub use trace::operator_times;

@@ -1,5 +1,6 @@
 //! Where the sessions of a backend compute, and what they take there.
 
+use ort::session::Session;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, OnceLock};
 
@@ -9,7 +10,6 @@ use millstream_graph::OperatorId;
 use ort::session::builder::SessionBuilder;
 
 use crate::provider::OpenProvider;
-use crate::transfer::Mover;
 
 /// Refuses sessions of which a part would run with ONNX Runtime's own kernels.
 const NOTHING_ON_CORES: (&str, &str) = ("session.disable_cpu_ep_fallback", "1");
@@ -123,3 +123,7 @@ impl Drop for Spread {
         millstream_machine::confine_current_thread(&self.0);
     }
 }
+
+/// A session that does little else than to move values, with the number of its elements; no session if the device takes none of the light
+/// operators.
+pub(crate) type Mover = Option<(usize, Option<Session>)>;

@@ -18,10 +18,6 @@ const WARM_UP: usize = 2;
 /// Runs of which the median counts.
 const RUNS: usize = 5;
 
-/// A session that does little else than to move values, with the number of its elements; no session if the device takes none of the light
-/// operators.
-pub(crate) type Mover = Option<(usize, Option<Session>)>;
-
 impl OrtBackend {
     /// What moving so many bytes takes, by half the time of a session that does little else. `None` where values stay in the host's
     /// memory, and of devices that take none of some light operators: what they take to move values is in the times of operators.

@@ -33,6 +33,7 @@ mod gpu;
 mod layer;
 mod part;
 mod plan;
+mod preparing;
 mod segment;
 mod shaders;
 mod windows;

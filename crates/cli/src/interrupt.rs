@@ -79,7 +79,7 @@ fn say_that_it_is_stuck() {
     let (said, is_said) = std::sync::mpsc::sync_channel::<()>(1);
     let say = move || {
         let seconds = GRACE.as_secs();
-        crate::output::remark(format!("error: what was in flight did not finish within {seconds} s"));
+        crate::remarks::remark(format!("error: what was in flight did not finish within {seconds} s"));
         drop(said);
     };
     if std::thread::Builder::new().stack_size(STACK_BYTES).spawn(say).is_ok() {

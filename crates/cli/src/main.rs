@@ -16,7 +16,9 @@ mod interrupt;
 mod output;
 mod program;
 mod progress;
+mod remarks;
 mod run_trace;
+mod width;
 
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches};

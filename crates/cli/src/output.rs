@@ -12,13 +12,10 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
 use crate::hint::hint;
-use crate::program::as_typed;
+pub(crate) use crate::remarks::remark;
+use crate::remarks::visible;
+pub(crate) use crate::width::width;
 use crate::{colours, interrupt};
-
-/// Characters of a line where nobody says how many there are.
-const USUAL_WIDTH: usize = 80;
-/// Tables are never made narrower.
-const LEAST_WIDTH: usize = 60;
 
 /// Set once the reader of standard output has gone away.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
@@ -74,38 +71,10 @@ pub(crate) fn fitted(table: &Table) -> String {
     table.within(width())
 }
 
-/// How many characters a line has: as many as the terminal, and 80 elsewhere.
-pub(crate) fn width() -> usize {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = || Some(usize::from(terminal_size::terminal_size_of(std::io::stdout())?.0.0));
-    // Narrower ones would break numbers apart.
-    asked.or_else(seen).map_or(USUAL_WIDTH, |width: usize| width.max(LEAST_WIDTH))
-}
-
 /// Prints a value as JSON to standard output.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     line(serde_json::to_string_pretty(value)?);
     Ok(())
-}
-
-/// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
-pub(crate) fn remark(text: impl std::fmt::Display) {
-    let stderr = std::io::stderr();
-    let text = colours::painted(&visible(&as_typed(&text.to_string())), colours::are_shown_by(&stderr));
-    let _ = (&stderr).write_all(format!("{text}\n").as_bytes());
-}
-
-/// The text without what a terminal would obey: names come from models that may be anybody's.
-fn visible(text: &impl std::fmt::Display) -> String {
-    let mut shown = String::new();
-    for character in text.to_string().chars() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            control if control.is_control() => shown.extend(control.escape_default()),
-            other => shown.push(other),
-        }
-    }
-    shown
 }
 
 /// Prints an error with its causes to standard error. Causes that the message already contains are not repeated.
@@ -150,7 +119,7 @@ pub(crate) fn start_logging(verbosity: u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use crate::remarks::visible;
 
     #[test]
     fn control_characters_are_shown_and_not_obeyed() {

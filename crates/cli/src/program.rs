@@ -1,6 +1,6 @@
 //! What this program is called where it names commands: in the repository, `cargo xtask` runs it; an installed one is run by its own name.
 
-use crate::output::width;
+use crate::width::width;
 
 /// The variable that says so; `.cargo/config.toml` sets it in the repository.
 const VARIABLE: &str = "MILLSTREAM_COMMAND";

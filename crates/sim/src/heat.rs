@@ -2,17 +2,16 @@
 
 use millstream_board::{OperatingPoint, Thermal};
 
-use crate::simulation::Simulator;
 use crate::{Conditions, SimulationError};
 
 /// A cluster's temperature.
 pub(crate) struct Heat {
     pub(crate) label: usize,
-    thermal: Thermal,
-    points: Vec<OperatingPoint>,
+    pub(crate) thermal: Thermal,
+    pub(crate) points: Vec<OperatingPoint>,
     /// The operating point that it is at.
-    point: usize,
-    celsius: f64,
+    pub(crate) point: usize,
+    pub(crate) celsius: f64,
     pub(crate) idle_watts: f64,
     /// Energy beyond idle power until the last look.
     pub(crate) joules: f64,
@@ -21,26 +20,6 @@ pub(crate) struct Heat {
 impl Heat {
     /// Time between two looks.
     pub(crate) const TICK: u64 = 10_000_000;
-
-    /// Those of the clusters that are in use.
-    pub(crate) fn all(simulator: &Simulator<'_>, conditions: &Conditions) -> Result<Vec<Self>, SimulationError> {
-        let mut found = Vec::new();
-        for own in &conditions.thermals {
-            let Some(label) = simulator.labels.iter().position(|label| *label == own.cluster) else { continue };
-            let tracks = simulator.tracks.iter().filter(|track| track.label == label);
-            let idle: Option<f64> = tracks.map(|track| track.idle_watts).sum();
-            found.push(Self {
-                label,
-                thermal: own.thermal,
-                points: own.operating_points.clone(),
-                point: own.operating_points.len().saturating_sub(1),
-                celsius: own.thermal.ambient_celsius,
-                idle_watts: idle.ok_or_else(|| SimulationError::UnknownPower { cluster: own.cluster.clone() })?,
-                joules: 0.0,
-            });
-        }
-        Ok(found)
-    }
 
     /// The temperature and operating point after another while at some power.
     pub(crate) fn advance(&mut self, watts: f64, seconds: f64) {

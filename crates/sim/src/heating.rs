@@ -2,6 +2,7 @@
 
 use crate::heat::Heat;
 use crate::simulation::Simulator;
+use crate::{Conditions, SimulationError};
 use millstream_cost::Nanoseconds;
 
 impl Simulator<'_> {
@@ -25,5 +26,27 @@ impl Simulator<'_> {
                 self.history.push((Nanoseconds(self.now), self.labels[label].clone(), factor));
             }
         }
+    }
+}
+
+impl Heat {
+    /// Those of the clusters that are in use.
+    pub(crate) fn all(simulator: &Simulator<'_>, conditions: &Conditions) -> Result<Vec<Self>, SimulationError> {
+        let mut found = Vec::new();
+        for own in &conditions.thermals {
+            let Some(label) = simulator.labels.iter().position(|label| *label == own.cluster) else { continue };
+            let tracks = simulator.tracks.iter().filter(|track| track.label == label);
+            let idle: Option<f64> = tracks.map(|track| track.idle_watts).sum();
+            found.push(Self {
+                label,
+                thermal: own.thermal,
+                points: own.operating_points.clone(),
+                point: own.operating_points.len().saturating_sub(1),
+                celsius: own.thermal.ambient_celsius,
+                idle_watts: idle.ok_or_else(|| SimulationError::UnknownPower { cluster: own.cluster.clone() })?,
+                joules: 0.0,
+            });
+        }
+        Ok(found)
     }
 }

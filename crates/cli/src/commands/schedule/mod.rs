@@ -1,3 +1,4 @@
+mod one_plan;
 mod page;
 mod printing;
 mod published;
@@ -5,20 +6,19 @@ mod shared;
 mod system;
 
 use anyhow::{Context, Result, bail};
-use millstream::{Constraints, Machine, Network, Planned, Plans, files, plan, plan_with_clocks};
-use millstream_cost::{Clocks, Nanoseconds};
-use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
-use millstream_report::{FrontRow, ReportChapter, bound_text};
+use millstream::{Constraints, Machine, Network, Planned, files, plan, plan_with_clocks};
 use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
 use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
+use crate::commands::schedule::one_plan::AlgorithmPoint;
+use crate::commands::schedule::one_plan::ClockedPoint;
+use crate::commands::schedule::one_plan::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
 use crate::control::control;
 use crate::distinct::NamedFiles;
 use crate::{html, output};
 use page::Told;
 use printing::{print, print_clocks};
-use published::AlgorithmPoint;
 pub(crate) use system::link_fact;
 
 #[derive(Serialize)]
@@ -31,62 +31,6 @@ struct Report<'a> {
     schedule: &'a ScheduleDocument,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     algorithms: Vec<AlgorithmPoint>,
-}
-
-/// What was planned for a network at one size.
-struct OnePlan {
-    document: ScheduleDocument,
-    front: Vec<Point>,
-    clocked_front: Vec<ClockedPoint>,
-    /// What other algorithms made, if they were asked.
-    algorithms: Vec<AlgorithmPoint>,
-    /// Its part of the page, if one is wanted.
-    chapter: Option<ReportChapter>,
-}
-
-#[derive(Serialize)]
-struct Point {
-    configuration: String,
-    period_seconds: f64,
-    latency_seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    joules_per_frame: Option<f64>,
-    best_for: Vec<String>,
-}
-
-/// A point at some clocks.
-#[derive(Serialize)]
-struct ClockedPoint {
-    clocks: Clocks,
-    configuration: String,
-    period_seconds: f64,
-    latency_seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    joules_per_frame: Option<f64>,
-}
-
-impl ClockedPoint {
-    fn of(own: ClockedPlan) -> Self {
-        Self {
-            configuration: own.plan.configuration(),
-            clocks: own.clocks,
-            period_seconds: own.plan.period.seconds(),
-            latency_seconds: own.plan.latency.seconds(),
-            joules_per_frame: own.plan.energy.map(Nanojoules::joules),
-        }
-    }
-}
-
-impl Point {
-    fn of(row: FrontRow) -> Self {
-        Self {
-            configuration: row.configuration,
-            period_seconds: row.period_seconds,
-            latency_seconds: row.latency_seconds,
-            joules_per_frame: row.joules_per_frame,
-            best_for: row.chosen_for,
-        }
-    }
 }
 
 fn named_files(command: &ScheduleCommand) -> NamedFiles {
@@ -228,35 +172,4 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
     let clocked_front = clocked_front.unwrap_or_default().into_iter().map(ClockedPoint::of).collect();
     let front = front.into_iter().map(Point::of).collect();
     Ok(OnePlan { document, front, clocked_front, algorithms: Vec::new(), chapter })
-}
-
-/// Says which operators the models can't predict.
-fn warn_of_unpredictable(network: &Network) {
-    let unknown = network.unpredictable();
-    if let Some(first) = unknown.first() {
-        output::remark(format!(
-            "warning: the shape of what {} of {} operators make is unknown, '{first}' the first of them, so their times count as next to \
-             nothing; a profile of the network would know them",
-            unknown.len(),
-            network.graph().operators().len()
-        ));
-    }
-}
-
-/// The front with what is best for each objective.
-fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRow> {
-    let row = |(plan, best_for): (&Plan, Vec<Objective>)| FrontRow {
-        configuration: plans.problem.schedule(plan).to_string(),
-        period_seconds: plan.period.seconds(),
-        latency_seconds: plan.latency.seconds(),
-        joules_per_frame: plan.energy.map(Nanojoules::joules),
-        chosen_for: best_for.iter().map(ToString::to_string).collect(),
-    };
-    plans.front_with_best(chosen, objective).into_iter().map(row).collect()
-}
-
-/// What is proven of a schedule that a search found.
-fn bound(document: &ScheduleDocument, plans: &Plans) -> String {
-    let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
-    bound_text(document, single, document.predicted.searched.as_ref(), plans.competes_for_memory)
 }

@@ -8,7 +8,7 @@ use millstream_report::{
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
-use super::bound;
+use crate::commands::schedule::one_plan::bound;
 use crate::output;
 
 /// What a search found.

@@ -10,40 +10,16 @@ use millstream_report::{
     AlgorithmOutcome, AlgorithmRow, Part, ReportSection, algorithm_table, algorithm_tables, bound_text, split_table,
     stage_rows, stage_table,
 };
-use millstream_schedule::{Prediction, ScheduleDocument};
-use serde::Serialize;
+use millstream_schedule::ScheduleDocument;
 
 use super::page::Told;
 use super::printing::{network_line, prediction_facts, print};
-use super::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
 use crate::arguments::{Algorithm, ScheduleCommand};
+use crate::commands::schedule::one_plan::AlgorithmPoint;
+use crate::commands::schedule::one_plan::FoundPoint;
+use crate::commands::schedule::one_plan::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
 use crate::control::control;
 use crate::output;
-
-/// What an algorithm made, in JSON.
-#[derive(Serialize)]
-pub(super) struct AlgorithmPoint {
-    algorithm: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(flatten)]
-    found: Option<FoundPoint>,
-}
-
-#[derive(Serialize)]
-struct FoundPoint {
-    configuration: String,
-    period_seconds: f64,
-    latency_seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    joules_per_frame: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gap: Option<f64>,
-    looked_at: u64,
-    looked_at_unit: &'static str,
-}
 
 /// Refuses what published algorithms have no part in.
 pub(super) fn check(command: &ScheduleCommand) -> Result<()> {
@@ -177,21 +153,6 @@ fn show(plan: &PublishedPlan, network: &Network, machine: &Machine, bound: &str)
     }
     output::line("");
     output::facts(&prediction_facts(&document.predicted, bound));
-}
-
-impl FoundPoint {
-    fn new(document: &ScheduleDocument, work: SearchWork, gap: Option<f64>) -> Self {
-        let Prediction { period_seconds, latency_seconds, joules_per_frame, .. } = document.predicted;
-        Self {
-            configuration: document.configuration.clone(),
-            period_seconds,
-            latency_seconds,
-            joules_per_frame,
-            gap,
-            looked_at: work.count,
-            looked_at_unit: work.unit,
-        }
-    }
 }
 
 /// The exact search and every published algorithm.

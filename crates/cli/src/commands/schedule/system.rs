@@ -11,8 +11,8 @@ use millstream_schedule::{Crossing, LinkEvaluation, Schedule, ScheduleDocument};
 use serde::Serialize;
 
 use super::printing::{network_line, prediction_facts};
-use super::{Point, warn_of_unpredictable};
 use crate::arguments::{DEFAULT_MODEL, ScheduleCommand};
+use crate::commands::schedule::one_plan::{Point, warn_of_unpredictable};
 use crate::output;
 
 #[derive(Serialize)]

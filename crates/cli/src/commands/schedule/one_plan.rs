@@ -1,0 +1,145 @@
+//! What the command reports of one network's plan.
+
+use crate::output;
+use millstream::Network;
+use millstream::Plans;
+use millstream::SearchWork;
+use millstream_cost::Clocks;
+use millstream_cost::Nanoseconds;
+use millstream_pipeline::ClockedPlan;
+use millstream_pipeline::Nanojoules;
+use millstream_pipeline::Objective;
+use millstream_pipeline::Plan;
+use millstream_report::FrontRow;
+use millstream_report::ReportChapter;
+use millstream_report::bound_text;
+use millstream_schedule::Prediction;
+use millstream_schedule::ScheduleDocument;
+use serde::Serialize;
+
+/// What was planned for a network at one size.
+pub(super) struct OnePlan {
+    pub(super) document: ScheduleDocument,
+    pub(super) front: Vec<Point>,
+    pub(super) clocked_front: Vec<ClockedPoint>,
+    /// What other algorithms made, if they were asked.
+    pub(super) algorithms: Vec<AlgorithmPoint>,
+    /// Its part of the page, if one is wanted.
+    pub(super) chapter: Option<ReportChapter>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Point {
+    configuration: String,
+    period_seconds: f64,
+    latency_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_frame: Option<f64>,
+    best_for: Vec<String>,
+}
+
+impl Point {
+    pub(super) fn of(row: FrontRow) -> Self {
+        Self {
+            configuration: row.configuration,
+            period_seconds: row.period_seconds,
+            latency_seconds: row.latency_seconds,
+            joules_per_frame: row.joules_per_frame,
+            best_for: row.chosen_for,
+        }
+    }
+}
+
+/// Says which operators the models can't predict.
+pub(super) fn warn_of_unpredictable(network: &Network) {
+    let unknown = network.unpredictable();
+    if let Some(first) = unknown.first() {
+        output::remark(format!(
+            "warning: the shape of what {} of {} operators make is unknown, '{first}' the first of them, so their times count as next to \
+             nothing; a profile of the network would know them",
+            unknown.len(),
+            network.graph().operators().len()
+        ));
+    }
+}
+
+/// The front with what is best for each objective.
+pub(super) fn front_rows(plans: &Plans, chosen: &Plan, objective: Objective) -> Vec<FrontRow> {
+    let row = |(plan, best_for): (&Plan, Vec<Objective>)| FrontRow {
+        configuration: plans.problem.schedule(plan).to_string(),
+        period_seconds: plan.period.seconds(),
+        latency_seconds: plan.latency.seconds(),
+        joules_per_frame: plan.energy.map(Nanojoules::joules),
+        chosen_for: best_for.iter().map(ToString::to_string).collect(),
+    };
+    plans.front_with_best(chosen, objective).into_iter().map(row).collect()
+}
+
+/// What is proven of a schedule that a search found.
+pub(super) fn bound(document: &ScheduleDocument, plans: &Plans) -> String {
+    let single = plans.best_on_single_processors.map(Nanoseconds::seconds);
+    bound_text(document, single, document.predicted.searched.as_ref(), plans.competes_for_memory)
+}
+
+/// A point at some clocks.
+#[derive(Serialize)]
+pub(super) struct ClockedPoint {
+    clocks: Clocks,
+    configuration: String,
+    period_seconds: f64,
+    latency_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_frame: Option<f64>,
+}
+
+impl ClockedPoint {
+    pub(super) fn of(own: ClockedPlan) -> Self {
+        Self {
+            configuration: own.plan.configuration(),
+            clocks: own.clocks,
+            period_seconds: own.plan.period.seconds(),
+            latency_seconds: own.plan.latency.seconds(),
+            joules_per_frame: own.plan.energy.map(Nanojoules::joules),
+        }
+    }
+}
+
+/// What an algorithm made, in JSON.
+#[derive(Serialize)]
+pub(super) struct AlgorithmPoint {
+    pub(super) algorithm: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(flatten)]
+    pub(super) found: Option<FoundPoint>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FoundPoint {
+    pub(super) configuration: String,
+    pub(super) period_seconds: f64,
+    pub(super) latency_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) joules_per_frame: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gap: Option<f64>,
+    pub(super) looked_at: u64,
+    pub(super) looked_at_unit: &'static str,
+}
+
+impl FoundPoint {
+    pub(super) fn new(document: &ScheduleDocument, work: SearchWork, gap: Option<f64>) -> Self {
+        let Prediction { period_seconds, latency_seconds, joules_per_frame, .. } = document.predicted;
+        Self {
+            configuration: document.configuration.clone(),
+            period_seconds,
+            latency_seconds,
+            joules_per_frame,
+            gap,
+            looked_at: work.count,
+            looked_at_unit: work.unit,
+        }
+    }
+}
