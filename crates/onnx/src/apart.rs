@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use prost::Message;
 
 use crate::SubModel;
+use crate::names::operands;
 use crate::proto::{ModelProto, NodeProto};
-use crate::read::operands;
 
 impl SubModel {
     /// The same with every output that its own nodes read as well handed out by a node that does nothing else: some compilers can't give a

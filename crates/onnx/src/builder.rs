@@ -1,6 +1,6 @@
 use millstream_graph::DataType;
 
-use crate::model::ReadOptions;
+use crate::options::ReadOptions;
 use crate::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::Weight;
+use crate::names::unused;
+use crate::names::value_name;
 use crate::proto::{GraphProto, NodeProto};
-use crate::quantised::unused;
-use crate::read::value_name;
 
 /// Has an operator make each result that is an initializer, so that some stage returns it. Who reads the initializer goes on reading a constant.
 pub(crate) fn make(graph: &mut GraphProto, weights: &mut BTreeMap<String, Weight>) {

@@ -10,7 +10,7 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use crate::Weight;
-use crate::model::Header;
+use crate::header::Header;
 use crate::proto::NodeProto;
 
 /// Weights are hashed in pieces of so many bytes, on as many threads as there are cores. Another size gives other digests.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use millstream_graph::Shape;
 
-use crate::model::USUAL_BATCH;
+use crate::options::USUAL_BATCH;
 use crate::proto::{DimensionProto, ValueInfoProto};
 use crate::{OnnxError, ReadOptions};
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::Weight;
 use crate::catalogue::is_deterministic;
 use crate::evaluate::evaluate;
-use crate::infer::{Knowledge, infer};
+use crate::infer::infer;
+use crate::knowledge::Knowledge;
+use crate::names::operands;
 use crate::proto::NodeProto;
-use crate::read::operands;
 
 /// Nodes sorted by whether they depend on a frame, and what is known of every value.
 pub(crate) struct Folded {

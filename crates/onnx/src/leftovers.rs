@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::names::{operands, value_name};
 use crate::proto::GraphProto;
-use crate::read::{operands, value_name};
 
 /// Takes away operators that no result depends on: runtimes don't run them either.
 pub(crate) fn remove(graph: &mut GraphProto) {

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use millstream_graph::{Convolution, OperatorKind};
 
+use crate::names::unused;
+use crate::names::{operands, value_name};
 use crate::proto::{GraphProto, NodeProto};
-use crate::read::{operands, value_name};
 
 /// Gives every reader of a dequantised value a `DequantizeLinear` of its own, as runtimes do before they fuse: then it belongs to
 /// one operator and never has to cross a border, while the integers before it do.
@@ -85,17 +86,6 @@ impl Names {
     fn node(&mut self, wanted: &str) -> String {
         unused(&mut self.nodes, wanted)
     }
-}
-
-/// The name, with a number if it is taken.
-pub(crate) fn unused(taken: &mut HashSet<String>, wanted: &str) -> String {
-    let mut name = wanted.to_owned();
-    let mut number = 2;
-    while !taken.insert(name.clone()) {
-        name = format!("{wanted}_{number}");
-        number += 1;
-    }
-    name
 }
 
 /// What an operator on floats is if both its operands are dequantised: runtimes run it on the integers.

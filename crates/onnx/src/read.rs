@@ -9,11 +9,13 @@ use crate::constants::ConstantTable;
 use crate::describe::{self, describe};
 use crate::external::ExternalFiles;
 use crate::fold::{Folded, fold};
-use crate::infer::Knowledge;
+use crate::header::Header;
+use crate::knowledge::Knowledge;
 use crate::locality::Described;
-use crate::model::Header;
+use crate::names::unused;
+use crate::names::{operands, value_name};
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
-use crate::quantised::{separate_dequantizations, unused};
+use crate::quantised::separate_dequantizations;
 use crate::{
     Model, NEWEST_OPSET, OLDEST_OPSET, OnnxError, ReadOptions, Weight, catalogue, constant_results, dimensions,
     functions, leftovers, nested, types, weight,
@@ -166,33 +168,6 @@ fn value(builder: &mut GraphBuilder, name: &str) -> Result<ValueId, GraphError> 
         Some(id) => Ok(id),
         None => builder.value(name, None, None),
     }
-}
-
-/// Names that a node reads: its inputs and whatever its nested graphs take from around them.
-pub(crate) fn operands(node: &NodeProto) -> Vec<&str> {
-    let mut names: Vec<&str> = node.input.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
-    for attribute in &node.attribute {
-        for nested in attribute.g.iter().chain(&attribute.graphs) {
-            names.extend(free_names(nested));
-        }
-    }
-    names
-}
-
-fn free_names(graph: &GraphProto) -> Vec<&str> {
-    let own: HashSet<&str> = graph
-        .input
-        .iter()
-        .map(value_name)
-        .chain(graph.initializer.iter().filter_map(|tensor| tensor.name.as_deref()))
-        .chain(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)))
-        .collect();
-    let read = graph.node.iter().flat_map(operands).chain(graph.output.iter().map(value_name));
-    read.filter(|name| !own.contains(name)).collect()
-}
-
-pub(crate) fn value_name(info: &ValueInfoProto) -> &str {
-    info.name.as_deref().unwrap_or_default()
 }
 
 /// Whether what crosses the network's border is a tensor of a type that can.

@@ -8,7 +8,7 @@ use rten_shape_inference::{
 };
 
 use crate::external::ExternalFiles;
-use crate::infer::Knowledge;
+use crate::knowledge::Knowledge;
 use crate::proto::{NodeProto, TensorProto};
 use crate::windows;
 

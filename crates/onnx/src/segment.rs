@@ -5,11 +5,11 @@ use std::ops::Range;
 use millstream_graph::{Along, OperatorId, Portion, Value, ValueId};
 use prost::Message;
 
+use crate::names::operands;
 use crate::proto::{
     DimensionProto, EXTERNAL, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
 };
-use crate::read::operands;
 use crate::types::to_onnx;
 use crate::{Model, OnnxError, Weight};
 
