@@ -8,12 +8,13 @@ use millstream_schedule::{period_of, replicated_period, shared_period};
 
 use crate::Problem;
 use crate::cores::Cores;
-use crate::energy::StagePower;
+use crate::known_options::KnownOptions;
 use crate::multisets::Multisets;
-use crate::range_table::RangeTable;
 use crate::senders::Senders;
-use crate::stage_options::StageOption;
-use crate::useful_ways::{TimedWay, UsefulWays};
+use crate::stage_option::StageOption;
+use crate::stage_power::StagePower;
+use crate::timed_way::TimedWay;
+use crate::useful_ways::UsefulWays;
 use crate::way::WayId;
 
 /// The best replicas of a stage for every number of cores and every latency.
@@ -200,35 +201,5 @@ impl<'a> Allocations<'a> {
                 options.push((cores, StageOption { period, latency, power: StagePower::default(), replicas }));
             }
         }
-    }
-}
-
-/// Options that were found, by senders and range, for searches that ask again and again.
-#[derive(Debug)]
-pub(crate) struct KnownOptions {
-    of_stages: Vec<RangeTable<KnownStage>>,
-    pub(crate) multisets: Arc<Multisets>,
-}
-
-#[derive(Debug)]
-struct KnownStage {
-    /// What they were found from, by rising times.
-    ways: Vec<TimedWay>,
-    /// Which shorter periods were left out.
-    floor: Nanoseconds,
-    options: Vec<(Cores, StageOption)>,
-}
-
-impl KnownOptions {
-    pub(crate) fn new(problem: &Problem) -> Self {
-        let of_senders = |_| RangeTable::of(problem.blocks(), |_| KnownStage::new());
-        Self { of_stages: problem.all_senders().map(of_senders).collect(), multisets: Arc::default() }
-    }
-}
-
-impl KnownStage {
-    /// Of a stage that nobody has asked for.
-    const fn new() -> Self {
-        Self { ways: Vec::new(), floor: Nanoseconds(u64::MAX), options: Vec::new() }
     }
 }

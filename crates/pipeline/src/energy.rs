@@ -1,66 +1,16 @@
 //! What frames cost in energy.
 
-use std::fmt;
-
-use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
+use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 use millstream_schedule::replica_rates;
 
+use crate::nanojoules::Nanojoules;
+use crate::replica_link::ReplicaLink;
 use crate::senders::Senders;
+use crate::stage_power::StagePower;
+use crate::team_way::Reading;
 use crate::way::WayId;
-use crate::ways::Reading;
-use crate::ways::ReplicaLink;
 use crate::{Plan, PlannedStage, Problem};
-
-/// An energy in whole nanojoules, so that equal means equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Nanojoules(pub u64);
-
-impl Nanojoules {
-    /// Rounds to the nearest nanojoule; negative and undefined energies become zero.
-    pub fn from_joules(joules: f64) -> Self {
-        Self((joules * 1e9).round() as u64)
-    }
-
-    /// In joules.
-    pub fn joules(self) -> f64 {
-        self.0 as f64 * 1e-9
-    }
-}
-
-impl fmt::Display for Nanojoules {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:.3} mJ", self.joules() * 1e3)
-    }
-}
-
-/// What a stage's processors draw.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct StagePower {
-    /// Energy of a frame beyond idle power.
-    pub(crate) active_joules: f64,
-    /// Power all the time.
-    pub(crate) idle_watts: f64,
-}
-
-/// Idle power of a processor class, and what it draws more while it works.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ClassPower {
-    pub(crate) idle_watts: f64,
-    pub(crate) more_watts: f64,
-}
-
-impl ClassPower {
-    pub(crate) fn of(table: &CostTable, processor: ProcessorIndex) -> Option<Self> {
-        let power = table.power(processor)?;
-        Some(Self { idle_watts: power.idle_watts, more_watts: power.active_watts - power.idle_watts })
-    }
-
-    /// Of a frame that takes this long.
-    pub(crate) fn for_time(self, time: Nanoseconds) -> StagePower {
-        StagePower { active_joules: self.more_watts * time.seconds(), idle_watts: self.idle_watts }
-    }
-}
 
 /// Power of a stage whose replicas take frames as often as they and their links can.
 pub(crate) fn replicated_power(replicas: &[StagePower], times: &[Nanoseconds], links: &[ReplicaLink]) -> StagePower {

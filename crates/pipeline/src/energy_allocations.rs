@@ -6,10 +6,11 @@ use millstream_schedule::shared_period;
 
 use crate::Problem;
 use crate::cores::Cores;
-use crate::energy::{StagePower, replicated_power};
+use crate::energy::replicated_power;
 use crate::multisets::Multisets;
 use crate::senders::Senders;
-use crate::stage_options::StageOption;
+use crate::stage_option::StageOption;
+use crate::stage_power::StagePower;
 use crate::way::WayId;
 use crate::ways_by_cores::WaysByCores;
 

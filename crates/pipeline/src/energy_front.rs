@@ -1,12 +1,13 @@
 //! Every trade-off between period, latency and energy.
 
 use millstream_board::Board;
-use millstream_cost::{Clocks, CostTable, Nanoseconds};
+use millstream_cost::{Clocks, CostTable};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
 
 use crate::energy_search::EnergySearch;
 use crate::refining::{is_about_as_little, is_about_as_short};
+use crate::undominated::keep_undominated_with_energy;
 use crate::{Constraints, PipelineError, Plan, Problem, pareto_front};
 
 /// Plans among which there is, for every plan that keeps to the constraints, one that is at most `tolerance` worse than it, relatively,
@@ -104,21 +105,4 @@ pub fn clocked_front(
 fn check_power(problem: &Problem) -> Result<(), PipelineError> {
     let unknown = problem.classes.iter().zip(&problem.powers).find(|(_, power)| power.is_none());
     unknown.map_or(Ok(()), |(class, _)| Err(PipelineError::UnknownPower { class: class.clone() }))
-}
-
-/// Keeps only what nothing else beats in energy, period or latency without losing in another; from the lowest energy on.
-pub(crate) fn keep_undominated_with_energy<T>(items: &mut Vec<T>, plan: impl Fn(&T) -> &Plan) {
-    items.sort_by_key(|item| {
-        let plan = plan(item);
-        (plan.energy.is_none(), plan.energy, plan.period, plan.latency)
-    });
-    let mut kept: Vec<(Nanoseconds, Nanoseconds)> = Vec::new();
-    items.retain(|item| {
-        let Plan { period, latency, .. } = *plan(item);
-        let is_beaten = kept.iter().any(|other| other.0 <= period && other.1 <= latency);
-        if !is_beaten {
-            kept.push((period, latency));
-        }
-        !is_beaten
-    });
 }

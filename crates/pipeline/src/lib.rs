@@ -44,6 +44,7 @@
 //! ([`Plan::with_measured`], [`Problem::scale_team`]).
 
 mod allocations;
+mod best_period;
 mod bounded_stages;
 mod constraints;
 mod core_sets;
@@ -57,10 +58,14 @@ mod energy_search;
 mod error;
 mod experience;
 mod front;
+mod ground;
 mod hosts;
+mod known_options;
 mod latency_remainders;
+mod link_ground;
 mod memory;
 mod multisets;
+mod nanojoules;
 mod objective;
 mod para_pipe;
 mod period;
@@ -74,22 +79,27 @@ mod range_table;
 mod reach;
 mod refining;
 mod regions;
+mod replica_link;
 mod search;
 mod senders;
 mod shared_links;
 mod sharing;
 mod single_rates;
+mod stage_option;
 mod stage_options;
 mod stage_periods;
+mod stage_power;
 mod stage_times;
 mod team;
 mod team_bounds;
 mod team_passages;
 mod team_solution;
 mod team_tiles;
+mod team_way;
 mod team_work;
 mod teams_of;
 mod throughput_bound;
+mod timed_way;
 mod undominated;
 mod useful_ways;
 mod watch;
@@ -109,18 +119,18 @@ pub mod explained {
     pub mod teams {}
 }
 
+pub use best_period::best_period;
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};
 pub use effort::Effort;
-pub use energy::Nanojoules;
 pub use energy_front::{ClockedPlan, clocked_front, energy_front};
 pub use error::PipelineError;
 pub use front::pareto_front;
 pub use hosts::{HostDivision, SystemFront, SystemProblem};
 pub use millstream_schedule::Objective;
+pub use nanojoules::Nanojoules;
 pub use objective::{choose, score};
 pub use para_pipe::{ParaPipe, Strategy, para_pipe_points};
-pub use period::best_period;
 pub use period_bound::PeriodBound;
 pub use pipe_it::{PipeIt, PipeItStep};
 pub use placement::{PlacedStage, best_placement};

@@ -3,7 +3,7 @@
 use millstream_cost::Nanoseconds;
 
 use crate::period::shortest_period;
-use crate::ways::Reading;
+use crate::team_way::Reading;
 use crate::{PipelineError, Problem};
 
 /// A period that no pipeline of a [`Problem`] goes below: none whose stages are ranges of blocks on processors and teams of the problem, or

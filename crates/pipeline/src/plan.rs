@@ -4,8 +4,6 @@ use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::energy_front::keep_undominated_with_energy;
-use crate::undominated::keep_undominated;
 use crate::{Nanojoules, TeamWork};
 
 /// A pipeline in terms of blocks and processor classes.
@@ -117,19 +115,5 @@ impl Plan {
         self.latency = self.stages.iter().filter_map(|stage| stage.times().into_iter().max()).sum();
         self.period = period;
         self
-    }
-
-    /// Only the plans that no other plan beats in one of energy, period and latency without losing in another, from the lowest
-    /// energy on. Plans whose energy is not known come last.
-    pub fn undominated_with_energy(mut plans: Vec<Self>) -> Vec<Self> {
-        keep_undominated_with_energy(&mut plans, |plan| plan);
-        plans
-    }
-
-    /// Only the plans that no other plan beats in period without losing in latency, from the lowest latency to the
-    /// shortest period.
-    pub fn undominated(mut plans: Vec<Self>) -> Vec<Self> {
-        keep_undominated(&mut plans, |plan| (plan.latency, plan.period));
-        plans
     }
 }

@@ -6,17 +6,18 @@ use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
 use millstream_partition::{BlockRange, Chain};
 
-use crate::allocations::KnownOptions;
 use crate::cores::{CoreCounts, Cores};
 use crate::effort::Effort;
-use crate::energy::ClassPower;
+use crate::ground::Ground;
+use crate::known_options::KnownOptions;
+use crate::link_ground::LinkGround;
 use crate::memory::{MemoryLimits, SharedCapacity};
 use crate::senders::SenderKinds;
-use crate::shared_links::LinkGround;
+use crate::stage_power::ClassPower;
 use crate::stage_times::StageTimes;
-use crate::team::{Ground, Team, TeamWorths};
+use crate::team::{Team, TeamWorths};
+use crate::team_way::{Reading, TeamWay};
 use crate::watch::Watch;
-use crate::ways::{Reading, TeamWay};
 use crate::{PipelineError, SearchProgress};
 
 /// Stage times of a network on a board, ready for searching.

@@ -1,41 +1,10 @@
 //! Links that several stages of a plan take their frames over.
 
-use std::sync::Arc;
-
-use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::Graph;
-use millstream_schedule::Schedule;
+use millstream_cost::Nanoseconds;
 
 use crate::planning::StageWays;
-use crate::ways::Reading;
+use crate::team_way::Reading;
 use crate::{Plan, Problem};
-
-/// What shows what plans occupy of links.
-///
-/// Searches count what a stage's replicas take over the link to their cluster, as if no other stage used it. What the frames of all stages
-/// occupy together is counted when a plan is whole: its period is then that of its stages or of its links, whichever is longer.
-#[derive(Debug)]
-pub(crate) struct LinkGround {
-    graph: Graph,
-    table: CostTable,
-}
-
-impl LinkGround {
-    pub(crate) fn new(graph: &Graph, table: &CostTable) -> Arc<Self> {
-        Arc::new(Self { graph: graph.clone(), table: table.clone() })
-    }
-
-    /// The longest that a frame occupies a link.
-    pub(crate) fn period(&self, schedule: &Schedule) -> Nanoseconds {
-        let evaluation = schedule.evaluate(&self.graph, &self.table);
-        evaluation.map_or(Nanoseconds::ZERO, |evaluation| evaluation.board_link_period())
-    }
-
-    /// Whether several stages take frames over the same link.
-    fn is_shared_by(&self, schedule: &Schedule) -> bool {
-        schedule.evaluate(&self.graph, &self.table).is_ok_and(|evaluation| evaluation.shares_board_links())
-    }
-}
 
 impl Problem {
     /// Plans of which none has a shorter period than its links.

@@ -6,25 +6,16 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
 use crate::Problem;
-use crate::allocations::{Allocations, KnownOptions};
+use crate::allocations::Allocations;
 use crate::cores::Cores;
-use crate::energy::StagePower;
 use crate::energy_allocations::EnergyAllocations;
+use crate::known_options::KnownOptions;
 use crate::multisets::{MultisetId, Multisets};
 use crate::range_table::{place, ranges};
 use crate::senders::Senders;
+use crate::stage_option::StageOption;
 use crate::useful_ways::UsefulWays;
 use crate::way::WayId;
-
-/// Replicas that run a stage, and what they give.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct StageOption {
-    pub(crate) period: Nanoseconds,
-    pub(crate) latency: Nanoseconds,
-    /// What they draw; nothing in a table by time alone.
-    pub(crate) power: StagePower,
-    pub(crate) replicas: MultisetId,
-}
 
 /// For all senders, every range of blocks and every number of cores, the options that no other option beats, be it one with fewer cores:
 /// that one is no worse a sender either, as the stage after it counts with the worst of its senders.
@@ -49,7 +40,8 @@ impl StageOptions {
     pub(crate) fn by_time_above(problem: &Problem, ways: &UsefulWays, floor: Nanoseconds) -> Self {
         let mut allocations = Allocations::new(problem, ways);
         let mut all = problem.options.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.entry(problem.reading).or_insert_with(|| KnownOptions::new(problem));
+        let known =
+            all.entry(problem.reading).or_insert_with(|| KnownOptions::new(problem.all_senders(), problem.blocks()));
         let mut table = Self::collect(problem, |senders, blocks, found| {
             found.extend_from_slice(allocations.options(known, (senders, blocks), floor));
         });

@@ -1,103 +1,28 @@
 //! Stages whose processors work on one frame together.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
-use millstream_graph::{Graph, OperatorId};
+use millstream_graph::OperatorId;
 use millstream_mapping::{MappingError, ProcessorId};
-use millstream_partition::{BlockId, BlockRange, Chain, Subgraph};
+use millstream_partition::{BlockId, BlockRange};
 use millstream_schedule::execution::Execution;
 use millstream_schedule::{Entry, Replica};
 
-use crate::effort::Effort;
-use crate::energy::{ClassPower, StagePower};
-use crate::experience::Experience;
-use crate::memory::MemoryLimits;
+use crate::ground::Ground;
 use crate::range_table::RangeTable;
-use crate::regions::Regions;
-use crate::senders::{SenderKinds, Senders};
+use crate::senders::Senders;
+use crate::stage_power::{ClassPower, StagePower};
 use crate::stage_times::possible;
-use crate::team_bounds::{Windows, has_tiles};
+use crate::team_bounds::has_tiles;
 use crate::team_solution::{Solutions, stand_in};
 use crate::team_tiles::TileSolutions;
 use crate::team_work::TeamWork;
 
-/// What looking at teams for one search may take at the usual effort, in evaluations of single operators.
-const MOST_EVALUATIONS: u64 = 3_000_000;
-
 /// What is left of a subgraph's time where it is divided by rows together with others, as far as one may hope.
 const MAY_BE_SAVED: f64 = 0.9;
-
-/// What all teams of a problem are made from.
-#[derive(Debug)]
-pub(crate) struct Ground {
-    pub(crate) graph: Graph,
-    pub(crate) chain: Chain,
-    pub(crate) table: CostTable,
-    pub(crate) subgraphs: Vec<Subgraph>,
-    pub(crate) memory: MemoryLimits,
-    pub(crate) kinds: SenderKinds,
-    windows: Windows,
-    pub(crate) regions: Regions,
-    /// Of each number of blocks, how many subgraphs have the same operators, if that is a whole number.
-    pub(crate) subgraphs_until: Vec<Option<usize>>,
-    /// No value is smaller.
-    least_bytes: u64,
-    pub(crate) effort: Effort,
-    experience: Experience,
-    /// What looking at teams has taken so far, in evaluations of single operators.
-    spent: AtomicU64,
-}
-
-impl Ground {
-    pub(crate) fn new(
-        (graph, chain, table): (&Graph, &Chain, &CostTable),
-        memory: MemoryLimits,
-        kinds: &SenderKinds,
-        effort: Effort,
-    ) -> Self {
-        let subgraphs = millstream_partition::subgraphs(graph);
-        let values = graph.operator_ids().flat_map(|id| graph.operator(id).outputs.iter().copied());
-        let regions = Regions::of(graph, &subgraphs);
-        Self {
-            windows: Windows::of(graph, &subgraphs, &regions),
-            regions,
-            subgraphs_until: subgraphs_until(graph, chain, &subgraphs),
-            experience: Experience::new(subgraphs.len(), effort),
-            least_bytes: values.map(|value| graph.value(value).bytes().unwrap_or(0)).min().unwrap_or(0).min(1),
-            effort,
-            spent: AtomicU64::new(0),
-            graph: graph.clone(),
-            chain: chain.clone(),
-            table: table.clone(),
-            subgraphs,
-            memory,
-            kinds: kinds.clone(),
-        }
-    }
-
-    /// What looking at teams may have taken in the end if it begins now.
-    pub(crate) fn most_spent(&self) -> u64 {
-        self.spent().saturating_add(self.effort.steps(MOST_EVALUATIONS))
-    }
-
-    /// What looking at teams has taken.
-    pub(crate) fn spent(&self) -> u64 {
-        self.spent.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn spend(&self, evaluations: u64) {
-        self.spent.fetch_add(evaluations, Ordering::Relaxed);
-    }
-
-    /// The subgraphs that these blocks consist of; `None` if they end within one.
-    pub(crate) fn subgraphs_of(&self, blocks: BlockRange) -> Option<Range<usize>> {
-        Some(self.subgraphs_until[blocks.start().index()]?..self.subgraphs_until[blocks.end().index()]?)
-    }
-}
 
 /// What a stage takes on a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -395,30 +320,13 @@ fn drawn(replica: &Replica, execution: &Execution, hand_over: Nanoseconds, table
     Some(total)
 }
 
-/// For each number of first blocks, how many first subgraphs have the same operators.
-fn subgraphs_until(graph: &Graph, chain: &Chain, subgraphs: &[Subgraph]) -> Vec<Option<usize>> {
-    let mut subgraph_of = vec![0; graph.operators().len()];
-    let mut sizes = vec![0_usize];
-    for (index, subgraph) in subgraphs.iter().enumerate() {
-        subgraph.operators().for_each(|id| subgraph_of[id.index()] = index);
-        sizes.push(sizes[index] + subgraph.operators().count());
-    }
-    let mut until = vec![Some(0)];
-    let (mut operators, mut past) = (0, 0);
-    for own in chain.blocks() {
-        operators += own.operators.len();
-        past = own.operators.iter().map(|id| subgraph_of[id.index()] + 1).fold(past, usize::max);
-        until.push((sizes.get(past) == Some(&operators)).then_some(past));
-    }
-    until
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     use millstream_board::Board;
     use millstream_cost::{BlockedEnd, HandOver, LinkCost, PartCost, RowCost, TransferModel};
-    use millstream_graph::Along;
+    use millstream_graph::{Along, Graph};
+    use millstream_partition::Chain;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 

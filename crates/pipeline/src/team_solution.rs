@@ -13,7 +13,7 @@ use millstream_partition::Subgraph;
 use millstream_schedule::execution::TaskId;
 use millstream_schedule::{Assignment, OperatorSplit, Replica, ReplicaTasks};
 
-use crate::team::Ground;
+use crate::ground::Ground;
 
 /// How long and how far mapping a subgraph may go on; stages consist of many.
 const MAPPING_STEPS: u64 = 300_000;

@@ -9,8 +9,8 @@ use millstream_graph::{Along, OperatorId, ValueId};
 use millstream_mapping::ProcessorId;
 use millstream_schedule::OperatorSplit;
 
+use crate::ground::Ground;
 use crate::regions::Region;
-use crate::team::Ground;
 use crate::team_solution::{Ends, Solution, good_ends};
 
 /// The best division by rows of a region, for each pair of processors where it may begin and end.

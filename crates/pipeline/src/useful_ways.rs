@@ -7,16 +7,9 @@ use crate::Problem;
 use crate::cores::Cores;
 use crate::range_table::{place, ranges};
 use crate::senders::Senders;
+use crate::timed_way::TimedWay;
 use crate::way::WayId;
 use crate::ways_by_cores::WaysByCores;
-
-/// A way to run a range of blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TimedWay {
-    pub(crate) id: WayId,
-    pub(crate) cores: Cores,
-    pub(crate) time: Nanoseconds,
-}
 
 /// For all senders and every range of blocks, the ways that are quicker than all that need fewer cores, by rising times.
 pub(crate) struct UsefulWays {

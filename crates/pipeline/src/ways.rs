@@ -1,7 +1,6 @@
 //! The ways to run stages that a problem offers, and what each takes.
 
 use std::slice::from_ref;
-use std::sync::Arc;
 
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
@@ -9,75 +8,13 @@ use millstream_partition::BlockRange;
 use millstream_schedule::OccupiedLink;
 
 use crate::cores::Cores;
+use crate::replica_link::{ClusterLink, ReplicaLink};
 use crate::senders::Senders;
 use crate::stage_times::possible;
-use crate::team::{Team, TeamTime};
+use crate::team::Team;
+use crate::team_way::Reading;
 use crate::way::WayId;
 use crate::{PlannedReplica, PlannedStage, Problem};
-
-/// A team as a way to run stages.
-#[derive(Debug, Clone)]
-pub(crate) struct TeamWay {
-    pub(crate) cores: Cores,
-    pub(crate) team: Arc<Team>,
-    /// What its times are multiplied by.
-    pub(crate) factor: f64,
-}
-
-/// All links to a cluster, as one.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ClusterLink {
-    receiver: usize,
-    time: Nanoseconds,
-}
-
-/// The link that a replica occupies, if any.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReplicaLink(Option<ClusterLink>);
-
-impl OccupiedLink for ClusterLink {
-    fn is_of_same_link(&self, other: &Self) -> bool {
-        self.receiver == other.receiver
-    }
-
-    fn time(&self) -> Nanoseconds {
-        self.time
-    }
-}
-
-impl AsRef<[ClusterLink]> for ReplicaLink {
-    fn as_ref(&self) -> &[ClusterLink] {
-        self.0.as_slice()
-    }
-}
-
-/// Which times of teams' stages count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Reading {
-    /// Those that were found; what nobody has looked at is left out.
-    Found,
-    /// The same, and what may be hoped for of others, which is not proven.
-    Hoped,
-    /// The bounds of all.
-    Least,
-}
-
-impl TeamWay {
-    fn time(&self, reading: Reading, senders: Senders, blocks: BlockRange) -> Option<Nanoseconds> {
-        let scaled = |time: Nanoseconds| match self.factor == 1.0 {
-            true => Some(time),
-            false => possible(Nanoseconds((time.0 as f64 * self.factor).round() as u64)),
-        };
-        match reading {
-            Reading::Least => self.team.lower_bound(senders, blocks),
-            Reading::Found => self.team.found(senders, blocks).and_then(scaled),
-            Reading::Hoped => match self.team.time(senders, blocks) {
-                TeamTime::Found(time) | TeamTime::Hoped(time) => scaled(time),
-                TeamTime::Never => None,
-            },
-        }
-    }
-}
 
 impl Problem {
     /// All ways to run stages.

@@ -21,10 +21,10 @@ fn space(layers: usize, fast: usize, slow: usize, random: &mut ChaCha8Rng) -> Sp
 }
 
 struct Case {
-    pub(super) space: Space,
+    space: Space,
     truth: LayerTimes,
     prior: LayerTimes,
-    pub(super) optimum: Nanoseconds,
+    optimum: Nanoseconds,
 }
 
 fn case(layers: usize, fast: usize, slow: usize, seed: u64) -> Case {

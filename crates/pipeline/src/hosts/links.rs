@@ -4,7 +4,7 @@ use millstream_board::System;
 use millstream_cost::{CostTable, HostCrossing};
 use millstream_schedule::Crossing;
 
-use super::Times;
+use crate::hosts::ranges::Times;
 
 /// The ways between all pairs of hosts.
 #[derive(Debug, Clone)]

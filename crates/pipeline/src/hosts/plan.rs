@@ -6,8 +6,9 @@ use millstream_board::host_of;
 use millstream_cost::Nanoseconds;
 use millstream_schedule::{Schedule, shared_period};
 
+use super::SystemProblem;
 use super::search::HostStage;
-use super::{SystemProblem, range};
+use crate::hosts::ranges::range;
 use crate::{PipelineError, Plan, PlannedStage};
 
 impl SystemProblem {

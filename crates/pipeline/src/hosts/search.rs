@@ -6,9 +6,10 @@
 //! the cores of hosts that were left. Lowering the bound after each answer walks along the front, as on one board.
 
 use super::variants::{EntryKind, ExitKind};
-use super::{HostDivision, SystemProblem, range};
+use super::{HostDivision, SystemProblem};
 use crate::Plan;
 use crate::cores::Cores;
+use crate::hosts::ranges::range;
 use crate::senders::Senders;
 use crate::stage_options::{BoundedOptions, StageOptions};
 use crate::way::WayId;

@@ -9,7 +9,7 @@ use millstream_tune::{Configuration, Oracle, PlaceKind, Space, Trial, TuneError,
 pub struct Case {
     pub space: Space,
     /// Row per place.
-    pub(super) times: Vec<Vec<u64>>,
+    times: Vec<Vec<u64>>,
 }
 
 /// Weights of layers, and for each place the name of its kind and times of the layers there. Places of one kind follow each other.

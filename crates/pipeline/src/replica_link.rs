@@ -1,0 +1,31 @@
+//! The links that replicas occupy.
+
+use millstream_cost::Nanoseconds;
+use millstream_schedule::OccupiedLink;
+
+/// All links to a cluster, as one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClusterLink {
+    pub(crate) receiver: usize,
+    pub(crate) time: Nanoseconds,
+}
+
+/// The link that a replica occupies, if any.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplicaLink(pub(crate) Option<ClusterLink>);
+
+impl OccupiedLink for ClusterLink {
+    fn is_of_same_link(&self, other: &Self) -> bool {
+        self.receiver == other.receiver
+    }
+
+    fn time(&self) -> Nanoseconds {
+        self.time
+    }
+}
+
+impl AsRef<[ClusterLink]> for ReplicaLink {
+    fn as_ref(&self) -> &[ClusterLink] {
+        self.0.as_slice()
+    }
+}

@@ -1,0 +1,13 @@
+//! A way to run a stage, and its time.
+
+use crate::cores::Cores;
+use crate::way::WayId;
+use millstream_cost::Nanoseconds;
+
+/// A way to run a range of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimedWay {
+    pub(crate) id: WayId,
+    pub(crate) cores: Cores,
+    pub(crate) time: Nanoseconds,
+}
