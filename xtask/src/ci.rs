@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::command::{Failure, cargo, crates, package, root, run};
 use crate::{
-    arrows, book, certificates, chaos, claims, conformance, dependencies, exhaustive, lengths, light, names, native,
-    outside, plugin, readmes, soak, tools,
+    arrows, book, certificates, chaos, circles, claims, conformance, dependencies, exhaustive, lengths, light, names,
+    native, outside, plugin, readmes, soak, tools,
 };
 
 /// All tests: unit, property, snapshot, end to end, and the examples in the documentation. Arguments narrow them down as
@@ -66,7 +66,8 @@ pub(crate) fn lint() -> Result<(), Failure> {
     arrows::check()?;
     claims::check()?;
     lengths::check()?;
-    names::check()
+    names::check()?;
+    circles::check()
 }
 
 /// The benchmarks of all crates that have any, or of one.

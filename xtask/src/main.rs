@@ -11,6 +11,7 @@ mod book;
 mod certificates;
 mod chaos;
 mod ci;
+mod circles;
 mod claims;
 mod command;
 mod conformance;

@@ -20,7 +20,7 @@ const MADE_UP_FRAMES: usize = 4;
 
 /// A network with where it came from, and frames for it.
 pub struct Network {
-    pub(crate) model: Arc<Model>,
+    model: Arc<Model>,
     chain: Chain,
     source: String,
     options: ReadOptions,

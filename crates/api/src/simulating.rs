@@ -179,7 +179,7 @@ fn in_system(disturbance: &Disturbance, tables: &[CostTable]) -> Disturbance {
 }
 
 /// Whether the board has what is disturbed.
-pub(crate) fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<(), Error> {
+fn check(kind: &DisturbanceKind, board: &Board, tables: &[CostTable]) -> Result<(), Error> {
     let hosts: Vec<&str> = tables.iter().flat_map(CostTable::hosts).collect();
     let of_system = match hosts.is_empty() {
         true => String::new(),

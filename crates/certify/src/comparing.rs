@@ -1,13 +1,6 @@
 //! Whether what is found is what a certificate says.
 
-use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds};
-use millstream_graph::Graph;
-use millstream_partition::Chain;
-use millstream_schedule::ScheduleDocument;
-
-use crate::stage_rates::StageRates;
-use crate::{Certificate, CertifyError};
+use crate::CertifyError;
 
 pub(crate) fn nanoseconds(what: &'static str, certified: u64, found: u64) -> Result<(), CertifyError> {
     match certified == found {

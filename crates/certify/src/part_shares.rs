@@ -1,10 +1,6 @@
 //! What parts of operators take at least for their shares.
 
-use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
-use millstream_graph::{Graph, Locality, OperatorId};
-
-use crate::{CertifyError, ThroughputProof};
+use millstream_cost::PartCost;
 
 /// What a part takes at least for its share, in terms of the whole: full waves make the most of their time.
 pub(crate) fn least_by_share(part: PartCost, of: usize) -> f64 {

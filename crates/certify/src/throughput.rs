@@ -1,7 +1,7 @@
 //! The bound on all schedules.
 
 use millstream_board::Board;
-use millstream_cost::{CostTable, Nanoseconds, PartCost, ProcessorIndex};
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, Locality, OperatorId};
 
 use crate::comparing::nanoseconds;

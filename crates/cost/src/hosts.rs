@@ -1,9 +1,9 @@
 //! Costs of several boards that are one system.
 
-use millstream_board::{ProcessorClass, System, host_of, label_in};
+use millstream_board::{ProcessorClass, host_of, label_in};
 
+use crate::CostTable;
 use crate::crossing::HostCrossing;
-use crate::{CostTable, Nanoseconds};
 
 impl CostTable {
     /// The costs of several hosts as those of one system, whose clusters are called `host/label`; values go from one host to another by
@@ -50,10 +50,10 @@ impl CostTable {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use millstream_board::{Board, SystemDocument};
+    use millstream_board::{Board, System, SystemDocument};
 
     use super::*;
-    use crate::{HandOver, LinkCost, PartCost};
+    use crate::{HandOver, LinkCost, Nanoseconds, PartCost};
 
     fn system(duplex: &str) -> System {
         let board = r#"{"format": "millstream-board", "version": 1, "name": "b", "clusters": [

@@ -1,7 +1,7 @@
 //! Where a file is while it is not finished.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::unfinished::{Listed, names};

@@ -6,7 +6,6 @@
 //! the processors; the best ones give its value, and any others a bound as well.)
 
 use crate::bounds::PathBounds;
-use crate::mapping::Mapper;
 use crate::{MappingProblem, ProcessorId, TaskId};
 
 /// What prices add up to.

@@ -5,7 +5,6 @@ use std::slice::from_ref;
 use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
-use millstream_schedule::OccupiedLink;
 
 use crate::cores::Cores;
 use crate::replica_link::{ClusterLink, ReplicaLink};

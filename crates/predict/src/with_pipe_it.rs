@@ -1,8 +1,6 @@
 //! Convolutions by Pipe-it's model, beside what is known of a board.
 
 use millstream_board::Cluster;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::pipe_it_costs::PipeItCosts;
 use crate::{CostModels, PredictError, Profile};

@@ -2,8 +2,6 @@
 
 use millstream_board::{OperatingPoint, Thermal};
 
-use crate::{Conditions, SimulationError};
-
 /// A cluster's temperature.
 pub(crate) struct Heat {
     pub(crate) label: usize,

@@ -7,10 +7,6 @@ mod maps;
 mod moves;
 mod products;
 
-use millstream_backend::Tensor;
-use millstream_graph::{DataType, Shape};
-use millstream_onnx::{Attributes, Model, ModelBuilder, OnnxError, Weight};
-
 use crate::golden::draft::Golden;
 
 /// All of them.

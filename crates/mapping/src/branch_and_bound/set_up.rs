@@ -59,7 +59,7 @@ impl<'a> Search<'a> {
 }
 
 /// Bounds of nodes; prices of processors, and with them the least costs of nodes.
-pub(super) fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
+fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128>) {
     let mut bounds = PathBounds::new(problem);
     let even = vec![UNIT / problem.processor_count().max(1) as u64; problem.processor_count()];
     let cost = |node: TaskId| u128::from(even.first().copied().unwrap_or(0)) * u128::from(problem.least_time(node));
@@ -74,6 +74,6 @@ pub(super) fn known(problem: &MappingProblem) -> (PathBounds, Vec<u64>, Vec<u128
     (bounds, prices, costs)
 }
 
-pub(super) fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> u64 {
+fn slowest_transfer(problem: &MappingProblem, node: TaskId) -> u64 {
     problem.outgoing(node).map(Edge::slowest_transfer).max().unwrap_or(0)
 }

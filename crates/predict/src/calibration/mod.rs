@@ -12,8 +12,7 @@ use millstream_board::{Board, DocumentError, ProcessorClass, Provenance};
 use millstream_cost::{PowerOrigin, TransferModel};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::model::{ModelTerm, ProcessorModel};
 use crate::profile::records;

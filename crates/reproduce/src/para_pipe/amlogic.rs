@@ -1,6 +1,5 @@
 //! Figures 2 and 10: Para-Pipe's choices on Khadas VIM3, with costs calibrated to what others measured on it.
 
-use millstream_pipeline::Search;
 use millstream_report::{Align, BarChart, Table};
 
 use super::trade_offs;

@@ -1,6 +1,6 @@
 //! Figure 11: Para-Pipe's choices among stage configurations, on an NPU and two DSPs.
 
-use millstream_pipeline::{Plan, Search};
+use millstream_pipeline::Plan;
 use millstream_report::{Align, BarChart, Table};
 
 use super::bst::SIMULATED;
