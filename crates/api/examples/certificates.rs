@@ -13,6 +13,7 @@ use millstream_api::{
     Aim, Control, CostSource, Machine, Network, PlanOn, Planned, ReadOptions, Scheduled, certify, files, plan,
 };
 use millstream_certify::Certificate;
+use millstream_pipeline::PipelineError;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Vec<usize> = std::env::args().skip(1).map(|own| own.parse()).collect::<Result<_, _>>()?;
@@ -43,8 +44,15 @@ fn row(name: &str, board: &Path, costs: &Path, file: &Path) -> Result<String, Bo
     let network = Network::open(&format!("zoo:{name}"), ReadOptions::default())?;
     let costs = CostSource::Models(costs);
     let begin = Instant::now();
-    let Planned { plans, document, .. } =
-        plan(&machine, &network, &Aim::default(), PlanOn::Costs(costs), &Control::new())?;
+    let planned = plan(&machine, &network, &Aim::default(), PlanOn::Costs(costs), &Control::new());
+    let Planned { plans, document, .. } = match planned {
+        Ok(planned) => planned,
+        // Nothing to certify: the network does not fit on the board.
+        Err(millstream_api::Error::Pipeline(PipelineError::Memory { .. })) => {
+            return Ok(format!("| {name} | {} | - | - | does not fit | does not fit |", machine.board().name()));
+        }
+        Err(error) => return Err(error.into()),
+    };
     let certificate = plans.certificate(&document, &network, machine.board())?;
     let searched = begin.elapsed();
     files::write(file, &files::to_json(&certificate)?)?;

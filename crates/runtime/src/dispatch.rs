@@ -4,12 +4,14 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::generation::Generation;
+use crate::generation_id::GenerationId;
 use crate::packet::Packet;
 use crate::replica_slot::ReplicaSlot;
 use crate::stop::Stop;
 use crate::sync::channel::Sender;
-use crate::sync::thread::{Builder, JoinHandle, park_timeout};
+use crate::sync::thread::park_timeout;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
+use crate::threads::Threads;
 
 /// How long the threads of an engine that is dropped may take to end. A thread that is stuck for longer, in an operator that nothing can
 /// end, is left behind.
@@ -21,15 +23,11 @@ pub(crate) const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
 /// More warnings than these tell nothing new.
 const MOST_WARNINGS: usize = 256;
 
-/// Tells the schedules of an engine apart: counted from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct GenerationId(pub(crate) u64);
-
 /// Where frames go. Shared by the engine with all threads of all its schedules.
 pub(crate) struct Dispatch {
     places: Mutex<Places>,
     slots: Mutex<Vec<Weak<ReplicaSlot>>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    pub(crate) threads: Arc<Threads>,
     /// Schedules that were started.
     generations: AtomicU64,
     warnings: Mutex<Vec<String>>,
@@ -50,7 +48,7 @@ impl Dispatch {
         Arc::new(Self {
             places: Mutex::default(),
             slots: Mutex::default(),
-            threads: Mutex::default(),
+            threads: Arc::default(),
             generations: AtomicU64::new(0),
             warnings: Mutex::default(),
             exit,
@@ -111,15 +109,6 @@ impl Dispatch {
         current.entrance.send(packet).map_err(|refused| refused.0)
     }
 
-    /// Starts a thread that belongs to the engine.
-    pub(crate) fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-        let thread = Builder::new().name(name.to_owned()).spawn(work)?;
-        let mut threads = lock(&self.threads);
-        threads.retain(|thread| !thread.is_finished());
-        threads.push(thread);
-        Ok(())
-    }
-
     /// Has a replica watched from now on, for as long as it exists.
     pub(crate) fn register(&self, slot: &Arc<ReplicaSlot>) {
         let mut slots = lock(&self.slots);
@@ -156,15 +145,11 @@ impl Dispatch {
             park_timeout(pause);
             pause = (2 * pause).min(CANCEL_INTERVAL);
         }
-        for thread in lock(&self.threads).drain(..).filter(JoinHandle::is_finished) {
-            // Threads catch panics of backends; nothing else in them panics.
-            let _ = thread.join();
-        }
+        self.threads.join_finished();
     }
 
     /// Whether all threads have ended, or there is no use in waiting for them.
     fn are_done(&self, start: Instant) -> bool {
-        let are_finished = lock(&self.threads).iter().all(JoinHandle::is_finished);
-        are_finished || now().duration_since(start) >= SHUTDOWN_TIMEOUT
+        self.threads.are_finished() || now().duration_since(start) >= SHUTDOWN_TIMEOUT
     }
 }

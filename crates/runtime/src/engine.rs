@@ -7,7 +7,8 @@ use millstream_graph::Graph;
 use millstream_schedule::Schedule;
 
 use crate::dispatch::Dispatch;
-use crate::generation::{Generation, Start};
+use crate::generation::Generation;
+use crate::launch::Start;
 use crate::metrics::StageMetrics;
 use crate::packet::{FrameResult, Packet};
 use crate::permits::Permits;
@@ -96,7 +97,7 @@ impl Engine {
 
         if let Some(limit) = options.time_limit() {
             let dispatch = Arc::clone(&engine.dispatch);
-            engine.dispatch.spawn("frame watch", move || watch(&dispatch, limit))?;
+            engine.dispatch.threads.spawn("frame watch", move || watch(&dispatch, limit))?;
         }
         Ok(engine)
     }

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use millstream_backend::{Backend, Tensor};
-use millstream_graph::{Graph, ValueId};
-use millstream_schedule::Replica;
+use millstream_backend::Tensor;
+use millstream_graph::ValueId;
 
-use crate::dispatch::Dispatch;
-use crate::memory_release::MemoryRelease;
-use crate::sync::AtomicU64;
 use crate::sync::channel::{Sender, bounded};
 use crate::team::{Health, Prepared, Ready, Team};
-use crate::{EngineOptions, FrameError, RuntimeError, StepSpan};
+use crate::team_factory::TeamFactory;
+use crate::threads::Threads;
+use crate::{FrameError, RuntimeError, StepSpan};
 
 /// A team with the segments of its leader. The other threads end with it.
 pub(crate) struct LedTeam {
@@ -50,19 +48,6 @@ impl Drop for LedTeam {
     }
 }
 
-/// What it takes to make up a replica's team, as often as it is needed.
-pub(crate) struct TeamFactory {
-    /// Stage and replica, counted from 0.
-    pub(crate) place: (usize, usize),
-    pub(crate) replica: Replica,
-    pub(crate) backends: Vec<Arc<dyn Backend>>,
-    pub(crate) graph: Arc<Graph>,
-    pub(crate) options: EngineOptions,
-    pub(crate) busy: Arc<[AtomicU64]>,
-    /// The same for all replicas of a schedule.
-    pub(crate) memory_release: Arc<MemoryRelease>,
-}
-
 impl TeamFactory {
     /// A team without threads.
     pub(crate) fn team(&self) -> Result<Arc<Team>, RuntimeError> {
@@ -71,10 +56,10 @@ impl TeamFactory {
     }
 
     /// A team in place of one that was lost, led by the calling thread, once all of it is ready.
-    pub(crate) fn again(&self, dispatch: &Dispatch, name: &str) -> Result<LedTeam, RuntimeError> {
+    pub(crate) fn again(&self, threads: &Threads, name: &str) -> Result<LedTeam, RuntimeError> {
         let team = self.team()?;
         let (ready, are_ready) = bounded::<Ready>(team.size());
-        follow(&team, dispatch, name, &ready)?;
+        follow(&team, threads, name, &ready)?;
         let led = lead(&team, &ready);
         drop(ready);
         for _ in 0..team.size() {
@@ -96,7 +81,7 @@ pub(crate) fn lead(team: &Arc<Team>, ready: &Sender<Ready>) -> Option<LedTeam> {
 /// Starts the threads of a team but for its leader's. If not all can be started, the others end.
 pub(crate) fn follow(
     team: &Arc<Team>,
-    dispatch: &Dispatch,
+    threads: &Threads,
     name: &str,
     ready: &Sender<Ready>,
 ) -> Result<(), RuntimeError> {
@@ -108,7 +93,7 @@ pub(crate) fn follow(
                 own.follow(position, segments);
             }
         };
-        if let Err(error) = dispatch.spawn(&format!("{name}.{}", position + 1), work) {
+        if let Err(error) = threads.spawn(&format!("{name}.{}", position + 1), work) {
             team.end();
             return Err(error.into());
         }

@@ -5,32 +5,37 @@ use std::sync::Arc;
 
 use crate::led_team::LedTeam;
 use crate::packet::Packet;
+use crate::replica_slot::Supervised;
 use crate::sync::{Ordering, lock, now};
 use crate::worker::{Exit, Worker};
 
-impl Worker {
-    /// Leads a replica until no more frames can come, or it is lost; whoever works for it then has a thread of its own.
-    pub(crate) fn serve(self: Arc<Self>, mut led: LedTeam) {
-        if let Exit::Lost(failed) = self.work(&mut led) {
-            self.recover(*failed, Some(led));
-        }
+impl Supervised for Worker {
+    fn stage(&self) -> usize {
+        self.stage
     }
 
-    /// Has the replica prepared again in place of one that is stuck with a frame, whose `answer` is passed on instead. Tells whether that could
-    /// begin.
-    pub(crate) fn replace(self: &Arc<Self>, answer: Packet) -> bool {
-        let worker = Arc::clone(self);
+    fn replace(self: Arc<Self>, answer: Packet) -> bool {
+        let worker = Arc::clone(&self);
         let recover = move || {
             worker.slot.recorder.record_failure();
             worker.recover(answer, None);
         };
-        match self.dispatch.spawn(&self.name(), recover) {
+        match self.dispatch.threads.spawn(&self.name(), recover) {
             Ok(()) => true,
             Err(error) => {
                 self.dispatch
                     .warn(format!("{} is stuck, and no thread can be started in its place: {error}", self.name()));
                 false
             }
+        }
+    }
+}
+
+impl Worker {
+    /// Leads a replica until no more frames can come, or it is lost; whoever works for it then has a thread of its own.
+    pub(crate) fn serve(self: Arc<Self>, mut led: LedTeam) {
+        if let Exit::Lost(failed) = self.work(&mut led) {
+            self.recover(*failed, Some(led));
         }
     }
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::RuntimeError;
-use crate::dispatch::Dispatch;
-use crate::led_team::TeamFactory;
 use crate::recovery::drop_quietly;
 use crate::restarts::Pause;
 use crate::sync::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use crate::sync::{Ordering, lock, now};
+use crate::team_factory::TeamFactory;
+use crate::threads::Threads;
 use crate::worker::{Closed, Worker};
 
 /// How often a restart whose frames wait looks whether the engine ends.
@@ -85,7 +85,7 @@ impl Worker {
                 return restart.stop_restarting();
             }
 
-            let error = match attempt(&self.factory, &self.dispatch, &self.name()) {
+            let error = match attempt(&self.factory, &self.dispatch.threads, &self.name()) {
                 Ok(attempt) => match restart.preparation(&attempt) {
                     WaitOutcome::Done(Ok(())) => return restart.hand_over(&attempt),
                     WaitOutcome::Done(Err(error)) => error,
@@ -100,11 +100,11 @@ impl Worker {
 }
 
 /// Starts a thread that prepares a replica. As long as it does, it holds nothing that others wait for.
-fn attempt(factory: &Arc<TeamFactory>, dispatch: &Arc<Dispatch>, name: &str) -> Result<Attempt, RuntimeError> {
+fn attempt(factory: &Arc<TeamFactory>, threads: &Arc<Threads>, name: &str) -> Result<Attempt, RuntimeError> {
     let (tell, outcome) = bounded(1);
     let (go, may_go) = bounded::<Arc<Worker>>(1);
-    let (factory, own, threads) = (Arc::clone(factory), name.to_owned(), Arc::clone(dispatch));
-    let work = move || match factory.again(&threads, &own) {
+    let (factory, own, shared) = (Arc::clone(factory), name.to_owned(), Arc::clone(threads));
+    let work = move || match factory.again(&shared, &own) {
         Ok(led) => {
             let _ = tell.send(Ok(()));
             let Ok(worker) = may_go.recv() else { return drop_quietly(led) };
@@ -117,7 +117,7 @@ fn attempt(factory: &Arc<TeamFactory>, dispatch: &Arc<Dispatch>, name: &str) -> 
             let _ = tell.send(Err(error));
         }
     };
-    dispatch.spawn(name, work)?;
+    threads.spawn(name, work)?;
     Ok(Attempt { outcome, go })
 }
 

@@ -10,7 +10,6 @@ use crate::permits::Permits;
 use crate::restarts::Restarts;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock, now};
 use crate::team::Team;
-use crate::worker::Worker;
 use crate::{EngineOptions, FrameError};
 
 /// How long a frame that was cancelled may take to end before its replica is given up.
@@ -31,9 +30,19 @@ pub(crate) struct ReplicaSlot {
     in_flight: Permits,
 }
 
+/// Who works for a replica, for whoever looks after it.
+pub(crate) trait Supervised: Send + Sync {
+    /// The stage, counted from 0.
+    fn stage(&self) -> usize;
+
+    /// Has the replica prepared again in place of one that is stuck with a frame, whose `answer` is passed on instead. Tells whether that could
+    /// begin.
+    fn replace(self: Arc<Self>, answer: Packet) -> bool;
+}
+
 /// A frame that is being worked on.
 struct Running {
-    worker: Arc<Worker>,
+    worker: Arc<dyn Supervised>,
     /// Those who work on it. Whoever is stuck and comes back finds others here, at work for the same worker.
     team: Arc<Team>,
     /// What is sent on if the frame never ends.
@@ -88,10 +97,10 @@ impl ReplicaSlot {
     }
 
     /// Notes that a frame's work begins.
-    pub(crate) fn begin(&self, worker: &Arc<Worker>, led: &LedTeam, packet: &Packet) {
+    pub(crate) fn begin(&self, worker: impl FnOnce() -> Arc<dyn Supervised>, led: &LedTeam, packet: &Packet) {
         if let Some(limit) = self.limit {
             let running = Running {
-                worker: Arc::clone(worker),
+                worker: worker(),
                 team: led.team(),
                 stand_in: packet.stand_in(),
                 until: now() + limit,
@@ -123,14 +132,14 @@ impl ReplicaSlot {
         let Some(frame) = frame else { return running.as_ref().map(|frame| frame.until) };
 
         let limit = self.limit.unwrap_or_default();
-        let failure = FrameError::TimedOut { stage: frame.worker.stage + 1, limit };
+        let failure = FrameError::TimedOut { stage: frame.worker.stage() + 1, limit };
         let cancelled = *frame.cancelled.get_or_insert(now);
         if now.duration_since(cancelled) < CANCEL_GRACE {
             frame.team.abort(failure);
             return Some(now + interval);
         }
         let answer = Packet { failure: Some(failure), ..frame.stand_in.stand_in() };
-        if frame.worker.replace(answer) {
+        if Arc::clone(&frame.worker).replace(answer) {
             // Those who are stuck find nothing to go on with.
             *running = None;
             return None;

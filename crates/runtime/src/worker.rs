@@ -7,15 +7,17 @@ use millstream_backend::Tensor;
 use millstream_graph::ValueId;
 
 use crate::FrameError;
-use crate::dispatch::{Dispatch, GenerationId};
-use crate::led_team::{LedTeam, TeamFactory};
+use crate::dispatch::Dispatch;
+use crate::generation_id::GenerationId;
+use crate::led_team::LedTeam;
 use crate::packet::{Packet, StageSpan};
 use crate::permits::Permits;
-use crate::replica_slot::{FrameEnd, ReplicaSlot};
+use crate::replica_slot::{FrameEnd, ReplicaSlot, Supervised};
 use crate::route::StageRoute;
 use crate::sync::channel::{Receiver, Sender, TryRecvError};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, now};
 use crate::team::Health;
+use crate::team_factory::TeamFactory;
 
 /// Everything a replica's leader needs. The threads change when a replica is lost, this stays.
 pub(crate) struct Worker {
@@ -134,7 +136,7 @@ impl Worker {
     /// worker is part of what the stage costs; on a core that is shared with other load it is a good part.
     fn work_on(self: &Arc<Self>, led: &mut LedTeam, packet: &mut Packet, available: Instant) -> Option<Health> {
         let start = available;
-        self.slot.begin(self, led, packet);
+        self.slot.begin(|| Arc::clone(self) as Arc<dyn Supervised>, led, packet);
         let boundary = &self.route.boundary;
         let input = |(&value, &slot): (&ValueId, &usize)| Some((value, packet.values.get(slot).cloned().flatten()?));
         let inputs: Vec<(ValueId, Tensor)> = boundary.inputs.iter().zip(&self.route.inputs).filter_map(input).collect();

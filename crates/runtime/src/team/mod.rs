@@ -11,13 +11,13 @@ use millstream_board::Processor;
 use millstream_graph::ValueId;
 
 use crate::joining::Joining;
-use crate::led_team::TeamFactory;
 use crate::memory_release::MemoryRelease;
 use crate::program::{Program, Step};
 use crate::sleeper::Sleeper;
 use crate::sync::channel::Sender;
 use crate::sync::thread::{pin_current_thread, prefer_short_slices};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, lock};
+use crate::team_factory::TeamFactory;
 use crate::{FrameError, RuntimeError, StepSpan};
 
 /// What a thread says once it is ready: a warning if it could not be pinned.

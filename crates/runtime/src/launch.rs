@@ -1,0 +1,192 @@
+//! Starting a schedule's threads.
+
+use std::sync::Arc;
+
+use millstream_backend::Backend;
+use millstream_graph::Graph;
+use millstream_schedule::{Assignment, Replica, Schedule, Stage};
+
+use crate::dispatch::Dispatch;
+use crate::generation::Generation;
+use crate::generation_id::GenerationId;
+use crate::led_team::{follow, lead};
+use crate::memory_release::MemoryRelease;
+use crate::packet::Packet;
+use crate::permits::Permits;
+use crate::replica_slot::ReplicaSlot;
+use crate::route::Route;
+use crate::sync::channel::{Receiver, Sender, bounded};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
+use crate::team::Ready;
+use crate::team_factory::TeamFactory;
+use crate::worker::{Replicas, Worker};
+use crate::{EngineOptions, RuntimeError};
+
+/// What it takes to start a schedule.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    pub(crate) graph: &'a Arc<Graph>,
+    pub(crate) backends: &'a [Arc<dyn Backend>],
+    pub(crate) options: &'a EngineOptions,
+    pub(crate) dispatch: &'a Arc<Dispatch>,
+}
+
+/// What the replicas of a stage have in common.
+pub(crate) struct StageLaunch<'a> {
+    generation: GenerationId,
+    index: usize,
+    route: &'a Route,
+    incoming: Receiver<Packet>,
+    outgoing: Sender<Packet>,
+    in_flight: Permits,
+    keeps_frames: &'a Arc<AtomicBool>,
+    ready: &'a Sender<Ready>,
+    memory_release: &'a Arc<MemoryRelease>,
+}
+
+impl Generation {
+    /// Starts the workers of a schedule, and waits until all of them are ready. On an error those that started end by themselves.
+    pub(crate) fn start(start: Start<'_>, schedule: &Schedule) -> Result<Self, RuntimeError> {
+        if schedule.stages.is_empty() {
+            return Err(RuntimeError::Empty);
+        }
+        let route = Arc::new(Route::new(start.graph, schedule)?);
+        start.backends.iter().for_each(|backend| backend.begin_schedule());
+        let in_flight = start.options.in_flight(schedule);
+        // As many frames wait at the door as may be inside, so that the first stage need not wait for a caller who submits
+        // whenever a result comes out.
+        let (entrance, mut incoming) = bounded(in_flight);
+        // One for each frame in flight.
+        let permits = Permits::new(in_flight);
+        let workers: usize = schedule.stages.iter().flat_map(|stage| &stage.replicas).map(size).sum();
+        let (ready, are_ready) = bounded::<Ready>(workers);
+        let id = start.dispatch.next_id();
+        let keeps_frames = Arc::new(AtomicBool::new(false));
+        let memory_release = Arc::new(MemoryRelease);
+        let mut started = Self {
+            id,
+            schedule: schedule.clone(),
+            route: Arc::clone(&route),
+            entrance,
+            keeps_frames: Arc::clone(&keeps_frames),
+            slots: Vec::new(),
+        };
+
+        for (index, stage) in schedule.stages.iter().enumerate() {
+            let is_last = index + 1 == schedule.stages.len();
+            let next = (!is_last).then(|| bounded(in_flight));
+            let outgoing = next.as_ref().map_or_else(|| start.dispatch.exit.clone(), |(outgoing, _)| outgoing.clone());
+            let launch = StageLaunch {
+                generation: id,
+                index,
+                route: &route,
+                incoming,
+                outgoing,
+                in_flight: permits.clone(),
+                keeps_frames: &keeps_frames,
+                ready: &ready,
+                memory_release: &memory_release,
+            };
+            started.slots.push(launch.start(start, stage)?);
+            let Some((_, next)) = next else { break };
+            incoming = next;
+        }
+        drop(ready);
+        for _ in 0..workers {
+            // On an error the entrance is dropped, which ends the workers.
+            let warning = are_ready.recv().map_err(|_| RuntimeError::Stopped)??;
+            warning.into_iter().for_each(|warning| start.dispatch.warn(warning));
+        }
+        Ok(started)
+    }
+}
+
+impl StageLaunch<'_> {
+    /// Starts the threads of a stage.
+    fn start(&self, start: Start<'_>, stage: &Stage) -> Result<Vec<Arc<ReplicaSlot>>, RuntimeError> {
+        let count = stage.replicas.len();
+        let replicas = Arc::new(Replicas { working: AtomicUsize::new(count), awaited: Mutex::new(count) });
+        let start_one = |(index, replica)| self.start_replica(start, (index, replica), &replicas);
+        stage.replicas.iter().enumerate().map(start_one).collect()
+    }
+
+    fn start_replica(
+        &self,
+        start: Start<'_>,
+        (index, replica): (usize, &Replica),
+        replicas: &Arc<Replicas>,
+    ) -> Result<Arc<ReplicaSlot>, RuntimeError> {
+        let Start { graph, backends, options, dispatch } = start;
+        let chosen = replica.assignments.iter().map(|assignment| select(backends, graph, assignment, self.index));
+        let busy: Arc<[AtomicU64]> = replica.assignments.iter().map(|_| AtomicU64::new(0)).collect();
+
+        let factory = TeamFactory {
+            place: (self.index, index),
+            replica: replica.clone(),
+            backends: chosen.collect::<Result<_, _>>()?,
+            graph: Arc::clone(graph),
+            options: *options,
+            busy: Arc::clone(&busy),
+            memory_release: Arc::clone(self.memory_release),
+        };
+        let team = factory.team()?;
+        let slot = Arc::new(ReplicaSlot::new(Arc::clone(&team), busy, options, self.in_flight.clone()));
+        dispatch.register(&slot);
+
+        let worker = Worker {
+            stage: self.index,
+            replica: index,
+            generation: self.generation,
+            route: self.route.stages[self.index].clone(),
+            incoming: self.incoming.clone(),
+            outgoing: self.outgoing.clone(),
+            in_flight: self.in_flight.clone(),
+            keeps_frames: Arc::clone(self.keeps_frames),
+            is_first: self.index == 0,
+            is_last: self.index + 1 == self.route.stages.len(),
+            dispatch: Arc::clone(dispatch),
+            slot: Arc::clone(&slot),
+            factory: Arc::new(factory),
+            replicas: Arc::clone(replicas),
+        };
+
+        let name = worker.name();
+        let (led, ready) = (Arc::clone(&team), self.ready.clone());
+        let work = move || {
+            if let Some(led) = lead(&led, &ready) {
+                drop(ready);
+                Arc::new(worker).serve(led);
+            }
+        };
+        // The leader first: when it ends, it ends the others.
+        dispatch.threads.spawn(&name, work)?;
+        follow(&team, &dispatch.threads, &name, self.ready)?;
+        Ok(slot)
+    }
+}
+
+/// How many processors, and so threads, a replica has.
+pub(crate) fn size(replica: &Replica) -> usize {
+    replica.assignments.len()
+}
+
+pub(crate) fn select(
+    backends: &[Arc<dyn Backend>],
+    graph: &Graph,
+    assignment: &Assignment,
+    stage: usize,
+) -> Result<Arc<dyn Backend>, RuntimeError> {
+    let processor = &assignment.processor;
+    let runs_all = |backend: &&Arc<dyn Backend>| {
+        assignment.operators.iter().all(|&operator| backend.supports(operator, processor))
+    };
+    backends.iter().find(runs_all).cloned().ok_or_else(|| {
+        let runs = |&&operator: &&_| backends.iter().any(|backend| backend.supports(operator, processor));
+        let operator = assignment.operators.iter().find(|operator| !runs(operator)).or(assignment.operators.first());
+        RuntimeError::NoBackend {
+            operator: operator.map_or(String::new(), |&operator| graph.operator(operator).name.clone()),
+            stage: stage + 1,
+            processor: processor.clone(),
+        }
+    })
+}
