@@ -97,7 +97,7 @@ fn judge(case: &Case, outcome: &CheckOutcome, refusals: &Refusals, count: &mut C
     };
     match (outcome, expected) {
         (CheckOutcome::Refused { detail }, Some(Expected::Refusal(part))) if detail.contains(part) => {
-            count.refused += 1
+            count.refused += 1;
         }
         (CheckOutcome::Refused { detail }, Some(Expected::Refusal(part))) => {
             wrong(format!("refused, but without '{part}': {detail}"));
