@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use millstream_runtime::model::{Simulation, panics, standstill};
+use millstream_runtime::model::{SleepingScheduler, panics, standstill};
 use millstream_runtime::{FrameError, FrameResult};
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
@@ -106,7 +106,7 @@ fn run_scenario(seed: u64, frames: u64, total: &mut Total, log: &mut Vec<String>
             play(&scenario, &own_plan, &own_record);
         }
     };
-    let runner = Runner::new(Simulation::new(RandomScheduler::new_from_seed(seed, 1)), config());
+    let runner = Runner::new(SleepingScheduler::new(RandomScheduler::new_from_seed(seed, 1)), config());
     let ran = catch_unwind(AssertUnwindSafe(|| runner.run(once)));
 
     let mut wrong: Vec<String> = standstill().map(|who| format!("nobody can go on: {who}")).into_iter().collect();

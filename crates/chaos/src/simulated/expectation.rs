@@ -1,13 +1,5 @@
 //! What a scenario must come to.
 
-use std::time::Duration;
-
-use millstream_backend::{BackendError, Tensor};
-use millstream_runtime::{FrameError, FrameResult};
-
-use crate::simulated::faults::{Fault, LONGEST_STUCK, State};
-use crate::simulated::network::Network;
-
 /// What is reported of a scenario besides that all was well.
 pub(crate) struct Expectation {
     pub(crate) frames: u64,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_runtime::EngineOptions;
-use millstream_runtime::model::{Simulation, panics, sleepers, standstill};
+use millstream_runtime::model::{SleepingScheduler, panics, sleepers, standstill};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shuttle::Runner;
@@ -73,7 +73,7 @@ pub(crate) fn interleavings(name: &str, model: Model, from: u64, schedules: u64)
 }
 
 fn run(scheduler: impl Scheduler + 'static, once: impl Fn() + Send + Sync + 'static) {
-    Runner::new(Simulation::new(scheduler), config()).run(once);
+    Runner::new(SleepingScheduler::new(scheduler), config()).run(once);
 }
 
 /// One schedule of a batch. What is wrong goes to `wrong`, and the batch ends there.

@@ -1,17 +1,8 @@
 //! What happened in a simulation.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use millstream_backend::{Backend, Tensor};
-use millstream_runtime::model::JoinHandle;
-use millstream_runtime::{Engine, FrameResult, RuntimeError};
-use millstream_schedule::Schedule;
-
-use crate::simulated::backend::Faulty;
-use crate::simulated::faults::{LONGEST_PREPARATION, LONGEST_STUCK, Plan};
-use crate::simulated::network::Network;
+use millstream_runtime::{FrameResult, RuntimeError};
 
 /// What happened.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_backend::{Backend, Tensor};
+use millstream_runtime::Engine;
 use millstream_runtime::model::{JoinHandle, fail_spawn, living, now, sleep, spawn};
-use millstream_runtime::{Engine, FrameResult, RuntimeError};
 use millstream_schedule::Schedule;
 
 use super::backend::Faulty;
