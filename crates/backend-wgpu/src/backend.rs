@@ -15,7 +15,7 @@ pub(crate) const WARM_UP_FRAMES: usize = 2;
 /// that those of a segment are worth keeping for the next one.
 const MOST_UNUSED: usize = 512;
 
-/// A graphics device as a [`Backend`] for one model.
+/// A graphics device as a [`Backend`](millstream_backend::Backend) for one model.
 pub struct WgpuBackend {
     pub(crate) gpu: Gpu,
     pub(crate) label: String,

@@ -37,7 +37,7 @@ pub trait Canceller: Send + Sync {
 
 /// A segment that is ready to run.
 pub trait PreparedSegment: Send {
-    /// Runs one frame. Inputs and outputs are in the order of the segment's [`Boundary`].
+    /// Runs one frame. Inputs and outputs are in the order of the segment's [`Boundary`](millstream_graph::Boundary).
     ///
     /// # Errors
     /// [`BackendError::Input`] if a tensor does not fit, [`BackendError::Failed`] if an operator fails, [`BackendError::Cancelled`] if it

@@ -28,8 +28,8 @@ const STEPS_PER_STATE: u64 = 48;
 const MOST_LONGER: u64 = 8;
 
 /// The default: list scheduling and local search from above, paths, a relaxation and branch and bound from below, until
-/// they meet, the gap is small enough, or all steps are taken. Its result is never worse than those of [`Heft`], [`Cpop`],
-/// [`LayerSwitched`], [`SingleProcessor`] and the coarse program, which it starts from.
+/// they meet, the gap is small enough, or all steps are taken. Its result is never worse than those of [`Heft`](crate::Heft), [`Cpop`](crate::Cpop),
+/// [`LayerSwitched`](crate::LayerSwitched), [`SingleProcessor`](crate::SingleProcessor) and the coarse program, which it starts from.
 ///
 /// Without the feature `highs` there is neither the coarse program nor the relaxation. Searches are the same, but on large problems
 /// that they don't finish the bound is lower, and so the gap is larger than it need be.

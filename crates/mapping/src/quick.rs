@@ -21,7 +21,7 @@ use crate::programs;
 use crate::starts::LISTS;
 use crate::starts::best_of;
 
-/// The first part of [`ExactMapper`], which takes a moment and settles most problems.
+/// The first part of [`ExactMapper`](crate::ExactMapper), which takes a moment and settles most problems.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Quick;
 

@@ -22,16 +22,16 @@
 mod block;
 mod bytes;
 mod chain;
+mod into_subgraphs;
 mod joined;
 mod merge;
 mod merged;
 mod subgraph;
-mod subgraphs;
 
 pub use block::{Block, BlockId, BlockRange};
 pub use bytes::InputBytes;
 pub use chain::Chain;
+pub use into_subgraphs::subgraphs;
 pub use joined::joined;
 pub use merged::reachability;
 pub use subgraph::Subgraph;
-pub use subgraphs::subgraphs;

@@ -44,7 +44,6 @@
 //! ([`Plan::with_measured`], [`Problem::scale_team`]).
 
 mod allocations;
-mod best_period;
 mod bounded_stages;
 mod constraints;
 mod core_sets;
@@ -84,6 +83,7 @@ mod search;
 mod senders;
 mod shared_links;
 mod sharing;
+mod shortest_period;
 mod single_rates;
 mod stage_option;
 mod stage_options;
@@ -119,7 +119,6 @@ pub mod explained {
     pub mod teams {}
 }
 
-pub use best_period::best_period;
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};
 pub use effort::Effort;
@@ -139,6 +138,7 @@ pub use problem::Problem;
 pub use reach::{Reach, SingleProcessorReach};
 pub use search::{Search, ShortestPeriod};
 pub use sharing::{Sharing, Tenant, divide_memory, divide_processors, share, take_turns};
+pub use shortest_period::best_period;
 pub use team::TeamWorths;
 pub use team_work::TeamWork;
 pub use teams_of::{TeamSpace, teams_of};
