@@ -94,9 +94,11 @@ impl Plans {
         let best_on_single_processors = single.map(|plan| plan.period);
 
         let mut plans = match aim.wants_energy {
-            // Later on, what was tried may show that nothing keeps to the constraints.
-            true => energy_front(&problem, &aim.limits(), ENERGY_TOLERANCE)
-                .or_else(|error| if lessons.tried.is_empty() { Err(error) } else { pareto_front(&problem) })?,
+            // What was tried, or how processors wait for memory, tells better than the search what comes nearest to the constraints.
+            true => energy_front(&problem, &aim.limits(), ENERGY_TOLERANCE).or_else(|error| {
+                let is_known_better = !lessons.tried.is_empty() || memory.is_some();
+                if is_known_better { pareto_front(&problem) } else { Err(error) }
+            })?,
             false => pareto_front(&problem)?,
         };
         let competes_for_memory = memory.is_some();
@@ -188,7 +190,11 @@ impl Plans {
     /// What the search has proven of everything that it went through.
     fn searched_bound(&self) -> SearchedBound {
         let (PeriodBound(period), space) = self.searched;
-        let alone = if self.problem.has_links() { " (alone in a stage that occupies links)" } else { "" };
+        let alone = if self.problem.has_links() {
+            " (which have no replicas in a stage that takes its inputs over links)"
+        } else {
+            ""
+        };
         let on_teams = || {
             format!(
                 ", or of whole subgraphs on {space}{alone} that run one subgraph after the other or share rows of several"

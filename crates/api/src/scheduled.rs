@@ -5,7 +5,8 @@ use millstream_cost::CostTable;
 use millstream_graph::Graph;
 use millstream_onnx::ReadOptions;
 use millstream_schedule::{
-    Achieved, MissedConstraint, Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule, check_memory_together,
+    Achieved, Constrained, MissedConstraint, Schedule, ScheduleDocument, ScheduleSetDocument, SharedSchedule,
+    check_memory_together,
 };
 use millstream_sim::Simulation;
 
@@ -73,12 +74,20 @@ impl Scheduled {
     ) -> Vec<MissedConstraint> {
         let period = simulation.period_seconds();
         let joules = simulation.joules_per_frame(&self.schedule, table);
-        self.document.constraints.missed(&Achieved {
+        let mut missed = self.document.constraints.missed(&Achieved {
             latency_seconds: simulation.worst_time_in_stages().seconds(),
             // A camera's rate says nothing of what the pipeline could do.
             period_seconds: Some(period).filter(|_| options.frame_rate_hertz.is_none() && simulation.frames.len() > 1),
             watts: joules.map(|joules| joules / period.max(1e-12)),
-        })
+        });
+        missed.extend(self.missed_deadline(simulation.worst_latency().seconds()));
+        missed
+    }
+
+    /// The deadline, if the longest that a frame took from when it came is beyond it.
+    pub fn missed_deadline(&self, longest_seconds: f64) -> Option<MissedConstraint> {
+        let limit = self.deadline_seconds.filter(|&deadline| longest_seconds > deadline * (1.0 + 1e-9))?;
+        Some(MissedConstraint { what: Constrained::Deadline, limit, achieved: longest_seconds })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use millstream_board::Board;
 use millstream_cost::CostTable;
-use millstream_pipeline::{Nanojoules, Objective, Plan, Problem, choose, pareto_front};
+use millstream_pipeline::{Constraints, Nanojoules, Objective, Plan, Problem, choose, pareto_front};
 use millstream_schedule::Schedule;
 use millstream_sim::SteadyState;
 
@@ -11,6 +11,8 @@ use crate::{Aim, Error, Network};
 /// Parts of the bandwidth that each processor is thought to get, one after the other: what is best for many that want much at once is
 /// not what is best for few.
 const PARTS: [f64; 2] = [0.5, 0.25];
+/// By what part a short simulation may be from a long one at most.
+const LARGEST_ERROR: f64 = 0.05;
 /// Frames of a simulation that shows about what a plan is good for.
 const FEW_FRAMES: usize = 300;
 /// Plans that an objective looks at before it takes one of those that it knows.
@@ -62,14 +64,37 @@ impl<'a> SharedMemory<'a> {
         for place in (0..plans.len()).step_by(step) {
             (plans[place], known[place]) = (self.simulated(problem, &plans[place], FEW_FRAMES)?, Known::Glimpsed);
         }
-        // Simulated numbers are hardly ever better than the others: what is best with them is best. Where too many look better than they
-        // are, the best of those is taken that have been looked at.
-        let limits = aim.limits();
+        // What would be chosen without limits is looked at as long as ever, so that limits are held against the same numbers.
+        for limits in [Constraints::default(), aim.limits()] {
+            self.look_at_best(problem, &mut plans, &mut known, &limits)?;
+        }
+
+        let looked_at = plans.into_iter().zip(known).filter(|(_, known)| *known != Known::Searched);
+        let mut looked_at: Vec<(Plan, Known)> = looked_at.collect();
+        self.simulate_chosen(problem, &mut looked_at, aim)?;
+        Ok(looked_at.into_iter().map(|(plan, _)| plan).collect())
+    }
+
+    /// Simulates what is best for each objective within limits until what is best has been simulated for long.
+    ///
+    /// Simulated numbers are hardly ever better than the others: what is best with them is best. Where too many look better than they
+    /// are, the best of those is taken that have been looked at. What short simulations see just beyond a limit may be within it.
+    fn look_at_best(
+        &self,
+        problem: &Problem,
+        plans: &mut [Plan],
+        known: &mut [Known],
+        limits: &Constraints,
+    ) -> Result<(), Error> {
+        let nearly = limits.relaxed(LARGEST_ERROR);
         for objective in Objective::ALL {
             for steps in 0.. {
                 let is_open = |place: &usize| steps < MOST_STEPS || known[*place] != Known::Searched;
-                let allowed = (0..plans.len()).filter(|&place| limits.allow(&plans[place])).filter(is_open);
-                let allowed: Vec<usize> = allowed.collect();
+                let may_be_allowed = |place: &usize| match known[*place] {
+                    Known::Glimpsed => nearly.allow(&plans[*place]),
+                    Known::Searched | Known::Simulated => limits.allow(&plans[*place]),
+                };
+                let allowed: Vec<usize> = (0..plans.len()).filter(may_be_allowed).filter(is_open).collect();
                 let among: Vec<&Plan> = allowed.iter().map(|&place| &plans[place]).collect();
                 let Some(&best) = choose(&among, objective).and_then(|index| allowed.get(index)) else { break };
                 (plans[best], known[best]) = match known[best] {
@@ -79,11 +104,7 @@ impl<'a> SharedMemory<'a> {
                 };
             }
         }
-
-        let looked_at = plans.into_iter().zip(known).filter(|(_, known)| *known != Known::Searched);
-        let mut looked_at: Vec<(Plan, Known)> = looked_at.collect();
-        self.simulate_chosen(problem, &mut looked_at, aim)?;
-        Ok(looked_at.into_iter().map(|(plan, _)| plan).collect())
+        Ok(())
     }
 
     /// Simulates for long what objectives choose once plans that others beat are gone: of plans alike, another one may be left then.

@@ -7,7 +7,7 @@
 mod fixtures;
 
 use fixtures::{fixture, machines, network};
-use millstream_api::{Aim, Constraints, Control, CostSource, Machine, Objective, PlanOn, plan};
+use millstream_api::{Aim, Constraints, Control, CostSource, Error, Machine, Objective, PlanOn, plan};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{PipelineError, Problem, ThroughputBound, best_period, pareto_front};
 use millstream_sim::{Conditions, SimulatedNetwork, SteadyState, simulate_streams};
@@ -26,6 +26,44 @@ fn periods_of_some_other_pairs_are_as_well() {
 #[ignore = "takes minutes: `cargo xtask long-tests`"]
 fn periods_of_every_pair_are_those_of_another_simulation() {
     periods_agree(|_, _| true, 40);
+}
+
+/// Limits are held against the numbers that a schedule without limits has.
+#[test]
+fn what_is_chosen_without_limits_is_found_within_its_own_numbers() {
+    limits_agree("khadas-vim3", "mobilenet-v1");
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn that_is_so_of_other_pairs_as_well() {
+    for (board, name) in [("khadas-vim3", "resnet50"), ("rk3588", "googlenet"), ("nexus-6p", "mobilenet-v2")] {
+        limits_agree(board, name);
+    }
+}
+
+fn limits_agree(board: &str, name: &str) {
+    let (machine, network) = (Machine::read(&fixture("boards", board)).unwrap(), network(name));
+    let costs = fixture("costs", board);
+    let planned = |max_latency: Option<f64>, max_period: Option<f64>| {
+        let [max_latency, max_period] = [max_latency, max_period].map(|most| most.map(Nanoseconds::from_seconds));
+        let aim = Aim::default().within(Constraints { max_latency, max_period, ..Constraints::default() });
+        let found = plan(&machine, &network, &aim, PlanOn::Costs(CostSource::Models(&costs)), &Control::new());
+        found.map(|planned| planned.document.predicted)
+    };
+
+    let free = planned(None, None).unwrap();
+    let [latency, period] = [free.latency_seconds, free.period_seconds].map(|own| own * 1.0001);
+    let found = planned(Some(latency), Some(period)).unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
+    assert!(found.period_seconds <= period && found.latency_seconds <= latency, "{found:?} after {free:?}");
+
+    // What is said to be the most can be had.
+    let refused = planned(None, Some(period / 10.0)).err();
+    let Some(Error::Pipeline(PipelineError::Constraint { least, .. })) = refused else { panic!("{refused:?}") };
+    assert!(least.seconds() <= period, "{least} after {free:?}");
+    let found =
+        planned(None, Some(least.seconds() * 1.0001)).unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
+    assert!(found.period_seconds <= least.seconds() * 1.0001, "{found:?} instead of {least}");
 }
 
 /// The fastest pipelines of networks on the boards that say what their memory moves.

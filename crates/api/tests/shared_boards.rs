@@ -7,7 +7,10 @@ mod fixtures;
 use std::time::Duration;
 
 use fixtures::{fixture, network};
-use millstream_api::{Control, CostSource, Machine, Network, NetworkShare, PlanOn, Shared, plan_shared};
+use millstream_api::{
+    Control, CostSource, Error, Machine, Network, NetworkShare, PlanOn, Scheduled, Shared, SimulateOptions, Simulated,
+    plan_shared, simulate,
+};
 use millstream_schedule::{Schedule, SharedSchedule, held_bytes};
 use serde_json::{Value, json};
 
@@ -24,6 +27,11 @@ fn changed(board: &str, change: impl Fn(&mut Value)) -> Machine {
 
 /// Plans by the costs of a board of the fixtures, as if they had been made for the changed one.
 fn shared(machine: &Machine, board: &str, networks: &[Network], deadlines: &[Option<u64>]) -> Shared {
+    tried(machine, board, networks, deadlines).unwrap()
+}
+
+/// The same where there may be no such plan.
+fn tried(machine: &Machine, board: &str, networks: &[Network], deadlines: &[Option<u64>]) -> Result<Shared, Error> {
     let text = std::fs::read_to_string(fixture("costs", board)).unwrap();
     let mut document: Value = serde_json::from_str(&text).unwrap();
     document["board"] = serde_json::to_value(machine.board().to_document()).unwrap();
@@ -33,7 +41,7 @@ fn shared(machine: &Machine, board: &str, networks: &[Network], deadlines: &[Opt
     std::fs::write(&costs, document.to_string()).unwrap();
     let share = |own: &Option<u64>| NetworkShare { weight: 1.0, deadline: own.map(Duration::from_millis) };
     let shares: Vec<NetworkShare> = deadlines.iter().map(share).collect();
-    plan_shared(machine, networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &Control::new()).unwrap()
+    plan_shared(machine, networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &Control::new())
 }
 
 /// Bytes that an accelerator's own memory holds of a network.
@@ -80,4 +88,45 @@ fn engines_without_times_change_nothing() {
     let alone = with_engines(json!(["onnxruntime"]));
     assert_eq!(alone.1[0], "B4+s3");
     assert_eq!(with_engines(json!(["onnxruntime", "openvino"])), alone);
+}
+
+/// Where memory is too small for one of them, that is what is said, not that processors are missing.
+#[test]
+fn memory_that_one_network_exceeds_is_named() {
+    let networks = [network("squeezenet"), network("mobilenet-v1")];
+    let machine = changed("rk3588", |board| board["memory"]["bytes"] = json!(14_200_000));
+    let refused = tried(&machine, "rk3588", &networks, &[None, None]).err().unwrap().to_string();
+    assert!(refused.contains("board's memory of 14200000 bytes"), "{refused}");
+}
+
+/// A simulation tells by how much frames are later than their network's deadline.
+#[test]
+fn missed_deadlines_are_told() {
+    let networks = [network("squeezenet"), network("tiny-darknet")];
+    let machine = Machine::read(&fixture("boards", "hikey-970")).unwrap();
+    let set = shared(&machine, "hikey-970", &networks, &[Some(200), None]).document;
+    let costs = fixture("costs", "hikey-970");
+    let options = SimulateOptions::new(CostSource::Models(&costs), 50);
+    let mut loaded: Vec<Scheduled> = set
+        .networks
+        .iter()
+        .zip(networks)
+        .map(|(own, network)| Scheduled {
+            deadline_seconds: own.deadline_seconds,
+            ..Scheduled::alone(network, own.schedule.clone(), machine.board()).unwrap()
+        })
+        .collect();
+
+    let missed = |loaded: &[Scheduled]| -> Vec<Vec<String>> {
+        let simulated = simulate(&machine, loaded, &options, &Control::new()).unwrap();
+        let of_one = |(own, simulated): (&Scheduled, &Simulated)| {
+            own.missed(&simulated.simulation, &simulated.table, &options).iter().map(ToString::to_string).collect()
+        };
+        loaded.iter().zip(&simulated).map(of_one).collect()
+    };
+    loaded[0].deadline_seconds = Some(10.0);
+    assert_eq!(missed(&loaded), [Vec::<String>::new(), Vec::new()]);
+    loaded[0].deadline_seconds = Some(0.001);
+    let told = missed(&loaded);
+    assert!(told[0][0].contains("over its deadline of 1.000 ms") && told[1].is_empty(), "{told:?}");
 }

@@ -21,6 +21,17 @@ impl Constraints {
             && self.max_watts.is_none_or(|most| plan.watts().is_some_and(|watts| watts <= most))
     }
 
+    /// The same with limits that are larger by a part of theirs.
+    #[must_use]
+    pub fn relaxed(self, part: f64) -> Self {
+        let longer = |most: Nanoseconds| Nanoseconds::from_seconds(most.seconds() * (1.0 + part));
+        Self {
+            max_latency: self.max_latency.map(longer),
+            max_period: self.max_period.map(longer),
+            max_watts: self.max_watts.map(|most| most * (1.0 + part)),
+        }
+    }
+
     /// The plans that keep to them.
     ///
     /// # Errors

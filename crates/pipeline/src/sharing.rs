@@ -265,6 +265,13 @@ fn divide(problem: &Problem, choices: &[Vec<Option<Plan>>], value: impl Fn(usize
     Some(shares)
 }
 
+/// Why networks can't run beside each other: what the first takes that has no room even alone, if memory is what one lacks.
+fn beyond_memory(tenants: &[Tenant<'_>]) -> PipelineError {
+    let of_memory = |error: &PipelineError| matches!(error, PipelineError::Memory { .. });
+    let errors = tenants.iter().filter_map(|tenant| best_period(tenant.problem).err());
+    errors.into_iter().find(of_memory).unwrap_or(PipelineError::Infeasible)
+}
+
 /// Why there is no division: the network that misses its deadline by most where the worst miss is least.
 fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
     let Some(first) = tenants.first() else { return PipelineError::Infeasible };
@@ -280,7 +287,7 @@ fn obstacle(tenants: &[Tenant<'_>]) -> PipelineError {
         Some(deadline) => deadline.seconds() / plan.latency.seconds().max(1e-12),
         None => f64::MAX,
     };
-    let Some(shares) = divide(first.problem, &choices, slack) else { return PipelineError::Infeasible };
+    let Some(shares) = divide(first.problem, &choices, slack) else { return beyond_memory(tenants) };
     let plans = choices.iter().zip(shares).filter_map(|(own, cores)| own.get(cores.index()).cloned().flatten());
     let worst = plans.enumerate().min_by(|one, other| slack(one.0, &one.1).total_cmp(&slack(other.0, &other.1)));
     let Some((tenant, plan)) = worst else { return PipelineError::Infeasible };

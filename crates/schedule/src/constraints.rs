@@ -42,6 +42,8 @@ pub enum Constrained {
     Latency,
     /// The same number, which is no limit to the time of a frame with its waiting in queues, but tells what that is like.
     LatencyWithQueues,
+    /// The deadline of one of several networks, for a frame with its waiting.
+    Deadline,
     /// [`StatedConstraints::min_throughput_hertz`].
     Throughput,
     /// [`StatedConstraints::max_watts`].
@@ -78,6 +80,13 @@ impl fmt::Display for MissedConstraint {
                     "a frame took up to {achieved:.3} ms with its waiting, {percent:.1} % over the {limit:.3} ms that were planned without"
                 );
             }
+            Constrained::Deadline => {
+                let [achieved, limit] = [1e3 * achieved, 1e3 * limit];
+                return write!(
+                    formatter,
+                    "a frame took up to {achieved:.3} ms with its waiting, {percent:.1} % over its deadline of {limit:.3} ms"
+                );
+            }
             Constrained::Latency => {
                 let [achieved, limit] = [1e3 * achieved, 1e3 * limit];
                 write!(formatter, "latency without queues {achieved:.3} ms, {percent:.1} % over the {limit:.3} ms")
@@ -103,6 +112,19 @@ impl StatedConstraints {
         let limit = self.max_latency_seconds?;
         let what = Constrained::LatencyWithQueues;
         (longest_seconds > limit * (1.0 + 1e-9)).then_some(MissedConstraint { what, limit, achieved: longest_seconds })
+    }
+
+    /// The limits that predictions had to keep to: these with their margin, to the nanosecond in which searches count.
+    #[must_use]
+    pub fn with_margin_taken(&self) -> Self {
+        const NANOSECOND: f64 = 1e-9;
+        let part = 1.0 + self.margin;
+        Self {
+            max_latency_seconds: self.max_latency_seconds.map(|most| most / part + NANOSECOND),
+            min_throughput_hertz: self.min_throughput_hertz.map(|least| 1.0 / (1.0 / (least * part) + NANOSECOND)),
+            max_watts: self.max_watts.map(|most| most / part),
+            margin: 0.0,
+        }
     }
 
     /// Which of them were missed.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use millstream_api::{Aim, Control, CostSource, Error, Machine, PlanOn, Planned, Scheduled, certify, plan};
 use millstream_certify::CertifyError;
-use millstream_schedule::ScheduleDocument;
+use millstream_schedule::{ScheduleDocument, StatedConstraints};
 use serde_json::Value;
 
 use crate::CASES;
@@ -71,6 +71,20 @@ fn everything_that_is_promised_is_checked() {
         document.constraints.max_latency_seconds = Some(document.predicted.latency_seconds * 0.9);
         let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
         assert!(refused.contains("11.1 % over"), "{refused}");
+        // One that it keeps, with a margin that it keeps and with one that it does not.
+        document.constraints.max_latency_seconds = Some(document.predicted.latency_seconds * 1.1);
+        document.constraints.margin = 0.0999;
+        promised.certify("squeezenet", &document).unwrap();
+        document.constraints.margin = 0.9;
+        let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
+        assert!(refused.contains("72.7 % over"), "{refused}");
+        document.constraints = StatedConstraints {
+            min_throughput_hertz: Some(0.5 / document.predicted.period_seconds),
+            margin: 1.1,
+            ..StatedConstraints::default()
+        };
+        let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
+        assert!(refused.contains("4.8 % under"), "{refused}");
         // That it was measured is in the certificate as well.
         let mut document = own.document.clone();
         document.predicted.is_measured = true;
