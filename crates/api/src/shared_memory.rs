@@ -65,7 +65,9 @@ impl<'a> SharedMemory<'a> {
             (plans[place], known[place]) = (self.simulated(problem, &plans[place], FEW_FRAMES)?, Known::Glimpsed);
         }
         // What would be chosen without limits is looked at as long as ever, so that limits are held against the same numbers.
-        for limits in [Constraints::default(), aim.limits()] {
+        let (unlimited, limits) = (Constraints::default(), aim.limits());
+        self.look_at_best(problem, &mut plans, &mut known, &unlimited)?;
+        if limits != unlimited {
             self.look_at_best(problem, &mut plans, &mut known, &limits)?;
         }
 
