@@ -3,8 +3,8 @@
 use millstream_board::{Board, Cluster, EngineSet, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};
 use millstream_pipeline::{
-    Nanojoules, Objective, PeriodBound, Plan, Problem, TeamSpace, ThroughputBound, best_period, choose, energy_front,
-    pareto_front,
+    Nanojoules, Objective, PeriodBound, PipelineError, Plan, Problem, TeamSpace, ThroughputBound, best_period, choose,
+    energy_front, pareto_front,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SearchedBound};
 use millstream_sim::SteadyState;
@@ -96,7 +96,8 @@ impl Plans {
         let mut plans = match aim.wants_energy {
             // What was tried, or how processors wait for memory, tells better than the search what comes nearest to the constraints.
             true => energy_front(&problem, &aim.limits(), ENERGY_TOLERANCE).or_else(|error| {
-                let is_known_better = !lessons.tried.is_empty() || memory.is_some();
+                let is_of_limits = matches!(error, PipelineError::Constraint { .. } | PipelineError::Power { .. });
+                let is_known_better = !lessons.tried.is_empty() || (is_of_limits && memory.is_some());
                 if is_known_better { pareto_front(&problem) } else { Err(error) }
             })?,
             false => pareto_front(&problem)?,
