@@ -44,16 +44,7 @@ impl Aim {
 
     /// What predictions must keep to: the constraints with their margin.
     pub(crate) fn limits(&self) -> Constraints {
-        if self.margin == 0.0 {
-            return self.constraints;
-        }
-        let tightened = |most: f64| most / (1.0 + self.margin);
-        let shorter = |most: Nanoseconds| Nanoseconds::from_seconds(tightened(most.seconds()));
-        Constraints {
-            max_latency: self.constraints.max_latency.map(shorter),
-            max_period: self.constraints.max_period.map(shorter),
-            max_watts: self.constraints.max_watts.map(tightened),
-        }
+        if self.margin == 0.0 { self.constraints } else { self.constraints.divided_by(1.0 + self.margin) }
     }
 
     /// The constraints as they stand in files.

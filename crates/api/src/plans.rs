@@ -93,16 +93,8 @@ impl Plans {
         let single = best_period(&singles).ok().filter(is_exact);
         let best_on_single_processors = single.map(|plan| plan.period);
 
-        let mut plans = match aim.wants_energy {
-            // What was tried, or how processors wait for memory, tells better than the search what comes nearest to the constraints.
-            true => energy_front(&problem, &aim.limits(), ENERGY_TOLERANCE).or_else(|error| {
-                let is_of_limits = matches!(error, PipelineError::Constraint { .. } | PipelineError::Power { .. });
-                let is_known_better = !lessons.tried.is_empty() || (is_of_limits && memory.is_some());
-                if is_known_better { pareto_front(&problem) } else { Err(error) }
-            })?,
-            false => pareto_front(&problem)?,
-        };
         let competes_for_memory = memory.is_some();
+        let mut plans = searched_plans(&problem, &aim, !lessons.tried.is_empty(), competes_for_memory)?;
         if let Some(memory) = memory {
             plans = memory.simulated_front(&problem, plans, &aim)?;
             // Of few frames, a simulation may show a little less than what is possible.
@@ -192,7 +184,7 @@ impl Plans {
     fn searched_bound(&self) -> SearchedBound {
         let (PeriodBound(period), space) = self.searched;
         let alone = if self.problem.has_links() {
-            " (which have no replicas in a stage that takes its inputs over links)"
+            " (which have no replicas in a stage whose inputs would occupy a link to any cluster of the board)"
         } else {
             ""
         };
@@ -234,6 +226,23 @@ impl Plans {
 /// Per stage of a plan, the time of each replica for a frame.
 pub(crate) fn replica_seconds(plan: &Plan) -> Vec<Vec<f64>> {
     plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect()).collect()
+}
+
+/// What a search finds. Where nothing keeps to the constraints by what it knows, but trials or waiting for memory tell better, whatever is
+/// fast or quick.
+fn searched_plans(
+    problem: &Problem,
+    aim: &Aim,
+    is_tried: bool,
+    competes_for_memory: bool,
+) -> Result<Vec<Plan>, PipelineError> {
+    if !aim.wants_energy {
+        return pareto_front(problem);
+    }
+    energy_front(problem, &aim.limits(), ENERGY_TOLERANCE).or_else(|error| {
+        let is_of_limits = matches!(error, PipelineError::Constraint { .. } | PipelineError::Power { .. });
+        if is_tried || (is_of_limits && competes_for_memory) { pareto_front(problem) } else { Err(error) }
+    })
 }
 
 /// Gives plans of which several stages take frames over the same link the numbers that a simulation shows. Whether there are any.

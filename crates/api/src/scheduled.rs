@@ -86,8 +86,7 @@ impl Scheduled {
 
     /// The deadline, if the longest that a frame took from when it came is beyond it.
     pub fn missed_deadline(&self, longest_seconds: f64) -> Option<MissedConstraint> {
-        let limit = self.deadline_seconds.filter(|&deadline| longest_seconds > deadline * (1.0 + 1e-9))?;
-        Some(MissedConstraint { what: Constrained::Deadline, limit, achieved: longest_seconds })
+        MissedConstraint::over(Constrained::Deadline, self.deadline_seconds?, longest_seconds)
     }
 }
 

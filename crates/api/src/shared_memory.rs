@@ -11,7 +11,7 @@ use crate::{Aim, Error, Network};
 /// Parts of the bandwidth that each processor is thought to get, one after the other: what is best for many that want much at once is
 /// not what is best for few.
 const PARTS: [f64; 2] = [0.5, 0.25];
-/// By what part a short simulation may be from a long one at most.
+/// By what part a short simulation is thought to be from a long one at most.
 const LARGEST_ERROR: f64 = 0.05;
 /// Frames of a simulation that shows about what a plan is good for.
 const FEW_FRAMES: usize = 300;
@@ -88,7 +88,7 @@ impl<'a> SharedMemory<'a> {
         known: &mut [Known],
         limits: &Constraints,
     ) -> Result<(), Error> {
-        let nearly = limits.relaxed(LARGEST_ERROR);
+        let nearly = limits.divided_by(1.0 - LARGEST_ERROR);
         for objective in Objective::ALL {
             for steps in 0.. {
                 let is_open = |place: &usize| steps < MOST_STEPS || known[*place] != Known::Searched;

@@ -1,12 +1,12 @@
 //! Where the sessions of a backend compute, and what they take there.
 
-use ort::session::Session;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, OnceLock};
 
 use millstream_backend::BackendError;
 use millstream_board::{CoreId, Processor};
 use millstream_graph::OperatorId;
+use ort::session::Session;
 use ort::session::builder::SessionBuilder;
 
 use crate::provider::OpenProvider;

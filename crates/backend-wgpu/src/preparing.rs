@@ -1,18 +1,20 @@
 //! Segments of a network made ready for a GPU, and how long they take there.
 
-use crate::backend::{WARM_UP_FRAMES, WgpuBackend};
-use crate::gpu::NAME;
-use crate::layer::layer;
-use crate::plan::Plan;
-use crate::segment::GpuSegment;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
 use millstream_backend::{
     Backend, BackendError, Observed, OperatorTimes, PreparedSegment, Segment, Tensor, TransferTimes,
 };
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
-use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
 use wgpu::BufferUsages;
+
+use crate::backend::{WARM_UP_FRAMES, WgpuBackend};
+use crate::gpu::NAME;
+use crate::layer::layer;
+use crate::plan::Plan;
+use crate::segment::GpuSegment;
 
 impl WgpuBackend {
     fn owns(&self, processor: &Processor) -> bool {

@@ -1,12 +1,10 @@
 //! Clusters: cores of one kind.
 
-use crate::EngineSet;
-use crate::Processor;
-use crate::ProcessorClass;
-use crate::core_id::CoreId;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::core_id::CoreId;
+use crate::{EngineSet, Processor, ProcessorClass};
 
 /// Cores of one kind that share a clock or at least a speed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! Identities of cores.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The number that the operating system gives a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

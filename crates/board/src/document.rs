@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::accelerator::{LEAST_LINK_RATE, LONGEST_LINK_LATENCY};
-use crate::label;
 use crate::reading::check_header;
 use crate::{
     Accelerator, Board, BoardError, Cluster, Document, DocumentError, Link, Memory, OperatingPoint, PowerCoefficients,
-    Provider, Thermal, provider, read_document,
+    Provider, Thermal, label, provider, read_document,
 };
 
 /// The `format` of board files.

@@ -1,8 +1,9 @@
 //! Remarks beside a command's own output.
 
+use std::io::Write;
+
 use crate::colours;
 use crate::program::as_typed;
-use std::io::Write;
 
 /// Prints a remark to standard error. If nobody can read it there, work is not to end for that.
 pub(crate) fn remark(text: impl std::fmt::Display) {

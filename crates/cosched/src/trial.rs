@@ -1,10 +1,8 @@
 //! A replica that is being divided, as it runs.
 
 use millstream_cost::Nanoseconds;
-use millstream_schedule::Replica;
-use millstream_schedule::ReplicaTasks;
-use millstream_schedule::execution::Execution;
-use millstream_schedule::execution::TaskId;
+use millstream_schedule::execution::{Execution, TaskId};
+use millstream_schedule::{Replica, ReplicaTasks};
 
 /// A replica that was tried.
 pub(crate) struct Trial<'t> {

@@ -1,8 +1,8 @@
 //! Transfers from host to host.
 
+use millstream_board::{Duplex, System};
+
 use crate::Nanoseconds;
-use millstream_board::Duplex;
-use millstream_board::System;
 
 /// What a frame's values take from one host to another, in this direction.
 #[derive(Debug, Clone, PartialEq)]

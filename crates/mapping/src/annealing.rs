@@ -1,6 +1,5 @@
 use crate::bounds::quick;
-use crate::found::finish;
-use crate::found::{Course, Found};
+use crate::found::{Course, Found, finish};
 use crate::local_search::{HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::node_range::NodeRange;

@@ -2,9 +2,7 @@ use millstream_cost::Nanoseconds;
 
 use crate::annealing::anneal;
 use crate::bounds::PathBounds;
-use crate::branch_and_bound;
-use crate::found::finish;
-use crate::found::{Course, Found};
+use crate::found::{Course, Found, finish};
 use crate::load::Loads;
 use crate::local_search::{HEAT, MOVES_PER_NODE, improve};
 use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
@@ -12,7 +10,7 @@ use crate::node_range::NodeRange;
 use crate::quick::quick;
 use crate::series::Series;
 use crate::starts::{LISTS, best_of};
-use crate::{MappingError, MappingProblem, TaskId, programs};
+use crate::{MappingError, MappingProblem, TaskId, branch_and_bound, programs};
 
 /// Of larger problems, the first part, improving bounds, and the program take one in so many of the steps each at the most. Annealing from the lists on takes half of all, so that
 /// none of their results is worse than that of annealing alone with half of the steps.

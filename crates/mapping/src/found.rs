@@ -1,12 +1,10 @@
 //! Mappings that are being improved.
 
-use crate::MappingProblem;
-use crate::TaskId;
-use crate::mapping::Mapping;
-use crate::mapping::Outcome;
-use crate::mapping::placement_of;
-use crate::node_range::NodeRange;
 use millstream_cost::Nanoseconds;
+
+use crate::mapping::{Mapping, Outcome, placement_of};
+use crate::node_range::NodeRange;
+use crate::{MappingProblem, TaskId};
 
 /// Orders of nodes per processor, and how long they take.
 #[derive(Debug, Clone, PartialEq, Eq)]

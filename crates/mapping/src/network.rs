@@ -1,9 +1,8 @@
 //! All subgraphs of a network, composed over the processors on which they meet.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};

@@ -1,25 +1,13 @@
 //! Mappings for which a short search must do.
 
-use crate::MappingError;
-use crate::MappingProblem;
 use crate::bounds::PathBounds;
-use crate::branch_and_bound;
-use crate::found::Course;
-use crate::found::Found;
-use crate::found::finish;
-use crate::load::LEAST_NODES_FOR_LOADS;
-use crate::load::Loads;
-use crate::local_search::HEAT;
-use crate::local_search::improve;
-use crate::mapping::Budget;
-use crate::mapping::Mapper;
-use crate::mapping::MapperLimits;
-use crate::mapping::Mapping;
-use crate::mapping::Outcome;
+use crate::found::{Course, Found, finish};
+use crate::load::{LEAST_NODES_FOR_LOADS, Loads};
+use crate::local_search::{HEAT, improve};
+use crate::mapping::{Budget, Mapper, MapperLimits, Mapping, Outcome};
 use crate::node_range::NodeRange;
-use crate::programs;
-use crate::starts::LISTS;
-use crate::starts::best_of;
+use crate::starts::{LISTS, best_of};
+use crate::{MappingError, MappingProblem, branch_and_bound, programs};
 
 /// The first part of [`ExactMapper`](crate::ExactMapper), which takes a moment and settles most problems.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,8 +5,7 @@ use crate::cpop::Cpop;
 use crate::found::Found;
 use crate::heft::Heft;
 use crate::layer_switched::LayerSwitched;
-use crate::mapping::Mapper;
-use crate::mapping::MapperLimits;
+use crate::mapping::{Mapper, MapperLimits};
 use crate::single::SingleProcessor;
 
 /// The simple methods.

@@ -1,7 +1,8 @@
 //! What a file says of itself beside its graph.
 
-use crate::proto::OperatorSetIdProto;
 use bytes::Bytes;
+
+use crate::proto::OperatorSetIdProto;
 
 /// What every sub-model repeats.
 #[derive(Debug, Clone, Default)]

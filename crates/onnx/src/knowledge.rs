@@ -1,12 +1,10 @@
 //! What is known of a value before the network runs.
 
+use millstream_graph::{DataType, Shape};
+use rten_shape_inference::{Constant, SymExpr, SymTensor};
+
 use crate::quiet::without_panic;
 use crate::weight::Weight;
-use millstream_graph::DataType;
-use millstream_graph::Shape;
-use rten_shape_inference::Constant;
-use rten_shape_inference::SymExpr;
-use rten_shape_inference::SymTensor;
 
 /// Integer tensors up to this many elements take part in shape arithmetic.
 pub(crate) const LARGEST_SHAPE_VALUE: u64 = 64;

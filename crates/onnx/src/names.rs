@@ -1,9 +1,8 @@
 //! Names that nodes and values of the file have.
 
-use crate::proto::GraphProto;
-use crate::proto::NodeProto;
-use crate::proto::ValueInfoProto;
 use std::collections::HashSet;
+
+use crate::proto::{GraphProto, NodeProto, ValueInfoProto};
 
 /// Names that a node reads: its inputs and whatever its nested graphs take from around them.
 pub(crate) fn operands(node: &NodeProto) -> Vec<&str> {

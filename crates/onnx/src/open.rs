@@ -1,13 +1,15 @@
 //! Models from files.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prost::Message;
+
 use crate::model::{MOST_MODEL_BYTES, Model, read_bounded};
 use crate::options::ReadOptions;
 use crate::proto::ModelProto;
 use crate::{OnnxError, read};
-use bytes::Bytes;
-use prost::Message;
-use std::path::Path;
-use std::sync::Arc;
 
 impl Model {
     /// Reads an ONNX file and the weight files beside it. It is called as its file is, without the extension: what stands in the file is often

@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use millstream_graph::{Convolution, OperatorKind};
 
-use crate::names::unused;
-use crate::names::{operands, value_name};
+use crate::names::{operands, unused, value_name};
 use crate::proto::{GraphProto, NodeProto};
 
 /// Gives every reader of a dequantised value a `DequantizeLinear` of its own, as runtimes do before they fuse: then it belongs to

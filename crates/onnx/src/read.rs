@@ -12,8 +12,7 @@ use crate::fold::{Folded, fold};
 use crate::header::Header;
 use crate::knowledge::Knowledge;
 use crate::locality::Described;
-use crate::names::unused;
-use crate::names::{operands, value_name};
+use crate::names::{operands, unused, value_name};
 use crate::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::quantised::separate_dequantizations;
 use crate::{

@@ -2,9 +2,8 @@
 //! knows fewer dimensions than ONNX.
 
 use millstream_graph::DataType;
-use rten_shape_inference::ops;
 use rten_shape_inference::{
-    BinaryOp, InferShapes, InferShapesContext, ReductionOp, SymExpr, SymTensor, SymbolGen, UnaryOp, VariadicOp,
+    BinaryOp, InferShapes, InferShapesContext, ReductionOp, SymExpr, SymTensor, SymbolGen, UnaryOp, VariadicOp, ops,
 };
 
 use crate::external::ExternalFiles;

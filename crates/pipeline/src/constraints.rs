@@ -21,14 +21,14 @@ impl Constraints {
             && self.max_watts.is_none_or(|most| plan.watts().is_some_and(|watts| watts <= most))
     }
 
-    /// The same with limits that are larger by a part of theirs.
+    /// The same with each limit divided by a number: stricter ones for more than 1, looser ones for less.
     #[must_use]
-    pub fn relaxed(self, part: f64) -> Self {
-        let longer = |most: Nanoseconds| Nanoseconds::from_seconds(most.seconds() * (1.0 + part));
+    pub fn divided_by(self, number: f64) -> Self {
+        let divided = |most: Nanoseconds| Nanoseconds::from_seconds(most.seconds() / number);
         Self {
-            max_latency: self.max_latency.map(longer),
-            max_period: self.max_period.map(longer),
-            max_watts: self.max_watts.map(|most| most * (1.0 + part)),
+            max_latency: self.max_latency.map(divided),
+            max_period: self.max_period.map(divided),
+            max_watts: self.max_watts.map(|most| most / number),
         }
     }
 
@@ -128,6 +128,14 @@ mod tests {
 
     fn constraints(latency: Option<u64>, period: Option<u64>) -> Constraints {
         Constraints { max_latency: latency.map(Nanoseconds), max_period: period.map(Nanoseconds), max_watts: None }
+    }
+
+    #[test]
+    fn every_limit_can_be_made_stricter_or_looser() {
+        let limits = Constraints { max_watts: Some(2.0), ..constraints(Some(30_000_000), Some(6_000_000)) };
+        let stricter = Constraints { max_watts: Some(1.0), ..constraints(Some(15_000_000), Some(3_000_000)) };
+        assert_eq!((limits.divided_by(2.0), stricter.divided_by(0.5)), (stricter, limits));
+        assert_eq!(Constraints::default().divided_by(0.5), Constraints::default());
     }
 
     #[test]

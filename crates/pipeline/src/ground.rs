@@ -1,19 +1,18 @@
 //! What the teams of a problem have in common.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use millstream_cost::CostTable;
+use millstream_graph::Graph;
+use millstream_partition::{BlockRange, Chain, Subgraph};
+
 use crate::effort::Effort;
 use crate::experience::Experience;
 use crate::memory::MemoryLimits;
 use crate::regions::Regions;
 use crate::senders::SenderKinds;
 use crate::team_bounds::Windows;
-use millstream_cost::CostTable;
-use millstream_graph::Graph;
-use millstream_partition::BlockRange;
-use millstream_partition::Chain;
-use millstream_partition::Subgraph;
-use std::ops::Range;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 
 /// What looking at teams for one search may take at the usual effort, in evaluations of single operators.
 pub(crate) const MOST_EVALUATIONS: u64 = 3_000_000;

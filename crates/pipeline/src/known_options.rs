@@ -1,13 +1,15 @@
 //! Options of stages that were found.
 
+use std::sync::Arc;
+
+use millstream_cost::Nanoseconds;
+
 use crate::cores::Cores;
 use crate::multisets::Multisets;
 use crate::range_table::RangeTable;
 use crate::senders::Senders;
 use crate::stage_option::StageOption;
 use crate::timed_way::TimedWay;
-use millstream_cost::Nanoseconds;
-use std::sync::Arc;
 
 /// Options that were found, by senders and range, for searches that ask again and again.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! What the links between stages take by a network's costs.
 
-use millstream_cost::CostTable;
-use millstream_cost::Nanoseconds;
+use std::sync::Arc;
+
+use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_schedule::Schedule;
-use std::sync::Arc;
 
 /// What shows what plans occupy of links.
 ///

@@ -1,11 +1,8 @@
 //! The shortest period.
 
-use crate::PipelineError;
-use crate::Plan;
-use crate::Problem;
-use crate::pareto_front;
 use crate::period::shortest_period;
 use crate::refining::is_about_as_short;
+use crate::{PipelineError, Plan, Problem, pareto_front};
 
 /// The pipeline with the highest throughput.
 ///

@@ -1,8 +1,9 @@
 //! Options of a stage.
 
+use millstream_cost::Nanoseconds;
+
 use crate::multisets::MultisetId;
 use crate::stage_power::StagePower;
-use millstream_cost::Nanoseconds;
 
 /// Replicas that run a stage, and what they give.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,6 @@
 //! Power of stages.
 
-use millstream_cost::CostTable;
-use millstream_cost::Nanoseconds;
-use millstream_cost::ProcessorIndex;
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex};
 
 /// What a stage's processors draw.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -1,13 +1,14 @@
 //! Ways to run a stage on a team.
 
+use std::sync::Arc;
+
+use millstream_cost::Nanoseconds;
+use millstream_partition::BlockRange;
+
 use crate::cores::Cores;
 use crate::senders::Senders;
 use crate::stage_times::possible;
-use crate::team::Team;
-use crate::team::TeamTime;
-use millstream_cost::Nanoseconds;
-use millstream_partition::BlockRange;
-use std::sync::Arc;
+use crate::team::{Team, TeamTime};
 
 /// A team as a way to run stages.
 #[derive(Debug, Clone)]

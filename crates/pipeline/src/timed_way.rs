@@ -1,8 +1,9 @@
 //! A way to run a stage, and its time.
 
+use millstream_cost::Nanoseconds;
+
 use crate::cores::Cores;
 use crate::way::WayId;
-use millstream_cost::Nanoseconds;
 
 /// A way to run a range of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
-use crate::Plan;
 use millstream_cost::Nanoseconds;
+
+use crate::Plan;
 
 impl Plan {
     /// Only the plans that no other plan beats in period without losing in latency, from the lowest latency to the

@@ -2,8 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
-use millstream_board::Board;
-use millstream_board::Provenance;
+use millstream_board::{Board, Provenance};
 use millstream_onnx::{Attributes, Model, ModelBuilder, Weight};
 use millstream_partition::Chain;
 use millstream_predict::samples::{OperatorSample, SampleConditions};

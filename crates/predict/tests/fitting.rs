@@ -4,8 +4,7 @@
 
 use std::ops::Range;
 
-use millstream_board::Provenance;
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Board, ProcessorClass, Provenance};
 use millstream_cost::{CostTable, Origin};
 use millstream_graph::Graph;
 use millstream_onnx::Model;

@@ -4,8 +4,7 @@
 
 use std::sync::OnceLock;
 
-use millstream_board::Provenance;
-use millstream_board::{Board, ProcessorClass};
+use millstream_board::{Board, ProcessorClass, Provenance};
 use millstream_cost::Origin;
 use millstream_graph::{Convolution, Family, GemmShape, OperatorKind, Work};
 use millstream_partition::Chain;

@@ -63,6 +63,11 @@ pub struct MissedConstraint {
 }
 
 impl MissedConstraint {
+    /// Of a limit that something is over, by more than files can tell.
+    pub fn over(what: Constrained, limit: f64, achieved: f64) -> Option<Self> {
+        is_more(achieved, limit).then_some(Self { what, limit, achieved })
+    }
+
     /// By what part of the limit it was missed.
     pub fn excess(&self) -> f64 {
         (self.achieved / self.limit - 1.0).abs()
@@ -109,9 +114,7 @@ impl StatedConstraints {
     /// Whether the longest that a frame took from when it came, waiting in queues included, is beyond the limit on its latency. That limit
     /// leaves the waiting out, so this is no miss; whoever means the whole time should know.
     pub fn beyond_with_queues(&self, longest_seconds: f64) -> Option<MissedConstraint> {
-        let limit = self.max_latency_seconds?;
-        let what = Constrained::LatencyWithQueues;
-        (longest_seconds > limit * (1.0 + 1e-9)).then_some(MissedConstraint { what, limit, achieved: longest_seconds })
+        MissedConstraint::over(Constrained::LatencyWithQueues, self.max_latency_seconds?, longest_seconds)
     }
 
     /// The limits that predictions had to keep to: these with their margin, to the nanosecond in which searches count.
@@ -129,12 +132,7 @@ impl StatedConstraints {
 
     /// Which of them were missed.
     pub fn missed(&self, achieved: &Achieved) -> Vec<MissedConstraint> {
-        // What can't be told from the limit in a file is none.
-        let is_more = |one: f64, other: f64| one > other * (1.0 + 1e-9);
-        let over = |what, limit: Option<f64>, achieved: Option<f64>| {
-            let (limit, achieved) = (limit?, achieved?);
-            is_more(achieved, limit).then_some(MissedConstraint { what, limit, achieved })
-        };
+        let over = |what, limit: Option<f64>, achieved: Option<f64>| MissedConstraint::over(what, limit?, achieved?);
         let throughput = || {
             let (limit, achieved) = (self.min_throughput_hertz?, 1.0 / achieved.period_seconds?);
             is_more(limit, achieved).then_some(MissedConstraint { what: Constrained::Throughput, limit, achieved })
@@ -161,6 +159,11 @@ impl StatedConstraints {
             None => Ok(()),
         }
     }
+}
+
+/// What can't be told from the limit in a file is no more.
+fn is_more(one: f64, other: f64) -> bool {
+    one > other * (1.0 + 1e-9)
 }
 
 #[cfg(test)]
@@ -200,10 +203,43 @@ mod tests {
         );
         assert_eq!(StatedConstraints::default().beyond_with_queues(1.0), None);
 
+        let over = |achieved| MissedConstraint::over(Constrained::Deadline, 0.04, achieved);
+        assert_eq!(over(0.04), None);
+        assert_eq!(
+            over(0.05).map(|own| own.to_string()).unwrap_or_default(),
+            "a frame took up to 50.000 ms with its waiting, 25.0 % over its deadline of 40.000 ms"
+        );
+
         assert!(stated.check().is_ok());
         let said = |stated: StatedConstraints| stated.check().map_err(|error| error.to_string());
         let wrong = StatedConstraints { max_watts: Some(0.0), ..stated };
         assert_eq!(said(wrong), Err("constraints.max_watts: is 0, which is no limit above 0".to_owned()));
         assert!(StatedConstraints { margin: -0.1, ..stated }.check().is_err());
+    }
+
+    /// Plans keep limits that are rounded to nanoseconds.
+    #[test]
+    fn margins_are_taken_from_every_limit() {
+        let stated = StatedConstraints {
+            max_latency_seconds: Some(0.04),
+            min_throughput_hertz: Some(30.0),
+            max_watts: Some(2.0),
+            margin: 0.07,
+        };
+        let within = stated.with_margin_taken();
+        let rounded_up = |seconds: f64| (seconds * 1e9).ceil() * 1e-9;
+        let planned = Achieved {
+            latency_seconds: rounded_up(0.04 / 1.07),
+            period_seconds: Some(rounded_up(1.0 / 30.0 / 1.07)),
+            watts: Some(2.0 / 1.07),
+        };
+        assert_eq!(within.missed(&planned), []);
+
+        let missed = |achieved: Achieved| within.missed(&achieved).iter().map(|own| own.what).collect::<Vec<_>>();
+        let longer = 1.0 + 1e-6;
+        assert_eq!(missed(Achieved { latency_seconds: 0.04 / 1.07 * longer, ..planned }), [Constrained::Latency]);
+        let period_seconds = Some(1.0 / 30.0 / 1.07 * longer);
+        assert_eq!(missed(Achieved { period_seconds, ..planned }), [Constrained::Throughput]);
+        assert_eq!(missed(Achieved { watts: Some(2.0 / 1.07 * longer), ..planned }), [Constrained::Power]);
     }
 }

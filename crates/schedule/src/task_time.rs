@@ -1,12 +1,9 @@
 //! What a task takes.
 
-use crate::Share;
-use crate::Task;
-use millstream_cost::CostTable;
-use millstream_cost::Nanoseconds;
-use millstream_cost::ProcessorIndex;
-use millstream_cost::TilePlace;
+use millstream_cost::{CostTable, Nanoseconds, ProcessorIndex, TilePlace};
 use millstream_graph::Along;
+
+use crate::{Share, Task};
 
 /// What a task takes on a processor of this class; `None` if it is not supported there.
 pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> Option<Nanoseconds> {

@@ -1,9 +1,10 @@
 //! Heat as it is simulated.
 
+use millstream_cost::Nanoseconds;
+
 use crate::heat::Heat;
 use crate::simulation::Simulator;
 use crate::{Conditions, SimulationError};
-use millstream_cost::Nanoseconds;
 
 impl Simulator<'_> {
     /// Looks at temperatures, and sets clocks.

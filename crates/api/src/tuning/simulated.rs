@@ -46,6 +46,7 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
             ..SimulationSettings::default()
         };
         let simulation = simulate(&slowed, self.graph, &costs, &settings).map_err(|error| failed(schedule, error))?;
+
         let frames = |stage: usize, replica: usize| {
             let own = simulation.spans.iter().filter(|span| (span.stage, span.replica) == (stage, replica));
             own.map(|span| span.frame).collect::<BTreeSet<_>>().len().max(1) as u64
@@ -57,6 +58,7 @@ impl Oracle<Schedule> for SimulatedOracle<'_> {
                 stage_times.push(Nanoseconds(busy.0 / frames(stage, replica)));
             }
         }
+
         let used: Vec<CoreId> = schedule.processors().flat_map(|own| own.cores.iter().copied()).collect();
         // What a neighbour leaves: its share where we compete, half to one that would come.
         let available = self.slow_cores.iter().map(|slow| {

@@ -12,8 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use super::faults::{FAULTS, Fault, PREPARE_FAULTS, PrepareFault};
 use super::network::Network;
 use super::schedules::{DEVICE, schedule};
-use crate::simulated::expectation::Expectation;
-use crate::simulated::expectation::RESTARTS;
+use crate::simulated::expectation::{Expectation, RESTARTS};
 
 pub(crate) const FRAME_TIMEOUT: Duration = Duration::from_millis(50);
 /// Faults per frame, on average.

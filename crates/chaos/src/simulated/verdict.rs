@@ -7,8 +7,7 @@ use millstream_runtime::{FrameError, FrameResult};
 
 use super::faults::{Fault, LONGEST_STUCK, State};
 use super::network::Network;
-use crate::simulated::expectation::Expectation;
-use crate::simulated::expectation::RESTARTS;
+use crate::simulated::expectation::{Expectation, RESTARTS};
 use crate::simulated::record::{Record, longest_gap, longest_silence};
 
 const LONGEST_RECOVERY: Duration = Duration::from_secs(1);

@@ -73,7 +73,7 @@ pub(crate) struct ScheduleCommand {
     /// Of several networks: frames of this one for each frame of a network with weight 1; may be repeated
     #[arg(long = "weight", value_name = "NAME=NUMBER", value_parser = parse_weight)]
     pub(crate) weights: Vec<(String, f64)>,
-    /// Of several networks: the longest that a frame of this one may take, its turn included; what waiting in queues adds, simulate and run tell; may be repeated
+    /// Of several networks: the longest that a frame of this one may take, its turn included; where the processors are divided, waiting in queues is not planned for; may be repeated
     #[arg(long = "deadline", value_name = "NAME=TIME", value_parser = parse_deadline)]
     pub(crate) deadlines: Vec<(String, Budget)>,
     /// Where to write the schedule

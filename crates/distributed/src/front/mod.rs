@@ -8,11 +8,10 @@ mod phases;
 use std::time::Duration;
 
 use crate::front::phase::Phase;
-use frames::{Frames, Outcome};
-use hosts::{Heard, HostView, on_route};
-
 use crate::message::{Ask, FrameTag, FrameValue, Identity, Message, MessageKind, StageFigures};
 use crate::{DistributedError, FrameFailure, FrontOptions, HostId, PlanId, Route};
+use frames::{Frames, Outcome};
+use hosts::{Heard, HostView, on_route};
 
 /// What is to be done for a [`Front`].
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! How far a deployment is.
 
-use crate::DistributedError;
-use crate::PlanId;
 use std::time::Duration;
+
+use crate::{DistributedError, PlanId};
 
 /// What the front is about.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Which processors may take the values of each node.
 
-use crate::MappingProblem;
-use crate::TaskId;
-use millstream_schedule::execution::Recipient;
-use millstream_schedule::execution::recipients;
+use millstream_schedule::execution::{Recipient, recipients};
+
+use crate::{MappingProblem, TaskId};
 
 /// Values that a node could send, times processors that they could go to: every set of them is a branch.
 pub(super) const MOST_RECIPIENTS: usize = 12;

@@ -8,8 +8,7 @@ use millstream_schedule::execution::{Execution, Recipient};
 use super::Search;
 use crate::bounds::PathBounds;
 use crate::found::Found;
-use crate::load::LEAST_NODES_FOR_LOADS;
-use crate::load::{Loads, UNIT};
+use crate::load::{LEAST_NODES_FOR_LOADS, Loads, UNIT};
 use crate::mapping::Budget;
 use crate::{Edge, MappingProblem, TaskId};
 

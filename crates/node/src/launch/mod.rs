@@ -4,22 +4,21 @@ mod dataflow;
 mod links;
 mod processes;
 
-use std::fs;
+use std::{fs, thread};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-pub use dataflow::{DEPLOYMENT, HOST};
-use dataflow::{FRONT_MACHINE, dataflow};
-pub use links::{METER, MeasuredLink, measure_links, text as links_text};
-use processes::{Dora, MachinePlace, Processes, free_port};
-
 use crate::deployment::{Deployment, LoadedDeployment};
 use crate::report::Report;
+use dataflow::{FRONT_MACHINE, dataflow};
+use processes::{Dora, MachinePlace, Processes, free_port};
+
+pub use dataflow::{DEPLOYMENT, HOST};
+pub use links::{METER, MeasuredLink, measure_links, text as links_text};
 
 /// How often it is looked whether the report is there.
 const LOOK: Duration = Duration::from_millis(50);

@@ -16,13 +16,14 @@ use millstream_graph::Graph;
 use millstream_partition::Chain;
 use millstream_schedule::crossing_bytes;
 
-pub use division::HostDivision;
-
 use crate::PipelineError;
 use crate::link_ground::LinkGround;
-pub use fronts::SystemFront;
 use links::Links;
 use variants::HostProblem;
+
+pub use division::HostDivision;
+
+pub use fronts::SystemFront;
 
 /// Stage times of a network on all hosts of a system, ready for searching.
 ///

@@ -1,8 +1,7 @@
 //! What divisions of a network among hosts are about.
 
 use millstream_cost::Nanoseconds;
-use millstream_partition::BlockId;
-use millstream_partition::BlockRange;
+use millstream_partition::{BlockId, BlockRange};
 
 /// A range of blocks by the numbers of blocks before its start and its end.
 pub(super) fn range(start: usize, end: usize) -> BlockRange {

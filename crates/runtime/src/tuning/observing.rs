@@ -1,14 +1,12 @@
 //! Watching a running schedule.
 
-use crate::Engine;
-use crate::RuntimeError;
-use crate::StageMetrics;
-use crate::TuningPolicy;
-use crate::tuning::observation::Observation;
+use std::time::{Duration, Instant};
+
 use millstream_machine::CoreWatch;
 use millstream_schedule::Schedule;
-use std::time::Duration;
-use std::time::Instant;
+
+use crate::tuning::observation::Observation;
+use crate::{Engine, RuntimeError, StageMetrics, TuningPolicy};
 
 /// How often a window checks whether it has enough frames.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -11,14 +11,15 @@ use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
 use crate::arguments::{Algorithm, DEFAULT_MODEL, ScheduleCommand};
-use crate::commands::schedule::one_plan::AlgorithmPoint;
-use crate::commands::schedule::one_plan::ClockedPoint;
-use crate::commands::schedule::one_plan::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
+use crate::commands::schedule::one_plan::{
+    AlgorithmPoint, ClockedPoint, OnePlan, Point, bound, front_rows, warn_of_unpredictable,
+};
 use crate::control::control;
 use crate::distinct::NamedFiles;
 use crate::{html, output};
 use page::Told;
 use printing::{print, print_clocks};
+
 pub(crate) use system::link_fact;
 
 #[derive(Serialize)]

@@ -1,21 +1,13 @@
 //! What the command reports of one network's plan.
 
-use crate::output;
-use millstream::Network;
-use millstream::Plans;
-use millstream::SearchWork;
-use millstream_cost::Clocks;
-use millstream_cost::Nanoseconds;
-use millstream_pipeline::ClockedPlan;
-use millstream_pipeline::Nanojoules;
-use millstream_pipeline::Objective;
-use millstream_pipeline::Plan;
-use millstream_report::FrontRow;
-use millstream_report::ReportChapter;
-use millstream_report::bound_text;
-use millstream_schedule::Prediction;
-use millstream_schedule::ScheduleDocument;
+use millstream::{Network, Plans, SearchWork};
+use millstream_cost::{Clocks, Nanoseconds};
+use millstream_pipeline::{ClockedPlan, Nanojoules, Objective, Plan};
+use millstream_report::{FrontRow, ReportChapter, bound_text};
+use millstream_schedule::{Prediction, ScheduleDocument};
 use serde::Serialize;
+
+use crate::output;
 
 /// What was planned for a network at one size.
 pub(super) struct OnePlan {

@@ -15,9 +15,9 @@ use millstream_schedule::ScheduleDocument;
 use super::page::Told;
 use super::printing::{network_line, prediction_facts, print};
 use crate::arguments::{Algorithm, ScheduleCommand};
-use crate::commands::schedule::one_plan::AlgorithmPoint;
-use crate::commands::schedule::one_plan::FoundPoint;
-use crate::commands::schedule::one_plan::{OnePlan, Point, bound, front_rows, warn_of_unpredictable};
+use crate::commands::schedule::one_plan::{
+    AlgorithmPoint, FoundPoint, OnePlan, Point, bound, front_rows, warn_of_unpredictable,
+};
 use crate::control::control;
 use crate::output;
 
