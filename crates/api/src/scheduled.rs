@@ -80,13 +80,22 @@ impl Scheduled {
             period_seconds: Some(period).filter(|_| options.frame_rate_hertz.is_none() && simulation.frames.len() > 1),
             watts: joules.map(|joules| joules / period.max(1e-12)),
         });
-        missed.extend(self.missed_deadline(simulation.worst_latency().seconds()));
+        let longest = match self.takes_turns {
+            true => simulation.worst_latency(),
+            false => simulation.worst_time_in_stages(),
+        };
+        let deadline = || MissedConstraint::over(Constrained::Deadline, self.deadline_seconds?, longest.seconds());
+        missed.extend(deadline());
         missed
     }
 
-    /// The deadline, if the longest that a frame took from when it came is beyond it.
-    pub fn missed_deadline(&self, longest_seconds: f64) -> Option<MissedConstraint> {
-        MissedConstraint::over(Constrained::Deadline, self.deadline_seconds?, longest_seconds)
+    /// A limit that was planned for frames without their waiting in queues and that the longest of a frame, from when it came, is beyond.
+    /// That is no miss; whoever means the whole time should know.
+    pub fn beyond_with_queues(&self, longest_seconds: f64) -> Option<MissedConstraint> {
+        self.document.constraints.beyond_with_queues(longest_seconds).or_else(|| {
+            let deadline = self.deadline_seconds.filter(|_| !self.takes_turns)?;
+            MissedConstraint::over(Constrained::DeadlineWithQueues, deadline, longest_seconds)
+        })
     }
 }
 

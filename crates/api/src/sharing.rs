@@ -11,7 +11,7 @@ use millstream_pipeline::{
     share, take_turns,
 };
 use millstream_schedule::{
-    Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
+    Energy, Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
     SharedSchedule, check_memory_together,
 };
 use millstream_sim::{Conditions, SimulatedNetwork, Simulation, SteadyState, simulate_streams};
@@ -114,6 +114,8 @@ struct Together {
     periods_seconds: Vec<f64>,
     /// The longest that a frame of each took: with its waiting for others where networks take turns, without queues where they do not.
     latencies: Vec<Duration>,
+    /// Of each, where it is known.
+    energies: Vec<Option<Energy>>,
 }
 
 impl Ground<'_> {
@@ -230,7 +232,9 @@ impl Ground<'_> {
             false => own.worst_time_in_stages(),
         };
         let weights = self.shares.iter().map(|share| share.weight);
+        let ran = simulations.iter().zip(&sharing.schedules).zip(self.tables);
         Ok(Some(Together {
+            energies: ran.map(|((own, schedule), table)| own.steady_energy(schedule, table)).collect(),
             rounds_per_second: rounds_hertz(periods_seconds.iter().copied().zip(weights)),
             periods_seconds,
             latencies: simulations.iter().map(|own| Duration::from_nanos(latency(own).0)).collect(),
@@ -269,6 +273,7 @@ impl Ground<'_> {
         if let Some(together) = together.filter(|_| !sharing.takes_turns) {
             predicted.period_seconds = together.periods_seconds[index];
             predicted.latency_seconds = together.latencies[index].as_secs_f64();
+            predicted = predicted.with_energy(together.energies[index]);
         }
         Ok(document(schedule, predicted, algorithm, Objective::Throughput, network, board))
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use fixtures::{fixture, network};
 use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, NetworkShare, Objective, PlanOn,
-    ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, files, plan, plan_shared, plan_with_clocks, simulate,
+    ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, Simulated, files, plan, plan_shared, plan_with_clocks, simulate,
 };
 use millstream_cost::Nanoseconds;
 
@@ -123,7 +123,11 @@ fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
         files::write(&source.schedule, &files::to_json(&shared.document).unwrap()).unwrap();
         let set = &Loaded::read(&machine, &source, &control).unwrap().sets[0];
 
-        let simulated = simulate(&machine, set, &undisturbed(&costs, 300), &control).unwrap();
+        let options = undisturbed(&costs, 300);
+        let simulated = simulate(&machine, set, &options, &control).unwrap();
+        for (own, Simulated { simulation, table, .. }) in set.iter().zip(&simulated) {
+            assert_eq!(own.missed(simulation, table, &options), [], "{}", own.network.name());
+        }
         let found = Rounds::of(set, &simulated);
         assert!((found.promised_hertz / shared.document.rounds_per_second - 1.0).abs() < 1e-9);
         assert!((found.simulated_hertz / found.promised_hertz - 1.0).abs() < 0.02, "{found:?}");

@@ -11,7 +11,7 @@ use millstream_api::{
     Control, CostSource, Error, Machine, Network, NetworkShare, PlanOn, Scheduled, Shared, SimulateOptions, Simulated,
     plan_shared, simulate,
 };
-use millstream_schedule::{Schedule, SharedSchedule, held_bytes};
+use millstream_schedule::{Constrained, Schedule, SharedSchedule, held_bytes};
 use serde_json::{Value, json};
 
 /// A board of the fixtures with something about it changed.
@@ -113,6 +113,7 @@ fn missed_deadlines_are_told() {
         .zip(networks)
         .map(|(own, network)| Scheduled {
             deadline_seconds: own.deadline_seconds,
+            takes_turns: set.takes_turns,
             ..Scheduled::alone(network, own.schedule.clone(), machine.board()).unwrap()
         })
         .collect();
@@ -129,4 +130,21 @@ fn missed_deadlines_are_told() {
     loaded[0].deadline_seconds = Some(0.001);
     let told = missed(&loaded);
     assert!(told[0][0].contains("over its deadline of 1.000 ms") && told[1].is_empty(), "{told:?}");
+
+    // Between what stages take and what frames take with their waiting in queues: late only where that counts.
+    let simulated = simulate(&machine, &loaded, &options, &Control::new()).unwrap();
+    let (in_stages, longest) = {
+        let own = &simulated[0].simulation;
+        (own.worst_time_in_stages().seconds(), own.worst_latency().seconds())
+    };
+    assert!(in_stages < longest, "{in_stages} {longest}");
+    loaded[0].deadline_seconds = Some((in_stages + longest) / 2.0);
+    for takes_turns in [false, true] {
+        loaded[0].takes_turns = takes_turns;
+        let own = &loaded[0];
+        let late = own.missed(&simulated[0].simulation, &simulated[0].table, &options);
+        assert_eq!(late.iter().any(|own| own.what == Constrained::Deadline), takes_turns);
+        let beyond = own.beyond_with_queues(longest).map(|own| own.what);
+        assert_eq!(beyond, (!takes_turns).then_some(Constrained::DeadlineWithQueues));
+    }
 }

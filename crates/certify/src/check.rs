@@ -5,7 +5,7 @@ use millstream_partition::Chain;
 use millstream_schedule::ScheduleDocument;
 
 use crate::comparing::nanoseconds;
-use crate::promise::{check_constraints, check_not_below, check_prediction};
+use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
 use crate::single::is_beyond_proof;
 use crate::stage_rates::StageRates;
 use crate::{Certificate, CertifyError, check_searched, check_single_processors, check_throughput};
@@ -48,6 +48,7 @@ pub fn check(
             false => check_prediction(promised, &evaluated, own.energy(graph, &searched)?)?,
         }
     }
+    check_power(promised)?;
     check_constraints(schedule)?;
 
     check_throughput(&certificate.throughput, graph, board, table)?;

@@ -65,6 +65,12 @@ pub enum CertifyError {
         /// What is missed, and by how much.
         missed: MissedConstraint,
     },
+    /// A schedule that was planned for a limit on its power does not say what it draws.
+    #[error("the schedule was planned for at most {limit_watts} W and does not say what it draws; plan it again")]
+    UnsaidPower {
+        /// The limit.
+        limit_watts: f64,
+    },
     /// A proof of something that the schedule promises is not there.
     #[error(
         "the schedule promises {what}, and the certificate has no proof of it; write it again with 'schedule --certificate'"

@@ -24,12 +24,18 @@ pub fn check_prediction(promised: &Prediction, found: &Evaluation, energy: Optio
     }
 
     // Not every search counts it.
-    let Some(joules) = promised.joules_per_frame else { return Ok(()) };
+    let Some(joules) = promised.joules_per_frame else { return check_power(promised) };
     let energy = energy.ok_or(CertifyError::Missing { what: "an energy of frames" })?;
     close("the energy of a frame [J]", joules, energy.joules_per_frame, JOULES)?;
-    let watts = joules / promised.period_seconds.max(1e-12);
-    let tolerance = JOULES / promised.period_seconds.max(1e-12);
-    promised.watts.map_or(Ok(()), |promised| close("its mean power [W]", promised, watts, tolerance))
+    check_power(promised)
+}
+
+/// Whether the mean power that is promised is that of the energy, frame after frame.
+pub(crate) fn check_power(promised: &Prediction) -> Result<(), CertifyError> {
+    let Some(watts) = promised.watts else { return Ok(()) };
+    let joules = promised.joules_per_frame.ok_or(CertifyError::Missing { what: "a mean power without an energy" })?;
+    let period = promised.period_seconds.max(1e-12);
+    close("its mean power [W]", watts, joules / period, JOULES / period)
 }
 
 /// Whether a period is not below what the schedule takes at least, however processors and stages wait for memory and links.
@@ -43,6 +49,9 @@ pub(crate) fn check_not_below(promised: &Prediction, evaluated: &Evaluation) -> 
 
 /// Whether what a schedule promises keeps to the limits that it was planned for.
 pub(crate) fn check_constraints(schedule: &ScheduleDocument) -> Result<(), CertifyError> {
+    if let (Some(limit_watts), None) = (schedule.constraints.max_watts, schedule.predicted.watts) {
+        return Err(CertifyError::UnsaidPower { limit_watts });
+    }
     let promised = Achieved {
         latency_seconds: schedule.predicted.latency_seconds,
         period_seconds: Some(schedule.predicted.period_seconds),

@@ -103,8 +103,14 @@ impl TeamCosts<'_> {
     /// What parts of an operator take on each processor at least.
     fn lines(&self, operator: &WindowOperator, is_first: bool) -> Vec<Option<Line>> {
         let line = |place: usize| {
-            let time = self.time(place, operator.index)?;
-            let part = self.table.part(self.processors[place], operator.index);
+            let processor = self.processors[place];
+            let time = self.table.unlimited_time(processor, operator.index)?.0 as f64;
+            let in_memory = self.table.memory_time(processor, operator.index).0 as f64;
+            if in_memory > time {
+                // Moving a part takes its share of moving the whole.
+                return Some(Line { start: 0.0, whole: in_memory });
+            }
+            let part = self.table.part(processor, operator.index);
             let apart = if is_first { part.apart.0 as f64 } else { 0.0 };
             let varying = PartCost { fixed_fraction: 0.0, ..part };
             let least = operator.divisions.iter().map(|&of| least_by_share(varying, of)).fold(1.0, f64::min);

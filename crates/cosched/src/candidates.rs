@@ -42,7 +42,7 @@ pub(crate) fn candidates(
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
         let cost = |position: usize, channels: usize| {
             let class = classes[position]?;
-            let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels));
+            let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels, false));
             let time: Option<Nanoseconds> = parts.sum();
             Some((begins[position] + time?).0)
         };

@@ -181,7 +181,7 @@ where
     fn part_time(&self, replica: &Replica, index: usize, position: usize) -> Option<Nanoseconds> {
         let split = &replica.splits[index];
         let class = self.table.find(&replica.assignments[position].processor.class())?;
-        self.table.part_time(class, split.operators.first()?.index(), split.shares[position], split.total())
+        self.table.part_time(class, split.operators.first()?.index(), split.shares[position], split.total(), false)
     }
 
     /// When the replica is done once the shares of one split have changed.

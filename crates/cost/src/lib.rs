@@ -40,4 +40,5 @@ pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use row_cost::{RowCost, TilePlace};
 pub use table::{CostEntry, CostTable, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
+pub use tiles::TileCost;
 pub use transfer::{BlockedEnd, TransferModel};

@@ -1,7 +1,41 @@
+//! What moving values and weights to and from memory takes at least.
+
 use millstream_board::Board;
 use millstream_graph::Graph;
 
-use crate::{CostEntry, CostTable, Nanoseconds};
+use crate::{CostEntry, CostTable, Nanoseconds, ProcessorIndex};
+
+/// Of an operator that takes any time on a processor: what it takes where memory is no limit, and what it moves to and from memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MemoryLimit {
+    unlimited: CostEntry,
+    bytes: u64,
+    bytes_per_second: f64,
+}
+
+impl MemoryLimit {
+    /// What moving a part of its channels or rows takes at least. Parts of bytes count as whole ones.
+    pub(crate) fn of_part(&self, part: usize, of: usize) -> Nanoseconds {
+        let bytes = (u128::from(self.bytes) * part as u128).div_ceil((of as u128).max(1));
+        Nanoseconds::from_seconds(bytes as f64 / self.bytes_per_second)
+    }
+
+    fn of_whole(&self) -> Nanoseconds {
+        self.of_part(1, 1)
+    }
+
+    /// The same for a processor with other times, and the same memory.
+    pub(crate) fn with_times(self, other: impl Fn(CostEntry) -> CostEntry) -> Self {
+        Self { unlimited: other(self.unlimited), ..self }
+    }
+
+    /// The times within what memory moves.
+    fn entry(&self) -> CostEntry {
+        let CostEntry { time, low, high, origin } = self.unlimited;
+        let [time, low, high] = [time, low, high].map(|time| time.max(self.of_whole()));
+        CostEntry { time, low, high, origin }
+    }
+}
 
 impl CostTable {
     /// The same costs within what a board's memory moves; a copy if the board does not say what that is.
@@ -11,20 +45,127 @@ impl CostTable {
     }
 
     /// The same costs where nobody moves more than so many bytes a second to and from memory: an operator that takes any time takes at
-    /// least what moving its values and weights takes. Those without a time of their own run as a part of another.
+    /// least what moving its values and weights takes, and a part of it at least its share of that. Those without a time of their own run
+    /// as a part of another.
     #[must_use]
     pub fn within_memory(&self, graph: &Graph, bytes_per_second: f64) -> Self {
         let mut slower = self.clone();
         for id in graph.operator_ids().filter(|id| id.index() < self.operators()) {
-            let least = Nanoseconds::from_seconds(graph.operator(id).work.bytes() as f64 / bytes_per_second);
+            let bytes = graph.operator(id).work.bytes();
             for processor in self.processors() {
-                let known = self.entry(processor, id.index());
-                if let Some(CostEntry { time, low, high, origin }) = known.filter(|own| own.time > Nanoseconds::ZERO) {
-                    let [time, low, high] = [time, low, high].map(|time| time.max(least));
-                    slower.set_entry(processor, id.index(), CostEntry { time, low, high, origin });
+                let known = self.unlimited_entry(processor, id.index()).filter(|own| own.time > Nanoseconds::ZERO);
+                if let Some(unlimited) = known {
+                    slower.set_memory_limit(processor, id.index(), MemoryLimit { unlimited, bytes, bytes_per_second });
                 }
             }
         }
         slower
+    }
+
+    /// Time of an operator as if memory was no limit; `None` if the processor does not support it.
+    pub fn unlimited_time(&self, processor: ProcessorIndex, operator: usize) -> Option<Nanoseconds> {
+        self.unlimited_entry(processor, operator).map(|entry| entry.time)
+    }
+
+    fn unlimited_entry(&self, processor: ProcessorIndex, operator: usize) -> Option<CostEntry> {
+        let limited = self.memory_limit(processor, operator).map(|limit| limit.unlimited);
+        limited.or_else(|| self.entry(processor, operator))
+    }
+
+    /// What moving an operator's values and weights takes at least; nothing where that is no limit.
+    pub fn memory_time(&self, processor: ProcessorIndex, operator: usize) -> Nanoseconds {
+        self.memory_limit(processor, operator).map_or(Nanoseconds::ZERO, |limit| limit.of_whole())
+    }
+
+    pub(crate) fn memory_limit(&self, processor: ProcessorIndex, operator: usize) -> Option<MemoryLimit> {
+        self.memory_limits.get(self.place(processor, operator)).copied().flatten()
+    }
+
+    /// Sets an operator's time, with the limit.
+    pub(crate) fn set_memory_limit(&mut self, processor: ProcessorIndex, operator: usize, limit: MemoryLimit) {
+        self.set_entry(processor, operator, limit.entry());
+        let (place, all) = (self.place(processor, operator), self.operators() * self.classes().len());
+        self.memory_limits.resize(all, None);
+        self.memory_limits[place] = Some(limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use millstream_board::ProcessorClass;
+    use millstream_graph::{DataType, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+
+    use super::*;
+    use crate::{PartCost, RowCost, TilePlace};
+
+    /// One operator that moves 1000 bytes.
+    fn graph() -> Graph {
+        let mut builder = GraphBuilder::new("one");
+        let [input, output] = ["input", "output"].map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1]))).unwrap());
+        builder.input(input);
+        let work = Work { input_bytes: 100, output_bytes: 900, ..Work::default() };
+        let operator = NewOperator::new("o", "x", OperatorKind::Opaque).work(work);
+        builder.operator(operator.reads([input]).makes([output])).unwrap();
+        builder.output(output);
+        builder.build().unwrap()
+    }
+
+    /// It takes 600 ns, of which a part always takes 300 and 50 more if it runs apart; a tile 60, and 40 to begin.
+    fn table(classes: &[&str]) -> CostTable {
+        let mut table = CostTable::new(1, classes.iter().map(|class| ProcessorClass::new(*class, 1)));
+        for processor in table.processors() {
+            table.set_time(processor, 0, Nanoseconds(600));
+            table.set_part(processor, 0, PartCost { fixed_fraction: 0.5, wave: 1, apart: Nanoseconds(50) });
+            let [start, none] = [40, 0].map(Nanoseconds);
+            table.set_rows(processor, 0, RowCost { fixed_fraction: 0.1, start, read: none, write: none });
+        }
+        table
+    }
+
+    fn times(table: &CostTable, processor: ProcessorIndex) -> [u64; 6] {
+        let part = |channels, is_head| table.part_time(processor, 0, channels, 10, is_head).unwrap().0;
+        let tile = |rows| {
+            table.tile_cost(processor, 0).unwrap().time(rows, 10, TilePlace { is_head: true, is_last: false }).0
+        };
+        [table.time(processor, 0).unwrap().0, part(2, false), part(2, true), part(9, true), tile(2), tile(9)]
+    }
+
+    /// At a byte a nanosecond, all of it takes 1000 ns, and a part its share of that: what a part takes in any case is in its own time.
+    #[test]
+    fn parts_take_at_least_their_share_of_what_is_moved() {
+        let (graph, free) = (graph(), table(&["B"]));
+        let processor = free.processors().next().unwrap();
+        assert_eq!(times(&free, processor), [600, 360, 410, 620, 208, 586]);
+        let limited = free.within_memory(&graph, 1e9);
+        assert_eq!(times(&limited, processor), [1000, 360, 410, 900, 208, 900]);
+        assert_eq!(limited.unlimited_time(processor, 0), Some(Nanoseconds(600)));
+        assert_eq!([&free, &limited].map(|own| own.memory_time(processor, 0).0), [0, 1000]);
+
+        // Once more, with less or more to move: what counts is how long it takes without.
+        assert_eq!(times(&limited.within_memory(&graph, 0.5e9), processor)[0], 2000);
+        assert_eq!(times(&limited.within_memory(&graph, 4e9), processor), times(&free, processor));
+        // Half of three bytes are two.
+        assert_eq!(free.within_memory(&graph, 1.0).part_time(processor, 0, 1, 999, false), Some(Nanoseconds(2_000_000_000)));
+        // A time that somebody sets counts.
+        let mut set = limited;
+        set.set_time(processor, 0, Nanoseconds(700));
+        assert_eq!(times(&set, processor)[0], 700);
+    }
+
+    /// A slower processor moves as much as the other one; boards of a system keep their own limits.
+    #[test]
+    fn limits_stay_where_processors_change() {
+        let (graph, free) = (graph(), table(&["B"]));
+        let limited = free.within_memory(&graph, 1e9);
+        let processor = free.processors().next().unwrap();
+        let twice = |table: &CostTable| table.derived(&[(ProcessorClass::new("B", 1), processor, 2.0)]);
+        assert_eq!(times(&twice(&limited), processor), [1200, 720, 820, 1240, 416, 1172]);
+        assert_eq!(twice(&limited).memory_time(processor, 0), Nanoseconds(1000));
+
+        let mut both = table(&["B", "s"]);
+        both.take_over(&{ let mut other = CostTable::new(1, [ProcessorClass::new("s", 1)]); other.take_over(&limited, 0); other }, 1);
+        let found: Vec<[u64; 6]> = both.processors().map(|own| times(&both, own)).collect();
+        assert_eq!(found, [times(&free, processor), times(&limited, processor)]);
     }
 }

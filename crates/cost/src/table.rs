@@ -1,5 +1,6 @@
 use millstream_board::ProcessorClass;
 
+use crate::memory::MemoryLimit;
 use crate::{BlockedEnd, HostCrossing, Nanoseconds, ProcessorPower, RowCost, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
@@ -152,6 +153,8 @@ pub struct CostTable {
     parts: Vec<PartCost>,
     /// Likewise; missing for processors that make no tiles of rows.
     pub(crate) row_costs: Vec<Option<RowCost>>,
+    /// Likewise; empty where nobody looked at memory.
+    pub(crate) memory_limits: Vec<Option<MemoryLimit>>,
     /// Ways between hosts; none for a single board.
     pub(crate) crossings: Vec<HostCrossing>,
 }
@@ -176,6 +179,7 @@ impl CostTable {
             access: vec![None; classes.len()],
             parts: vec![PartCost::default(); operators * classes.len()],
             row_costs: vec![None; operators * classes.len()],
+            memory_limits: Vec::new(),
             hand_overs: vec![HandOver::FREE; classes.len()],
             links: vec![None; units.len() * units.len()],
             units,
@@ -194,9 +198,14 @@ impl CostTable {
         let slower = |time: Nanoseconds, factor: f64| Nanoseconds((time.0 as f64 * factor).round() as u64);
         for (to, &(_, from, factor)) in derived.processors().zip(classes) {
             for operator in 0..self.operators {
-                if let Some(CostEntry { time, low, high, origin }) = self.entry(from, operator) {
+                let slower_entry = |CostEntry { time, low, high, origin }: CostEntry| {
                     let [time, low, high] = [time, low, high].map(|time| slower(time, factor));
-                    derived.set_entry(to, operator, CostEntry { time, low, high, origin });
+                    CostEntry { time, low, high, origin }
+                };
+                match (self.memory_limit(from, operator), self.entry(from, operator)) {
+                    (Some(limit), _) => derived.set_memory_limit(to, operator, limit.with_times(slower_entry)),
+                    (None, Some(entry)) => derived.set_entry(to, operator, slower_entry(entry)),
+                    (None, None) => {}
                 }
                 let part = self.part(from, operator);
                 derived.set_part(to, operator, PartCost { apart: slower(part.apart, factor), ..part });
@@ -228,6 +237,9 @@ impl CostTable {
                 self.entries[place] = table.entries[source];
                 self.parts[place] = table.parts[source];
                 self.row_costs[place] = table.row_costs[source];
+                if let Some(limit) = table.memory_limit(from, operator) {
+                    self.set_memory_limit(to, operator, limit);
+                }
             }
             self.hand_overs[to.0] = table.hand_overs[from.0];
             self.power[to.0] = table.power[from.0];
@@ -289,7 +301,9 @@ impl CostTable {
 
     /// Sets what is known of an operator's time.
     pub fn set_entry(&mut self, processor: ProcessorIndex, operator: usize, entry: CostEntry) {
-        self.entries[processor.0 * self.operators + operator] = Some(entry);
+        let place = self.place(processor, operator);
+        self.entries[place] = Some(entry);
+        self.memory_limits.get_mut(place).into_iter().for_each(|limit| *limit = None);
     }
 
     /// Time until a value made on a processor of class `from` is there on another processor, of class `to`. Both may be of the
@@ -316,22 +330,26 @@ impl CostTable {
         self
     }
 
-    /// Time of a part of an operator: of `channels` of its `of` output channels, without what comes on top for running apart
-    /// from its neighbours ([`PartCost::apart`]). `None` if the processor does not support it.
+    /// Time of a part of an operator: of `channels` of its `of` output channels; of the head of what is divided together with what comes
+    /// on top for running apart from its neighbours ([`PartCost::apart`]). `None` if the processor does not support it.
     pub fn part_time(
         &self,
         processor: ProcessorIndex,
         operator: usize,
         channels: usize,
         of: usize,
+        is_head: bool,
     ) -> Option<Nanoseconds> {
-        let whole = self.time(processor, operator)?;
+        let whole = self.unlimited_time(processor, operator)?;
+        let part = self.part(processor, operator);
         let fraction = match channels {
             0 => 0.0,
             all if all >= of => 1.0,
-            _ => self.part(processor, operator).fraction(channels, of),
+            _ => part.fraction(channels, of),
         };
-        Some(Nanoseconds((whole.0 as f64 * fraction).round() as u64))
+        let apart = if is_head { part.apart } else { Nanoseconds::ZERO };
+        let own = Nanoseconds((whole.0 as f64 * fraction).round() as u64) + apart;
+        Some(self.memory_limit(processor, operator).map_or(own, |limit| own.max(limit.of_part(channels, of))))
     }
 
     /// How an operator's time depends on its channels.

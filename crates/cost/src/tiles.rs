@@ -1,7 +1,24 @@
 //! What tiles of rows take.
 
+use crate::memory::MemoryLimit;
 use crate::row_cost::{RowCost, TilePlace};
 use crate::{CostTable, Nanoseconds, ProcessorIndex};
+
+/// What tiles of one operator take on a processor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TileCost {
+    whole: Nanoseconds,
+    rows: RowCost,
+    limit: Option<MemoryLimit>,
+}
+
+impl TileCost {
+    /// Time of a tile that has so many of the operator's rows.
+    pub fn time(&self, rows: usize, of: usize, place: TilePlace) -> Nanoseconds {
+        let own = self.rows.time(self.whole, rows, of, place);
+        self.limit.map_or(own, |limit| own.max(limit.of_part(rows, of)))
+    }
+}
 
 impl CostTable {
     /// How an operator's time depends on its rows; `None` if the processor makes no tiles.
@@ -22,17 +39,11 @@ impl CostTable {
         self
     }
 
-    /// Time of an operator in a tile that has so many of its rows. `None` if the processor does not support it, or makes no tiles.
-    pub fn tile_time(
-        &self,
-        processor: ProcessorIndex,
-        operator: usize,
-        rows: usize,
-        of: usize,
-        place: TilePlace,
-    ) -> Option<Nanoseconds> {
-        let whole = self.time(processor, operator)?;
-        Some(self.rows(processor, operator)?.time(whole, rows, of, place))
+    /// What tiles of an operator take. `None` if the processor does not support it, or makes no tiles.
+    pub fn tile_cost(&self, processor: ProcessorIndex, operator: usize) -> Option<TileCost> {
+        let whole = self.unlimited_time(processor, operator)?;
+        let rows = self.rows(processor, operator)?;
+        Some(TileCost { whole, rows, limit: self.memory_limit(processor, operator) })
     }
 }
 

@@ -339,6 +339,9 @@ mod tests {
         {"label": "s", "capacity": 300, "cores": [{"id": 2}, {"id": 3}]}],
         "accelerators": [{"label": "G", "kind": "gpu"}]}"#;
 
+    /// So that some operators wait for memory, and others don't.
+    const MEMORY_BYTES_PER_SECOND: f64 = 3e9;
+
     /// Times, parts, transfers and links of all sorts.
     fn table(graph: &Graph, board: &Board, has_tiles: bool, random: &mut ChaCha8Rng) -> CostTable {
         let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
@@ -392,7 +395,10 @@ mod tests {
             let Ok(model) = millstream_zoo::build(name) else { continue };
             let graph = model.graph();
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let table = table(graph, &board, seed % 2 == 1, &mut random);
+            let mut table = table(graph, &board, seed % 2 == 1, &mut random);
+            if seed % 4 < 2 {
+                table = table.within_memory(graph, MEMORY_BYTES_PER_SECOND);
+            }
             let mut teams = teams_of(&board);
             teams.retain(|_| random.random_bool(0.2));
             let chain = Chain::of(graph);

@@ -262,7 +262,12 @@ impl TeamCosts<'_> {
     /// What parts of an operator take on each processor at least; none if it can't be divided.
     fn part_lines(&self, operator: &WindowOperator, is_first: bool) -> Vec<PartLine> {
         let line = |(place, &processor): (usize, &ProcessorIndex)| {
-            let time = self.time(processor, operator)?;
+            let time = self.table.unlimited_time(processor, operator.index)?.0 as f64;
+            // Of two that a part takes at least, its share of the time in memory and of its own time, whichever is more for the whole.
+            let in_memory = self.table.memory_time(processor, operator.index).0 as f64;
+            if in_memory > time {
+                return Some(PartLine { processor, place, start: 0.0, whole: in_memory });
+            }
             let part = self.table.part(processor, operator.index);
             let apart = if is_first { part.apart.0 as f64 } else { 0.0 };
             let varying = PartCost { fixed_fraction: 0.0, ..part };

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use millstream_cosched::exact_tiles;
-use millstream_cost::{Nanoseconds, ProcessorIndex, RowCost, TilePlace};
-use millstream_graph::{Along, OperatorId, ValueId};
+use millstream_cost::{Nanoseconds, ProcessorIndex, TileCost, TilePlace};
+use millstream_graph::{Along, ValueId};
 use millstream_mapping::ProcessorId;
 use millstream_schedule::OperatorSplit;
 
@@ -50,8 +50,8 @@ struct Tiling<'a> {
     ground: &'a Ground,
     processors: &'a [ProcessorIndex],
     region: &'a Region,
-    /// Per processor, the operators' times and how these depend on rows; `None` if it can't make tiles of all of them.
-    costs: Vec<Option<Vec<(Nanoseconds, RowCost)>>>,
+    /// Per processor, what tiles of the operators take; `None` if it can't make tiles of all of them.
+    costs: Vec<Option<Vec<TileCost>>>,
     rows: Vec<usize>,
     /// Bytes of a row of what is read, and of what is made.
     read_bytes: HashMap<ValueId, (u64, u64)>,
@@ -61,11 +61,9 @@ struct Tiling<'a> {
 impl<'a> Tiling<'a> {
     fn new(ground: &'a Ground, processors: &'a [ProcessorIndex], region: &'a Region) -> Self {
         let Ground { graph, table, .. } = ground;
-        let cost = |processor: ProcessorIndex, id: &OperatorId| {
-            Some((table.time(processor, id.index())?, table.rows(processor, id.index())?))
-        };
         let of_processor = |&processor: &ProcessorIndex| {
-            region.operators.iter().map(|id| cost(processor, id)).collect::<Option<Vec<_>>>()
+            let costs = region.operators.iter().map(|id| table.tile_cost(processor, id.index()));
+            costs.collect::<Option<Vec<_>>>()
         };
         let axis = region.rows.axis();
         let bytes = |value: ValueId| graph.value(value).bytes().unwrap_or(0);
@@ -128,9 +126,9 @@ impl<'a> Tiling<'a> {
         });
         let mut time = arrival.max().unwrap_or_default();
         let last = costs.len() - 1;
-        for (place, (&(whole, cost), made)) in costs.iter().zip(&tile.made).enumerate() {
+        for (place, (cost, made)) in costs.iter().zip(&tile.made).enumerate() {
             let at = TilePlace { is_head: place == 0, is_last: place == last };
-            time += cost.time(whole, made.len(), self.rows[place], at);
+            time += cost.time(made.len(), self.rows[place], at);
         }
         Some((time + transfer(processor, end, share(self.made_bytes, own, all))).0)
     }
@@ -147,7 +145,7 @@ mod tests {
     use std::sync::Arc;
 
     use millstream_board::{Board, ProcessorClass};
-    use millstream_cost::{CostTable, TransferModel};
+    use millstream_cost::{CostTable, RowCost, TransferModel};
     use millstream_graph::{
         DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorKind, RowRegion, Shape, Window,
     };

@@ -11,11 +11,10 @@ pub fn task_time(task: &Task, processor: ProcessorIndex, table: &CostTable) -> O
     match task.share {
         None => table.time(processor, operator),
         Some(Share { along: Along::Channels, part, of, is_head, .. }) => {
-            let apart = if is_head { table.part(processor, operator).apart } else { Nanoseconds::ZERO };
-            Some(table.part_time(processor, operator, part, of)? + apart)
+            table.part_time(processor, operator, part, of, is_head)
         }
         Some(Share { along: Along::Rows, part, of, is_head, is_last }) => {
-            table.tile_time(processor, operator, part, of, TilePlace { is_head, is_last })
+            Some(table.tile_cost(processor, operator)?.time(part, of, TilePlace { is_head, is_last }))
         }
     }
 }

@@ -96,7 +96,7 @@ fn replica_plan(
         nanoseconds: tasks.time(id, task.processor).unwrap_or_default().0,
         bytes: {
             let bytes = graph.operator(task.operator).work.bytes();
-            task.share.map_or(bytes, |share| share.of_bytes(bytes))
+            task.share.map_or(bytes, |share| share.of_moved(bytes))
         },
         inputs: task.inputs.len(),
         readers: Vec::new(),

@@ -1,6 +1,6 @@
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::OperatorId;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Energy, Schedule};
 
 /// What a simulation showed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -78,6 +78,18 @@ impl Simulation {
             joules += table.power(table.find(&processor.class())?)?.idle_watts * total;
         }
         Some(joules / self.frames.len() as f64)
+    }
+
+    /// Energy of a frame once the pipeline is full: what processors take beyond idling while they work on it, and idle power over a period.
+    /// `None` if the power of some processor is not known.
+    pub fn steady_energy(&self, schedule: &Schedule, table: &CostTable) -> Option<Energy> {
+        let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));
+        let idle_watts: f64 = idle.sum::<Option<f64>>()?;
+        let active: f64 = self.active_joules.iter().flatten().flatten().sum();
+
+        let period_seconds = self.period_seconds();
+        let joules_per_frame = active / self.frames.len().max(1) as f64 + idle_watts * period_seconds;
+        Some(Energy { joules_per_frame, watts: joules_per_frame / period_seconds.max(1e-12) })
     }
 
     /// Longest time that stages worked on a frame, without its time in queues.

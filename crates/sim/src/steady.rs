@@ -76,13 +76,7 @@ impl SteadyState {
             period: Nanoseconds::from_seconds(period_seconds).max(least_period),
             latency: simulation.worst_time_in_stages(),
         };
-        let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));
-        let idle_watts: Option<f64> = idle.sum();
-        let active: f64 = simulation.active_joules.iter().flatten().flatten().sum();
-        let energy = idle_watts.map(|idle_watts| {
-            let joules_per_frame = active / frames.max(1) as f64 + idle_watts * period_seconds;
-            Energy { joules_per_frame, watts: joules_per_frame / period_seconds.max(1e-12) }
-        });
+        let energy = simulation.steady_energy(schedule, table);
         Ok(Self { evaluation, energy })
     }
 }

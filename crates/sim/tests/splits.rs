@@ -8,7 +8,7 @@ mod teams;
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, Nanoseconds, PartCost, RowCost, TransferModel};
 use millstream_schedule::{Schedule, Stage};
-use millstream_sim::{SimulationSettings, simulate};
+use millstream_sim::{Conditions, SimulatedNetwork, SimulationSettings, simulate, simulate_streams};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +17,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn without_noise_the_numbers_are_the_same(seed in any::<u64>(), processors in 1_u32..5, divided in 0.0..1.0_f64) {
+    fn without_noise_the_numbers_are_the_same(
+        seed in any::<u64>(),
+        processors in 1_u32..5,
+        divided in 0.0..1.0_f64,
+        bytes_per_second in 1e9..1e11_f64,
+    ) {
         let model = millstream_zoo::build("squeezenet").unwrap();
         let graph = model.graph();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -58,5 +63,18 @@ proptest! {
         let times: Vec<Nanoseconds> = simulation.frames.iter().map(|&(start, end)| Nanoseconds(end.0 - start.0)).collect();
         // A sender that is still busy after the last operator does not hold up the frame.
         prop_assert_eq!(times, vec![evaluation.latency; 3]);
+
+        // However parts wait for memory, none takes less than it alone would.
+        let limited = table.within_memory(graph, bytes_per_second);
+        let alone = schedule.evaluate(graph, &limited).unwrap().latency;
+        let conditions = Conditions { memory_bytes_per_second: Some(bytes_per_second), ..Conditions::default() };
+        let network = SimulatedNetwork::new(&schedule, graph, &table, 3);
+        let simulated = simulate_streams(&[network], &conditions).unwrap().pop().unwrap();
+        let shortest = simulated.frames.iter().map(|&(start, end)| end - start).min().unwrap();
+        prop_assert!(shortest >= alone && alone >= evaluation.latency, "{shortest} {alone} {}", evaluation.latency);
+        if schedule.processors().count() == 1 {
+            // The simulation rounds every operator's time up.
+            prop_assert!((shortest - alone).0 <= graph.operators().len() as u64, "{shortest} {alone}");
+        }
     }
 }

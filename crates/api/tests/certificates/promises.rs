@@ -65,6 +65,15 @@ fn everything_that_is_promised_is_checked() {
         document.predicted.joules_per_frame = Some(0.1);
         document.predicted.watts = Some(0.1 / document.predicted.period_seconds);
         promised.certify("squeezenet", &document).unwrap_err();
+        // A power of no energy, and a limit on a power that nobody says.
+        document.predicted.joules_per_frame = None;
+        let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
+        assert!(refused.contains("promises a mean power without an energy"), "{refused}");
+        document.predicted.watts = None;
+        promised.certify("squeezenet", &document).unwrap();
+        document.constraints.max_watts = Some(1e6);
+        let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
+        assert!(refused.contains("does not say what it draws"), "{refused}");
 
         // A limit that the schedule does not keep by what it says itself.
         let mut document = own.document.clone();

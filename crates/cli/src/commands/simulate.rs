@@ -32,7 +32,7 @@ struct Report {
     /// Constraints that the schedule was planned for and that the simulation missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missed_constraints: Vec<MissedConstraint>,
-    /// The longest that a frame took, with its waiting in queues, where that is beyond the limit on its latency.
+    /// The longest that a frame took, with its waiting in queues, where that is beyond a limit that was planned without.
     #[serde(skip_serializing_if = "Option::is_none")]
     beyond_with_queues: Option<MissedConstraint>,
     /// If the power of all processors is known.
@@ -54,7 +54,7 @@ impl Report {
             simulated_period_seconds: simulation.period_seconds(),
             predicted_latency_seconds: evaluation.latency.seconds(),
             missed_constraints: Vec::new(),
-            beyond_with_queues: own.document.constraints.beyond_with_queues(simulation.worst_latency().seconds()),
+            beyond_with_queues: own.beyond_with_queues(simulation.worst_latency().seconds()),
             worst_latency_seconds: simulation.worst_latency().seconds(),
             joules_per_frame: simulation.joules_per_frame(&own.schedule, table),
             events: simulation.events,
@@ -112,7 +112,7 @@ pub(crate) fn run(command: &SimulateCommand) -> Result<()> {
             print_energy(own, (energy.as_ref(), table), simulation);
             missed_constraints.iter().for_each(|missed| output::fact(&Fact::bad("Missed", missed.to_string())));
             let longest = simulation.worst_latency().seconds();
-            if let Some(beyond) = own.document.constraints.beyond_with_queues(longest) {
+            if let Some(beyond) = own.beyond_with_queues(longest) {
                 output::fact(&Fact::warning("Queues", beyond.to_string()));
             }
         }
