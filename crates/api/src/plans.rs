@@ -3,8 +3,8 @@
 use millstream_board::{Board, Cluster, EngineSet, ProcessorClass};
 use millstream_cost::{CostTable, Nanoseconds, PowerOrigin};
 use millstream_pipeline::{
-    Nanojoules, Objective, PeriodBound, PipelineError, Plan, Problem, TeamSpace, ThroughputBound, best_period, choose,
-    energy_front, pareto_front,
+    Constraints, Nanojoules, Objective, PeriodBound, PipelineError, Plan, Problem, TeamSpace, ThroughputBound,
+    best_period, choose, energy_front, pareto_front,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument, SearchedBound};
 use millstream_sim::SteadyState;
@@ -241,7 +241,10 @@ fn searched_plans(
     }
     energy_front(problem, &aim.limits(), ENERGY_TOLERANCE).or_else(|error| {
         let is_of_limits = matches!(error, PipelineError::Constraint { .. } | PipelineError::Power { .. });
-        if is_tried || (is_of_limits && competes_for_memory) { pareto_front(problem) } else { Err(error) }
+        match is_tried || (is_of_limits && competes_for_memory) {
+            true => energy_front(problem, &Constraints::default(), ENERGY_TOLERANCE),
+            false => Err(error),
+        }
     })
 }
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 use fixtures::{fixture, network};
 use millstream_api::{
     Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, NetworkShare, Objective, PlanOn,
-    ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, Simulated, files, plan, plan_shared, plan_with_clocks, simulate,
+    ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, Simulated, files, plan, plan_shared, plan_with_clocks,
+    simulate,
 };
 use millstream_cost::Nanoseconds;
 

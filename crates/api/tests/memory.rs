@@ -7,7 +7,10 @@
 mod fixtures;
 
 use fixtures::{fixture, machines, network};
-use millstream_api::{Aim, Constraints, Control, CostSource, Error, Machine, Objective, PlanOn, plan};
+use millstream_api::{
+    Aim, Constraints, Control, CostSource, Error, Machine, Objective, PlanOn, Scheduled, SimulateOptions, Simulated,
+    plan, simulate,
+};
 use millstream_cost::Nanoseconds;
 use millstream_pipeline::{PipelineError, Problem, ThroughputBound, best_period, pareto_front};
 use millstream_sim::{Conditions, SimulatedNetwork, SteadyState, simulate_streams};
@@ -128,4 +131,37 @@ fn a_search_that_knows_of_memory_finds_better_pipelines() {
     let frugal = plan(&machine, &network, &Aim::best(Objective::Energy).within(limits), on, &Control::new()).unwrap();
     assert!(period(&frugal.plans.problem.schedule(&frugal.plan)) <= most);
     assert!(frugal.plan.energy < best.plan.energy);
+}
+
+/// What schedules of all objectives promise is what frames take that are simulated for longer, with other numbers of them.
+#[test]
+fn what_is_promised_is_simulated_whatever_is_wanted() {
+    for (board, name, objectives) in [
+        ("khadas-vim3", "mobilenet-v1", &Objective::ALL[..]),
+        ("rk3588", "squeezenet", &[Objective::Throughput, Objective::Latency]),
+        ("chiplet-c1", "squeezenet", &[Objective::Throughput, Objective::Latency]),
+    ] {
+        let machine = Machine::read(&fixture("boards", board)).unwrap();
+        let costs = fixture("costs", board);
+        for &objective in objectives {
+            let on = PlanOn::Costs(CostSource::Models(&costs));
+            let planned = plan(&machine, &network(name), &Aim::best(objective), on, &Control::new()).unwrap();
+            let promised = planned.document.predicted.clone();
+            let own = [Scheduled::alone(network(name), planned.document, machine.board()).unwrap()];
+            let options = SimulateOptions::new(CostSource::Models(&costs), 1000);
+            let simulated = &simulate(&machine, &own, &options, &Control::new()).unwrap()[0];
+
+            let Simulated { simulation, table, .. } = simulated;
+            let label = format!("{name} on {board}, {objective:?}, {}", own[0].schedule);
+            let is_close = |found: f64, promised: f64| (found / promised - 1.0).abs() < 0.02;
+            let period = simulation.period_seconds();
+            assert!(is_close(period, promised.period_seconds), "{label}: {period} {promised:?}");
+            let latency = simulation.worst_time_in_stages().seconds();
+            assert!(is_close(latency, promised.latency_seconds), "{label}: {latency} {promised:?}");
+            if let Some(joules) = promised.joules_per_frame {
+                let found = simulation.steady_energy(&own[0].schedule, table).unwrap().joules_per_frame;
+                assert!(is_close(found, joules), "{label}: {found} {promised:?}");
+            }
+        }
+    }
 }

@@ -10,7 +10,11 @@ use crate::single::is_beyond_proof;
 use crate::stage_rates::StageRates;
 use crate::{Certificate, CertifyError, check_searched, check_single_processors, check_throughput};
 
-/// Checks everything that a certificate says of a schedule, on the costs at the schedule's clocks.
+/// Checks what a certificate says of a schedule, and what the schedule promises, on the costs at the schedule's clocks.
+///
+/// What is measured is not promised by costs. Where processors compete for memory or stages for a link, it depends on a simulation what
+/// frames take; here, only that the period is not below what is possible. [`check_prediction`](crate::check_prediction) compares the rest
+/// with what a simulation shows.
 ///
 /// # Errors
 /// The first thing that is not so.

@@ -102,7 +102,8 @@ mod tests {
     /// One operator that moves 1000 bytes.
     fn graph() -> Graph {
         let mut builder = GraphBuilder::new("one");
-        let [input, output] = ["input", "output"].map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1]))).unwrap());
+        let [input, output] =
+            ["input", "output"].map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1]))).unwrap());
         builder.input(input);
         let work = Work { input_bytes: 100, output_bytes: 900, ..Work::default() };
         let operator = NewOperator::new("o", "x", OperatorKind::Opaque).work(work);
@@ -125,9 +126,8 @@ mod tests {
 
     fn times(table: &CostTable, processor: ProcessorIndex) -> [u64; 6] {
         let part = |channels, is_head| table.part_time(processor, 0, channels, 10, is_head).unwrap().0;
-        let tile = |rows| {
-            table.tile_cost(processor, 0).unwrap().time(rows, 10, TilePlace { is_head: true, is_last: false }).0
-        };
+        let tile =
+            |rows| table.tile_cost(processor, 0).unwrap().time(rows, 10, TilePlace { is_head: true, is_last: false }).0;
         [table.time(processor, 0).unwrap().0, part(2, false), part(2, true), part(9, true), tile(2), tile(9)]
     }
 
@@ -146,7 +146,10 @@ mod tests {
         assert_eq!(times(&limited.within_memory(&graph, 0.5e9), processor)[0], 2000);
         assert_eq!(times(&limited.within_memory(&graph, 4e9), processor), times(&free, processor));
         // Half of three bytes are two.
-        assert_eq!(free.within_memory(&graph, 1.0).part_time(processor, 0, 1, 999, false), Some(Nanoseconds(2_000_000_000)));
+        assert_eq!(
+            free.within_memory(&graph, 1.0).part_time(processor, 0, 1, 999, false),
+            Some(Nanoseconds(2_000_000_000))
+        );
         // A time that somebody sets counts.
         let mut set = limited;
         set.set_time(processor, 0, Nanoseconds(700));
@@ -164,7 +167,14 @@ mod tests {
         assert_eq!(twice(&limited).memory_time(processor, 0), Nanoseconds(1000));
 
         let mut both = table(&["B", "s"]);
-        both.take_over(&{ let mut other = CostTable::new(1, [ProcessorClass::new("s", 1)]); other.take_over(&limited, 0); other }, 1);
+        both.take_over(
+            &{
+                let mut other = CostTable::new(1, [ProcessorClass::new("s", 1)]);
+                other.take_over(&limited, 0);
+                other
+            },
+            1,
+        );
         let found: Vec<[u64; 6]> = both.processors().map(|own| times(&both, own)).collect();
         assert_eq!(found, [times(&free, processor), times(&limited, processor)]);
     }

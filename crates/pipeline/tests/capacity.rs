@@ -4,11 +4,13 @@
 
 mod random_cases;
 
+use millstream_board::Board;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    PipelineError, Plan, Problem, Sharing, Tenant, best_period, divide_memory, pareto_front, share,
+    PipelineError, Plan, Problem, Sharing, Tenant, best_period, divide_memory, pareto_front, share, teams_of,
 };
 use millstream_schedule::Schedule;
+use millstream_test_support::{board, diamond, uniform_table};
 use proptest::prelude::*;
 use random_cases::{Case, cases, plans};
 
@@ -140,4 +142,26 @@ fn together(problems: &[Problem; 2], bytes: u64, cases: [&Case; 2]) -> Option<f6
     };
     let divided = divide_memory(problems).ok().and_then(|divided| by_turns(&divided));
     by_turns(problems).into_iter().chain(divided).reduce(f64::max)
+}
+
+/// What a GPU with memory of its own runs alone needs nothing of the board's memory; a team of it and a core does.
+#[test]
+fn accelerators_with_memory_of_their_own_need_no_other() {
+    let graph = diamond();
+    let front = |bytes: u64| {
+        let mut document = board(&format!("B1+G !{bytes}")).to_document();
+        document.accelerators[0].memory_bytes = Some(10_000);
+        let board = Board::try_from(document).unwrap();
+        let table = uniform_table(&graph, &board, [10, 10]);
+        let teams = teams_of(&board);
+        let problem = Problem::with_teams(&graph, &Chain::of(&graph), &board, &table, &teams).unwrap();
+        let plans = pareto_front(&problem).unwrap();
+        plans.iter().map(|plan| (plan.latency.0, problem.schedule(plan).to_string())).collect::<Vec<_>>()
+    };
+    let plain = |(latency, text): &(u64, String)| (*latency, text.contains('+'), text.contains('B'));
+    let quickest = |bytes: u64| front(bytes).iter().map(plain).min();
+    // Stem, left beside right, and join.
+    assert_eq!(quickest(1_000_000), Some((30, true, true)));
+    assert_eq!(quickest(100), Some((40, false, false)));
+    assert_eq!(front(100).len(), 1);
 }

@@ -17,6 +17,11 @@ fn board() -> Board {
 }
 
 /// Big cores take 10 ns for every operator, small ones 20; a hand-over takes 5 ns and 0.01 ns per byte.
+/// Values of 100 bytes each.
+fn graph_of(text: &str) -> Graph {
+    millstream_test_support::graph(25, text)
+}
+
 fn table(graph: &Graph) -> CostTable {
     let mut table = millstream_test_support::table(graph, &board(), |_, class| {
         let time = if class.cluster == "B" { 10 } else { 20 };
@@ -151,6 +156,19 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     let refused = check_memory_together(&both, &with(1199)).unwrap_err();
     assert!(matches!(refused, ScheduleError::Memory { needed_bytes: 1200, most_bytes: 1199 }), "{refused}");
 
+    // What somebody else reads later is kept: a beside b and c while c is made, and both beside d.
+    let kept = graph_of(
+        "stem: input -> a
+         left: a -> b
+         more: b -> c
+         later: a c -> d",
+    );
+    let stages = vec![
+        stage(vec![vec![assignment(&kept, "B", 0, &["stem", "left", "more"])]]),
+        stage(vec![vec![assignment(&kept, "B", 1, &["later"])]]),
+    ];
+    assert_eq!(Schedule { stages }.memory_bytes(&kept, &board()), 300 + 300);
+
     // On a GPU with memory of its own, they are there and not in the memory of the board.
     let with = |own: u64| {
         let text = format!(
@@ -168,6 +186,11 @@ fn what_does_not_fit_into_the_memory_is_refused() {
     schedule.validate(&graph, &with(held)).unwrap();
     let refused = schedule.validate(&graph, &with(held - 1)).unwrap_err();
     assert!(matches!(refused, ScheduleError::AcceleratorMemory { .. }), "{refused}");
+    // Who has only a part of the operators there works in the memory of the board as well.
+    let gpu = Assignment { processor: Processor::accelerator("G"), operators: vec![graph.order()[0]] };
+    let shared = stage(vec![vec![gpu, assignment(&graph, "B", 0, &["left", "right", "join"])]]);
+    assert_eq!(Schedule { stages: vec![shared] }.memory_bytes(&graph, &with(held)), 300);
+    assert_eq!(schedule.memory_bytes(&graph, &with(held)), 0);
     let both = [(&schedule, &graph), (&schedule, &graph)];
     check_memory_together(&both, &with(2 * held)).unwrap();
     let refused = check_memory_together(&both, &with(2 * held - 1)).unwrap_err();

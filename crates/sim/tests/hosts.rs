@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use millstream_board::{Processor, ProcessorClass};
-use millstream_cost::{CostTable, HostCrossing, Nanoseconds};
+use millstream_cost::{CostTable, HostCrossing, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape};
 use millstream_schedule::{Replica, Schedule, ScheduleError, Stage};
 use millstream_sim::{
@@ -35,6 +35,8 @@ fn table(times: &[u64], way: &HostCrossing, is_half_duplex: bool) -> CostTable {
         for (operator, &time) in times.iter().enumerate() {
             table.set_time(processor, operator, Nanoseconds(time));
         }
+        let power = ProcessorPower { active_watts: 3.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile };
+        table.set_power(processor, power);
     }
     let mut ways = Vec::new();
     for (channel, (from, to)) in HOSTS.iter().flat_map(|from| HOSTS.iter().map(move |to| (from, to))).enumerate() {
@@ -108,6 +110,11 @@ proptest! {
         let found = simulation.period_seconds();
         prop_assert!((found / expected - 1.0).abs() < tolerance, "{found} {expected}");
         prop_assert_eq!(evaluation.links.is_empty(), crossings == 0);
+        // Sending and receiving are work as well.
+        let energy = schedule.energy(&graph, &table).unwrap().unwrap();
+        let seen = simulation.steady_energy(&schedule, &table).unwrap();
+        prop_assert!((seen.joules_per_frame / energy.joules_per_frame - 1.0).abs() < tolerance, "{seen:?} {energy:?}");
+        prop_assert!((seen.watts / energy.watts - 1.0).abs() < 2.0 * tolerance, "{seen:?} {energy:?}");
     }
 }
 

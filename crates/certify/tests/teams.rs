@@ -1,0 +1,224 @@
+//! What is proven of teams is not above what any division of a network between two processors takes, tried one by one.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use millstream_board::{Board, Processor};
+use millstream_certify::{SearchedProof, SearchedTeams, TeamProof, check_searched};
+use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, PartCost, ProcessorIndex, RowCost, TransferModel};
+use millstream_graph::{
+    Along, Convolution, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
+    Work,
+};
+use millstream_partition::{Chain, subgraphs};
+use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
+use millstream_test_support::board;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const CHANNELS: usize = 4;
+const ROWS: usize = 4;
+
+/// What each processor does of an operator or of several in a row.
+#[derive(Debug, Clone)]
+enum Piece {
+    Whole(usize, OperatorId),
+    Divided(OperatorSplit),
+}
+
+/// A chain of three operators, or a branch and a join: convolutions whose channels can be divided, or windows whose rows can.
+fn graph(has_rows: bool, random: &mut ChaCha8Rng) -> Graph {
+    let shape = if has_rows { [1, 1, ROWS, 25] } else { [1, CHANNELS, 1, 25] };
+    let mut builder = GraphBuilder::new("small");
+    let value = |builder: &mut GraphBuilder, name: &str| {
+        builder.value(name, Some(DataType::F32), Some(Shape::from(shape))).unwrap()
+    };
+    let [x, a, b, c] = ["x", "a", "b", "c"].map(|name| value(&mut builder, name));
+    builder.input(x);
+    let second = if random.random_bool(0.7) { a } else { x };
+    let last: &[_] = if second == a && random.random_bool(0.5) { &[b] } else { &[a, b] };
+    let mut made = |name: &str, reads: &[_], makes| {
+        let convolution = Convolution {
+            input_channels: CHANNELS,
+            output_channels: CHANNELS,
+            kernel: vec![1, 1],
+            strides: vec![1, 1],
+            dilations: vec![1, 1],
+            groups: 1,
+        };
+        let kind = match (has_rows, random.random_range(0..5)) {
+            (true, _) => OperatorKind::Opaque,
+            (false, 0..3) => OperatorKind::Convolution(convolution),
+            (false, 3) => OperatorKind::Activation,
+            (false, _) => OperatorKind::Elementwise,
+        };
+        let span = [1, 3][random.random_range(0..2)];
+        let windows = Locality::Windows(vec![Window { span, stride: 1, padding: span / 2 }; 2]);
+        let work =
+            Work { input_bytes: 400, output_bytes: 400, weight_bytes: random.random_range(0..2000), ..Work::default() };
+        let operator = NewOperator::new(name, "Any", kind).work(work).reads(reads.iter().copied()).makes([makes]);
+        builder.operator(if has_rows { operator.locality(windows) } else { operator }).unwrap();
+    };
+    made("first", &[x], a);
+    made("second", &[second], b);
+    made("third", last, c);
+    builder.output(c);
+    builder.build().unwrap()
+}
+
+fn table(graph: &Graph, board: &Board, has_rows: bool, random: &mut ChaCha8Rng) -> CostTable {
+    let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
+    let all: Vec<ProcessorIndex> = table.processors().collect();
+    // Where replicas are impossible and stages are dear, teams are the best.
+    let only_on_one = (random.random_range(0..2), random.random_range(0..4));
+    for &processor in &all {
+        let hand_over = HandOver { seconds: f64::from(random.random_range(0..8)) * 1e-6, seconds_per_byte: 0.0 };
+        table.set_hand_over(processor, hand_over);
+        for id in graph.operator_ids().filter(|id| (processor.index(), id.index()) != only_on_one) {
+            table.set_time(processor, id.index(), Nanoseconds(random.random_range(1000..2000)));
+            let part = PartCost {
+                fixed_fraction: [0.0, 0.1, 0.3][random.random_range(0..3)],
+                wave: random.random_range(1..4),
+                apart: Nanoseconds(random.random_range(0..60)),
+            };
+            table.set_part(processor, id.index(), part);
+            if has_rows {
+                let [start, read, write] = [30, 40, 40].map(|most| Nanoseconds(random.random_range(0..most)));
+                let rows = RowCost { fixed_fraction: random.random_range(0.0..0.2), start, read, write };
+                table.set_rows(processor, id.index(), rows);
+            }
+        }
+    }
+    for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+        let blocks = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)][random.random_range(0..3)];
+        let latency_seconds = f64::from(random.random_range(0..100)) * 1e-9;
+        let model = TransferModel { latency_seconds, seconds_per_byte: 1e-10, blocks, ..TransferModel::default() };
+        table.set_transfer(from, to, model);
+    }
+    if random.random_bool(0.5) { table.within_memory(graph, random.random_range(5e8..4e9)) } else { table }
+}
+
+/// All ways to divide what is left of the operators, whole on either processor or the next few of them in parts.
+fn divisions(left: &[OperatorId], has_rows: bool) -> Vec<Vec<Piece>> {
+    let Some((&first, others)) = left.split_first() else { return vec![Vec::new()] };
+    let after = |piece: &Piece, rest: &[OperatorId]| -> Vec<Vec<Piece>> {
+        divisions(rest, has_rows).into_iter().map(|pieces| [vec![piece.clone()], pieces].concat()).collect()
+    };
+    let whole = [0, 1].into_iter().flat_map(|processor| after(&Piece::Whole(processor, first), others));
+    let (along, all) = if has_rows { (Along::Rows, ROWS) } else { (Along::Channels, CHANNELS) };
+    let divided = (1..=left.len()).flat_map(|count| (1..all).map(move |own| (count, own))).flat_map(|(count, own)| {
+        let split = OperatorSplit { operators: left[..count].to_vec(), along, shares: vec![own, all - own] };
+        after(&Piece::Divided(split), &left[count..])
+    });
+    whole.chain(divided).collect()
+}
+
+fn team(pieces: &[Piece], processors: &[Processor; 2]) -> Option<Replica> {
+    let mut lists = [Vec::new(), Vec::new()];
+    let mut splits = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Whole(processor, id) => lists[*processor].push(*id),
+            Piece::Divided(split) => {
+                lists.iter_mut().for_each(|list| list.extend(&split.operators));
+                splits.push(split.clone());
+            }
+        }
+    }
+    let assignments = processors.iter().cloned().zip(lists.clone());
+    let assignments = assignments.map(|(processor, operators)| Assignment { processor, operators }).collect();
+    lists.iter().all(|list| !list.is_empty()).then_some(Replica { assignments, splits })
+}
+
+/// The shortest period of all pipelines on two processors, and whether a division of operators has it.
+fn shortest(graph: &Graph, board: &Board, table: &CostTable, has_rows: bool) -> (u64, bool) {
+    let processors = [Processor::new("B", [0]), Processor::new("s", [1])];
+    let chain = Chain::of(graph);
+    let order = chain.operators(chain.whole());
+    // Stages are whole blocks.
+    let ends = chain.blocks().iter().scan(0, |done, block| {
+        *done += block.operators.len();
+        Some(*done)
+    });
+    let cuts: &Vec<usize> = &ends.filter(|end| *end < order.len()).collect();
+    let single =
+        |place: usize, operators: &[OperatorId]| Replica::single(processors[place].clone(), operators.to_vec());
+    let stage = |replicas: Vec<Replica>| Stage { replicas };
+    let mut schedules = vec![Schedule { stages: vec![stage(vec![single(0, &order), single(1, &order)])] }];
+    for place in [0, 1] {
+        schedules.push(Schedule { stages: vec![stage(vec![single(place, &order)])] });
+        for cut in cuts {
+            let (before, behind) = order.split_at(*cut);
+            let stages = vec![stage(vec![single(place, before)]), stage(vec![single(1 - place, behind)])];
+            schedules.push(Schedule { stages });
+        }
+    }
+    // The space has tiles of whole subgraphs.
+    let subgraphs: Vec<Vec<OperatorId>> = subgraphs(graph).iter().map(|own| own.operators().collect()).collect();
+    let is_in_space = |piece: &Piece| match piece {
+        Piece::Divided(OperatorSplit { operators, along: Along::Rows, .. }) => subgraphs.iter().all(|own| {
+            let is_tiled = |id: &OperatorId| operators.contains(id);
+            own.iter().all(is_tiled) || !own.iter().any(is_tiled)
+        }),
+        _ => true,
+    };
+    let pieces = divisions(&order, has_rows);
+    let teams =
+        pieces.iter().filter(|pieces| pieces.iter().all(is_in_space)).filter_map(|pieces| team(pieces, &processors));
+    schedules.extend(teams.map(|team| Schedule { stages: vec![stage(vec![team])] }));
+
+    let valid = schedules.iter().filter(|own| own.validate(graph, board).is_ok());
+    let periods = valid.filter_map(|own| {
+        let is_divided = own.stages.iter().flat_map(|stage| &stage.replicas).any(|own| !own.splits.is_empty());
+        Some((own.evaluate(graph, table).ok()?.period.0, is_divided))
+    });
+    periods.min().unwrap()
+}
+
+/// The longest period that these worths prove.
+fn proven(graph: &Graph, board: &Board, table: &CostTable, worths: &TeamProof) -> u64 {
+    let chain = Chain::of(graph);
+    let teams = SearchedTeams { most_processors: 2, spans_clusters: true, has_all_counts: true };
+    let (mut low, mut high) = (0, 1 << 20);
+    while low < high {
+        let period_nanoseconds = (low + high) / 2;
+        let proof = SearchedProof { period_nanoseconds, teams, worths: vec![worths.clone()] };
+        match check_searched(&proof, (graph, &chain), board, table) {
+            Ok(()) => return period_nanoseconds,
+            Err(error) if error.to_string().contains("may have a shorter period") => high = period_nanoseconds,
+            Err(error) if error.to_string().contains("keeps it from being longer") => low = period_nanoseconds + 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("no period from 0 to {high} is the one that is proven")
+}
+
+#[test]
+fn no_division_goes_below_what_is_proven() {
+    let board = board("B1+s1");
+    let (mut divided, mut close, mut exact, cases) = (0, 0, 0, 600);
+    for seed in 0..cases {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let has_rows = seed % 4 == 0;
+        let graph = graph(has_rows, &mut random);
+        let table = table(&graph, &board, has_rows, &mut random);
+        let (shortest, is_divided) = shortest(&graph, &board, &table, has_rows);
+        divided += usize::from(is_divided);
+
+        let subgraphs = subgraphs(&graph).len();
+        let mut best = 0;
+        for _ in 0..8 {
+            let mut parts = || {
+                let first = random.random_range(0..=1_000_000_000_u64);
+                vec![first, 1_000_000_000 - first]
+            };
+            let processors = ["B1", "s1"].map(str::to_owned).to_vec();
+            let worths = TeamProof { processors, subgraphs: (0..subgraphs).map(|_| parts()).collect(), tiles: parts() };
+            let proven = proven(&graph, &board, &table, &worths);
+            assert!(proven <= shortest, "{seed}: {proven} of {shortest}, {worths:?}");
+            best = best.max(proven);
+        }
+        close += u64::from(best as f64 > 0.7 * shortest as f64);
+        exact += u64::from(best == shortest);
+    }
+    assert!(divided > 20 && close > cases / 2 && exact > 10, "{divided} {close} {exact} of {cases}");
+}

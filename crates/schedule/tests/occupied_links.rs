@@ -1,0 +1,94 @@
+//! What frames occupy of links, worked out by hand.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use millstream_board::{Processor, ProcessorClass};
+use millstream_cost::{CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds};
+use millstream_graph::{Graph, OperatorId};
+use millstream_schedule::{Assignment, Entry, Evaluation, LinkUse, Replica, Schedule, Stage};
+use millstream_test_support::{chain_of, graph};
+
+/// Clusters A and s and the accelerator G, with 10 ns for every operator; a byte occupies the links from A for so many hundredths of a
+/// nanosecond, and hand-overs take no time.
+fn table(graph: &Graph, to_s: u32, to_g: u32) -> CostTable {
+    let class = |cluster: &str| ProcessorClass::new(cluster, 1);
+    let mut table = CostTable::new(graph.operators().len(), ["A", "s", "G"].map(class));
+    for processor in table.processors() {
+        (0..table.operators()).for_each(|operator| table.set_time(processor, operator, Nanoseconds(10)));
+    }
+    let [a, s, g] = ["A", "s", "G"].map(|label| table.find(&class(label)).unwrap());
+    for (to, hundredths) in [(s, to_s), (g, to_g)] {
+        let occupied = f64::from(hundredths) * 1e-11;
+        table.set_link(a, to, LinkCost { hand_over: HandOver::FREE, occupied_seconds_per_byte: occupied });
+    }
+    table.set_access(g, MemoryAccess { upload: HandOver::FREE, download: HandOver::FREE });
+    table
+}
+
+fn from_a() -> Entry {
+    Entry::Stage { senders: vec![ProcessorClass::new("A", 1)] }
+}
+
+fn ids(graph: &Graph, names: &[&str]) -> Vec<OperatorId> {
+    names.iter().map(|name| graph.find_operator(name).unwrap()).collect()
+}
+
+fn link(receiver: &str, nanoseconds: u64) -> LinkUse {
+    LinkUse { sender: "A".to_owned(), receiver: receiver.to_owned(), time: Nanoseconds(nanoseconds) }
+}
+
+/// Values have 100 bytes. One core of s reads c, the other one a and b, all over the same link.
+#[test]
+fn processors_of_a_cluster_use_its_link_one_after_the_other() {
+    let graph = graph(
+        25,
+        "stem: input -> a b
+         left: a -> c
+         right: a b -> d
+         join: c d -> e",
+    );
+    let assignment = |processor, names: &[&str]| Assignment { processor, operators: ids(&graph, names) };
+    let on = |second: Processor| {
+        Replica::new(vec![assignment(Processor::new("s", [1]), &["join"]), assignment(second, &["right"])])
+    };
+    let uses = |replica: Replica| replica.link_uses(&from_a(), &graph, &table(&graph, 2, 5));
+    assert_eq!(uses(on(Processor::new("s", [2]))), [link("s", 2 + 4)]);
+    assert_eq!(uses(on(Processor::accelerator("G".to_owned()))), [link("s", 2), link("G", 10)]);
+}
+
+/// What the network is given is in the memory that all share: only who has another one brings it there over a link.
+#[test]
+fn inputs_of_the_network_go_over_links_of_accelerators() {
+    let graph = graph(
+        25,
+        "first: input -> a
+         second: input a -> b",
+    );
+    let uses = |processor: Processor| {
+        Replica::single(processor, ids(&graph, &["second"])).link_uses(&from_a(), &graph, &table(&graph, 10, 10))
+    };
+    assert_eq!(uses(Processor::new("s", [1])), [link("s", 10)]);
+    assert_eq!(uses(Processor::accelerator("G".to_owned())), [link("G", 20)]);
+}
+
+/// The second and the fourth stage take 100 bytes each over the link from A to s, which is the slowest of all.
+#[test]
+fn stages_add_up_what_they_occupy_of_a_link() {
+    let graph = chain_of(4, 25);
+    let order = graph.order();
+    let evaluated = |last: Vec<Processor>| -> Evaluation {
+        let of = |place: usize, processors: Vec<Processor>| Stage {
+            replicas: processors.into_iter().map(|own| Replica::single(own, vec![order[place]])).collect(),
+        };
+        let single = |cluster: &str, core| vec![Processor::new(cluster, [core])];
+        let stages = vec![of(0, single("A", 0)), of(1, single("s", 2)), of(2, single("A", 1)), of(3, last)];
+        Schedule { stages }.evaluate(&graph, &table(&graph, 100, 0)).unwrap()
+    };
+
+    let one = evaluated(vec![Processor::new("s", [3])]);
+    assert_eq!((one.period, one.least_period()), (Nanoseconds(200), Nanoseconds(200)));
+    // The other replica occupies nothing: frames may all go there.
+    let two = evaluated(vec![Processor::new("s", [3]), Processor::accelerator("G".to_owned())]);
+    assert_eq!(two.least_period(), Nanoseconds(100));
+    assert!(two.period >= two.least_period());
+}
