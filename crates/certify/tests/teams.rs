@@ -25,17 +25,17 @@ enum Piece {
     Divided(OperatorSplit),
 }
 
-/// A chain of three operators, or a branch and a join: convolutions whose channels can be divided, or windows whose rows can.
+/// A chain of four operators, or branches and joins: convolutions whose channels can be divided, or windows whose rows can.
 fn graph(has_rows: bool, random: &mut ChaCha8Rng) -> Graph {
     let shape = if has_rows { [1, 1, ROWS, 25] } else { [1, CHANNELS, 1, 25] };
     let mut builder = GraphBuilder::new("small");
     let value = |builder: &mut GraphBuilder, name: &str| {
         builder.value(name, Some(DataType::F32), Some(Shape::from(shape))).unwrap()
     };
-    let [x, a, b, c] = ["x", "a", "b", "c"].map(|name| value(&mut builder, name));
+    let [x, a, b, c, d] = ["x", "a", "b", "c", "d"].map(|name| value(&mut builder, name));
     builder.input(x);
-    let second = if random.random_bool(0.7) { a } else { x };
-    let last: &[_] = if second == a && random.random_bool(0.5) { &[b] } else { &[a, b] };
+    let third: &[_] = if random.random_bool(0.7) { &[b] } else { &[a, b] };
+    let fourth: &[_] = if third == [b] && random.random_bool(0.4) { &[b, c] } else { &[c] };
     let mut made = |name: &str, reads: &[_], makes| {
         let convolution = Convolution {
             input_channels: CHANNELS,
@@ -45,35 +45,38 @@ fn graph(has_rows: bool, random: &mut ChaCha8Rng) -> Graph {
             dilations: vec![1, 1],
             groups: 1,
         };
-        let kind = match (has_rows, random.random_range(0..5)) {
-            (true, _) => OperatorKind::Opaque,
-            (false, 0..3) => OperatorKind::Convolution(convolution),
-            (false, 3) => OperatorKind::Activation,
-            (false, _) => OperatorKind::Elementwise,
+        let (op_type, kind) = match (has_rows, reads.len(), random.random_range(0..3)) {
+            (true, ..) => ("Any", OperatorKind::Opaque),
+            (false, 1, 0..2) => ("Conv", OperatorKind::Convolution(convolution)),
+            (false, 1, _) => ("Relu", OperatorKind::Activation),
+            (false, ..) => ("Add", OperatorKind::Elementwise),
         };
         let span = [1, 3][random.random_range(0..2)];
         let windows = Locality::Windows(vec![Window { span, stride: 1, padding: span / 2 }; 2]);
         let work =
             Work { input_bytes: 400, output_bytes: 400, weight_bytes: random.random_range(0..2000), ..Work::default() };
-        let operator = NewOperator::new(name, "Any", kind).work(work).reads(reads.iter().copied()).makes([makes]);
+        let operator = NewOperator::new(name, op_type, kind).work(work).reads(reads.iter().copied()).makes([makes]);
         builder.operator(if has_rows { operator.locality(windows) } else { operator }).unwrap();
     };
     made("first", &[x], a);
-    made("second", &[second], b);
-    made("third", last, c);
-    builder.output(c);
+    made("second", &[a], b);
+    made("third", third, c);
+    made("fourth", fourth, d);
+    builder.output(d);
     builder.build().unwrap()
 }
 
-fn table(graph: &Graph, board: &Board, has_rows: bool, random: &mut ChaCha8Rng) -> CostTable {
+/// Where a team is needed, one processor has the first operator for itself and the other one the last, and a second stage costs far too much.
+fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha8Rng) -> CostTable {
     let mut table = CostTable::new(graph.operators().len(), board.processor_classes());
     let all: Vec<ProcessorIndex> = table.processors().collect();
-    // Where replicas are impossible and stages are dear, teams are the best.
-    let only_on_one = (random.random_range(0..2), random.random_range(0..4));
+    let (first, last) = (graph.order()[0], graph.order()[graph.operators().len() - 1]);
+    let has_rows = graph.operator(first).locality != Locality::Global;
     for &processor in &all {
-        let hand_over = HandOver { seconds: f64::from(random.random_range(0..8)) * 1e-6, seconds_per_byte: 0.0 };
-        table.set_hand_over(processor, hand_over);
-        for id in graph.operator_ids().filter(|id| (processor.index(), id.index()) != only_on_one) {
+        let hand_over = if is_team_needed { 1e-3 } else { f64::from(random.random_range(0..1000)) * 1e-9 };
+        table.set_hand_over(processor, HandOver { seconds: hand_over, seconds_per_byte: 0.0 });
+        let missing = if processor.index() == 0 { last } else { first };
+        for id in graph.operator_ids().filter(|id| !is_team_needed || *id != missing) {
             table.set_time(processor, id.index(), Nanoseconds(random.random_range(1000..2000)));
             let part = PartCost {
                 fixed_fraction: [0.0, 0.1, 0.3][random.random_range(0..3)],
@@ -195,12 +198,12 @@ fn proven(graph: &Graph, board: &Board, table: &CostTable, worths: &TeamProof) -
 #[test]
 fn no_division_goes_below_what_is_proven() {
     let board = board("B1+s1");
-    let (mut divided, mut close, mut exact, cases) = (0, 0, 0, 600);
+    let (mut divided, mut close, mut exact, cases) = (0, 0, 0, 400);
     for seed in 0..cases {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let has_rows = seed % 4 == 0;
         let graph = graph(has_rows, &mut random);
-        let table = table(&graph, &board, has_rows, &mut random);
+        let table = table(&graph, &board, seed % 8 < 6, &mut random);
         let (shortest, is_divided) = shortest(&graph, &board, &table, has_rows);
         divided += usize::from(is_divided);
 
@@ -220,5 +223,5 @@ fn no_division_goes_below_what_is_proven() {
         close += u64::from(best as f64 > 0.7 * shortest as f64);
         exact += u64::from(best == shortest);
     }
-    assert!(divided > 20 && close > cases / 2 && exact > 10, "{divided} {close} {exact} of {cases}");
+    assert!(divided > 150 && close > cases * 3 / 4 && exact > 50, "{divided} {close} {exact} of {cases}");
 }
