@@ -184,7 +184,7 @@ impl Plans {
     fn searched_bound(&self) -> SearchedBound {
         let (PeriodBound(period), space) = self.searched;
         let alone = if self.problem.has_links() {
-            " (which have no replicas in a stage whose inputs would occupy a link to any cluster of the board)"
+            " (which have no replicas beside them where their own inputs would occupy a link)"
         } else {
             ""
         };

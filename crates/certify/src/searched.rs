@@ -127,16 +127,22 @@ impl Ways for TeamWays<'_> {
             Some((team.size, team.time(first..past, if start == 0 { 0 } else { hand_over })?))
         };
         let teams = all.iter().filter_map(time);
-        if self.rates.occupies_links(senders, start, end) {
-            // Beside others, nobody knows what a team takes over a link.
-            self.singles.periods(beginning, end, periods);
-            teams.for_each(|(size, time)| periods[size] = periods[size].min(time as f64));
-            return;
-        }
-
         let least = &mut self.replicas.least;
         least.resize(self.space.sizes(), NEVER);
         sizes.iter().for_each(|&size| least[size] = NEVER);
+
+        let occupied = self.rates.occupied_links(senders, start, end);
+        if !occupied.is_empty() {
+            // Beside others, nobody knows what a team takes over a link.
+            let is_alone = |size: usize| occupied.iter().any(|&unit| self.space.decode(size)[unit] > 0);
+            let (alone, others): (Vec<_>, Vec<_>) = teams.partition(|(size, _)| is_alone(*size));
+            others.into_iter().for_each(|(size, time)| least[size] = least[size].min(time));
+            self.singles.periods(beginning, end, periods);
+            self.replicas.periods_beside(self.space, sizes, periods);
+            alone.into_iter().for_each(|(size, time)| periods[size] = periods[size].min(time as f64));
+            return;
+        }
+
         let most = sizes.last().map_or(&[][..], |&all| self.space.decode(all));
         for (unit, &cores) in most.iter().enumerate() {
             for count in 1..=cores {
@@ -193,6 +199,20 @@ impl Replicas {
             let rate = among.filter_map(with).fold(0.0, f64::max);
             self.rate[size] = rate;
             periods[size] = if rate > 0.0 { 1.0 / rate } else { f64::INFINITY };
+        }
+    }
+}
+
+impl Replicas {
+    /// The periods of these replicas where others have some of the cores, which pass frames with these periods.
+    fn periods_beside(&mut self, space: &Space, sizes: &[usize], periods: &mut [f64]) {
+        let others: Vec<f64> = periods.iter().map(|period| 1.0 / period).collect();
+        self.periods(space, sizes, periods);
+        for &size in sizes {
+            let among = sizes.iter().filter(|&&own| own < size && space.contains(size, own));
+            let beside = among.filter(|&&own| self.rate[own] > 0.0).map(|&own| self.rate[own] + others[size - own]);
+            let most = beside.fold(self.rate[size].max(others[size]), f64::max);
+            periods[size] = if most > 0.0 { 1.0 / most } else { f64::INFINITY };
         }
     }
 }

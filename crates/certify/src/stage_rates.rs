@@ -101,13 +101,14 @@ impl<'a> StageRates<'a> {
         self.have_links
     }
 
-    /// Whether a stage occupies a link, whichever unit it is on.
-    pub(crate) fn occupies_links(&self, senders: &[usize], start: usize, end: usize) -> bool {
-        let link = |unit: usize| {
-            let to = self.units[unit].first_class();
-            self.longest(unit, senders, |from, bytes| self.table.link_time(from, to, bytes), start, end)
+    /// The units to which a stage occupies a link.
+    pub(crate) fn occupied_links(&self, senders: &[usize], start: usize, end: usize) -> Vec<usize> {
+        let link = |unit: &usize| {
+            let to = self.units[*unit].first_class();
+            self.longest(*unit, senders, |from, bytes| self.table.link_time(from, to, bytes), start, end)
         };
-        self.have_links() && (0..self.units.len()).any(|unit| link(unit) > Nanoseconds::ZERO)
+        let units = if self.have_links() { 0..self.units.len() } else { 0..0 };
+        units.filter(|unit| link(unit) > Nanoseconds::ZERO).collect()
     }
 
     /// Cores of each unit that these processors have.

@@ -68,11 +68,8 @@ impl SearchedTeams {
         }
         let across = if self.spans_clusters { " or of one of each cluster" } else { "" };
         let counts = if self.has_all_counts { "" } else { ", each of 1, 2, 4, ... or all cores of a cluster" };
-        let alone = if alone {
-            " (which have no replicas in a stage whose inputs would occupy a link to any cluster of the board)"
-        } else {
-            ""
-        };
+        let alone =
+            if alone { " (which have no replicas beside them where their own inputs would occupy a link)" } else { "" };
         format!(
             "contiguous stages of whole blocks on single processors, or of whole subgraphs on teams of up to {} processors{across}{counts}{alone} \
              that run one subgraph after the other or share rows of several, and replicas of these",

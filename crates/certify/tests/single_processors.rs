@@ -10,6 +10,7 @@ use millstream_certify::{SearchedProof, SearchedTeams, SingleProcessorProof, che
 use millstream_cost::{CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, ProcessorIndex};
 use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
 use millstream_partition::Chain;
+use millstream_schedule::held_bytes;
 use millstream_test_support::board;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -44,11 +45,15 @@ fn graph(random: &mut ChaCha8Rng) -> Graph {
 }
 
 /// Two clusters, and a GPU that may have a memory of its own.
-fn random_board(random: &mut ChaCha8Rng) -> Board {
+fn random_board(graph: &Graph, random: &mut ChaCha8Rng) -> Board {
     let texts = ["B2+s2+G", "B3+s1+G", "B2+m1+s1", "B1+G+N"];
     let mut document: BoardDocument = board(texts[random.random_range(0..texts.len())]).to_document();
     for own in &mut document.accelerators {
-        own.memory_bytes = random.random_bool(0.6).then(|| random.random_range(300..1200));
+        // Just enough for some of the operators, or a byte less.
+        let start = random.random_range(0..OPERATORS);
+        let some = &graph.order()[start..random.random_range(start..OPERATORS) + 1];
+        let bytes = held_bytes(graph, some) - u64::from(random.random_bool(0.5));
+        own.memory_bytes = random.random_bool(0.6).then_some(bytes);
     }
     Board::try_from(document).unwrap()
 }
@@ -93,7 +98,7 @@ fn table(graph: &Graph, board: &Board, random: &mut ChaCha8Rng) -> CostTable {
 fn ground(seed: u64) -> Ground {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let graph = graph(&mut random);
-    let board = random_board(&mut random);
+    let board = random_board(&graph, &mut random);
     let table = table(&graph, &board, &mut random);
     Ground { chain: Chain::of(&graph), graph, board, table }
 }
@@ -158,6 +163,7 @@ fn the_shortest_period_is_that_of_all_pipelines() {
             check(proof(wrong, wrong)).unwrap_err();
             searched(wrong).unwrap_err();
         }
+        check(SingleProcessorProof { blocks: blocks + 1, ..proof(shortest, shortest) }).unwrap_err();
         if !proof(shortest, shortest).reached.is_empty() {
             let mut fewer = proof(shortest, shortest);
             fewer.reached.pop();

@@ -2,20 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use millstream_board::{Board, Processor};
+use millstream_board::{Board, Processor, ProcessorClass};
 use millstream_certify::{SearchedProof, SearchedTeams, TeamProof, check_searched};
-use millstream_cost::{BlockedEnd, CostTable, HandOver, Nanoseconds, PartCost, ProcessorIndex, RowCost, TransferModel};
+use millstream_cost::{
+    BlockedEnd, CostTable, HandOver, LinkCost, Nanoseconds, PartCost, ProcessorIndex, RowCost, TransferModel,
+};
 use millstream_graph::{
     Along, Convolution, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
     Work,
 };
 use millstream_partition::{Chain, subgraphs};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
-use millstream_test_support::board;
+use millstream_test_support::{board, chain, chain_of};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const CHANNELS: usize = 4;
 const ROWS: usize = 4;
 
 /// What each processor does of an operator or of several in a row.
@@ -26,8 +27,8 @@ enum Piece {
 }
 
 /// A chain of four operators, or branches and joins: convolutions whose channels can be divided, or windows whose rows can.
-fn graph(has_rows: bool, random: &mut ChaCha8Rng) -> Graph {
-    let shape = if has_rows { [1, 1, ROWS, 25] } else { [1, CHANNELS, 1, 25] };
+fn graph(has_rows: bool, channels: usize, random: &mut ChaCha8Rng) -> Graph {
+    let shape = if has_rows { [1, 1, ROWS, 25] } else { [1, channels, 1, 25] };
     let mut builder = GraphBuilder::new("small");
     let value = |builder: &mut GraphBuilder, name: &str| {
         builder.value(name, Some(DataType::F32), Some(Shape::from(shape))).unwrap()
@@ -35,11 +36,12 @@ fn graph(has_rows: bool, random: &mut ChaCha8Rng) -> Graph {
     let [x, a, b, c, d] = ["x", "a", "b", "c", "d"].map(|name| value(&mut builder, name));
     builder.input(x);
     let third: &[_] = if random.random_bool(0.7) { &[b] } else { &[a, b] };
-    let fourth: &[_] = if third == [b] && random.random_bool(0.4) { &[b, c] } else { &[c] };
+    let with_c = [Some(a), Some(a), Some(b), None, None][random.random_range(0..5)];
+    let fourth: Vec<_> = with_c.into_iter().chain([c]).collect();
     let mut made = |name: &str, reads: &[_], makes| {
         let convolution = Convolution {
-            input_channels: CHANNELS,
-            output_channels: CHANNELS,
+            input_channels: channels,
+            output_channels: channels,
             kernel: vec![1, 1],
             strides: vec![1, 1],
             dilations: vec![1, 1],
@@ -61,7 +63,7 @@ fn graph(has_rows: bool, random: &mut ChaCha8Rng) -> Graph {
     made("first", &[x], a);
     made("second", &[a], b);
     made("third", third, c);
-    made("fourth", fourth, d);
+    made("fourth", &fourth, d);
     builder.output(d);
     builder.build().unwrap()
 }
@@ -80,8 +82,8 @@ fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha
             table.set_time(processor, id.index(), Nanoseconds(random.random_range(1000..2000)));
             let part = PartCost {
                 fixed_fraction: [0.0, 0.1, 0.3][random.random_range(0..3)],
-                wave: random.random_range(1..4),
-                apart: Nanoseconds(random.random_range(0..60)),
+                wave: [1, 1, 7][random.random_range(0..3)],
+                apart: Nanoseconds(random.random_range(0..400)),
             };
             table.set_part(processor, id.index(), part);
             if has_rows {
@@ -91,24 +93,28 @@ fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha
             }
         }
     }
+    // Bounds know the least way of a value, not the one that it goes.
+    let most_latency = [1, 100][random.random_range(0..2)];
     for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
         let blocks = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)][random.random_range(0..3)];
-        let latency_seconds = f64::from(random.random_range(0..100)) * 1e-9;
-        let model = TransferModel { latency_seconds, seconds_per_byte: 1e-10, blocks, ..TransferModel::default() };
+        let latency_seconds = f64::from(random.random_range(0..most_latency)) * 1e-9;
+        let model = TransferModel { latency_seconds, seconds_per_byte: 1e-11, blocks, ..TransferModel::default() };
         table.set_transfer(from, to, model);
     }
     if random.random_bool(0.5) { table.within_memory(graph, random.random_range(5e8..4e9)) } else { table }
 }
 
-/// All ways to divide what is left of the operators, whole on either processor or the next few of them in parts.
-fn divisions(left: &[OperatorId], has_rows: bool) -> Vec<Vec<Piece>> {
+/// All ways to divide what is left of the operators, whole on either processor or the next few of them in so many parts.
+fn divisions(left: &[OperatorId], (along, all): (Along, usize), table: &CostTable) -> Vec<Vec<Piece>> {
     let Some((&first, others)) = left.split_first() else { return vec![Vec::new()] };
     let after = |piece: &Piece, rest: &[OperatorId]| -> Vec<Vec<Piece>> {
-        divisions(rest, has_rows).into_iter().map(|pieces| [vec![piece.clone()], pieces].concat()).collect()
+        divisions(rest, (along, all), table).into_iter().map(|pieces| [vec![piece.clone()], pieces].concat()).collect()
     };
-    let whole = [0, 1].into_iter().flat_map(|processor| after(&Piece::Whole(processor, first), others));
-    let (along, all) = if has_rows { (Along::Rows, ROWS) } else { (Along::Channels, CHANNELS) };
-    let divided = (1..=left.len()).flat_map(|count| (1..all).map(move |own| (count, own))).flat_map(|(count, own)| {
+    let runs = |place: usize, id: OperatorId| table.time(table.processors().nth(place).unwrap(), id.index()).is_some();
+    let able = [0, 1].into_iter().filter(|&place| runs(place, first));
+    let whole = able.flat_map(|place| after(&Piece::Whole(place, first), others));
+    let shared = left.iter().take_while(|&&id| runs(0, id) && runs(1, id)).count();
+    let divided = (1..=shared).flat_map(|count| (1..all).map(move |own| (count, own))).flat_map(|(count, own)| {
         let split = OperatorSplit { operators: left[..count].to_vec(), along, shares: vec![own, all - own] };
         after(&Piece::Divided(split), &left[count..])
     });
@@ -133,7 +139,7 @@ fn team(pieces: &[Piece], processors: &[Processor; 2]) -> Option<Replica> {
 }
 
 /// The shortest period of all pipelines on two processors, and whether a division of operators has it.
-fn shortest(graph: &Graph, board: &Board, table: &CostTable, has_rows: bool) -> (u64, bool) {
+fn shortest(graph: &Graph, board: &Board, table: &CostTable, parts: (Along, usize)) -> (u64, bool) {
     let processors = [Processor::new("B", [0]), Processor::new("s", [1])];
     let chain = Chain::of(graph);
     let order = chain.operators(chain.whole());
@@ -164,7 +170,7 @@ fn shortest(graph: &Graph, board: &Board, table: &CostTable, has_rows: bool) -> 
         }),
         _ => true,
     };
-    let pieces = divisions(&order, has_rows);
+    let pieces = divisions(&order, parts, table);
     let teams =
         pieces.iter().filter(|pieces| pieces.iter().all(is_in_space)).filter_map(|pieces| team(pieces, &processors));
     schedules.extend(teams.map(|team| Schedule { stages: vec![stage(vec![team])] }));
@@ -178,13 +184,13 @@ fn shortest(graph: &Graph, board: &Board, table: &CostTable, has_rows: bool) -> 
 }
 
 /// The longest period that these worths prove.
-fn proven(graph: &Graph, board: &Board, table: &CostTable, worths: &TeamProof) -> u64 {
+fn proven(graph: &Graph, board: &Board, table: &CostTable, worths: &[TeamProof]) -> u64 {
     let chain = Chain::of(graph);
     let teams = SearchedTeams { most_processors: 2, spans_clusters: true, has_all_counts: true };
     let (mut low, mut high) = (0, 1 << 20);
     while low < high {
         let period_nanoseconds = (low + high) / 2;
-        let proof = SearchedProof { period_nanoseconds, teams, worths: vec![worths.clone()] };
+        let proof = SearchedProof { period_nanoseconds, teams, worths: worths.to_vec() };
         match check_searched(&proof, (graph, &chain), board, table) {
             Ok(()) => return period_nanoseconds,
             Err(error) if error.to_string().contains("may have a shorter period") => high = period_nanoseconds,
@@ -201,10 +207,13 @@ fn no_division_goes_below_what_is_proven() {
     let (mut divided, mut close, mut exact, cases) = (0, 0, 0, 400);
     for seed in 0..cases {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let has_rows = seed % 4 == 0;
-        let graph = graph(has_rows, &mut random);
-        let table = table(&graph, &board, seed % 8 < 6, &mut random);
-        let (shortest, is_divided) = shortest(&graph, &board, &table, has_rows);
+        let (has_rows, is_team_needed) = (seed % 4 == 0, seed % 8 < 6);
+        // Many channels come close to what bounds allow; where more can be divided, fewer are enough.
+        let channels = if is_team_needed { 24 } else { 4 };
+        let graph = graph(has_rows, channels, &mut random);
+        let table = table(&graph, &board, is_team_needed, &mut random);
+        let parts = if has_rows { (Along::Rows, ROWS) } else { (Along::Channels, channels) };
+        let (shortest, is_divided) = shortest(&graph, &board, &table, parts);
         divided += usize::from(is_divided);
 
         let subgraphs = subgraphs(&graph).len();
@@ -216,12 +225,78 @@ fn no_division_goes_below_what_is_proven() {
             };
             let processors = ["B1", "s1"].map(str::to_owned).to_vec();
             let worths = TeamProof { processors, subgraphs: (0..subgraphs).map(|_| parts()).collect(), tiles: parts() };
-            let proven = proven(&graph, &board, &table, &worths);
+            let proven = proven(&graph, &board, &table, std::slice::from_ref(&worths));
             assert!(proven <= shortest, "{seed}: {proven} of {shortest}, {worths:?}");
             best = best.max(proven);
         }
-        close += u64::from(best as f64 > 0.7 * shortest as f64);
+        close += u64::from(best as f64 > 0.9 * shortest as f64);
         exact += u64::from(best == shortest);
     }
-    assert!(divided > 150 && close > cases * 3 / 4 && exact > 50, "{divided} {close} {exact} of {cases}");
+    assert!(divided > 150 && close > 250 && exact > 50, "{divided} {close} {exact} of {cases}");
+}
+
+/// What a team can't run at all is no stage of it: only who has m does anything.
+#[test]
+fn teams_without_a_processor_for_an_operator_do_nothing() {
+    let (graph, board) = (chain(1), board("B1+m1+s1"));
+    let table = millstream_test_support::table(&graph, &board, |_, class| (class.cluster == "m").then_some(100));
+    let chain = Chain::of(&graph);
+    let teams = SearchedTeams { most_processors: 2, spans_clusters: false, has_all_counts: true };
+    let proof = |period_nanoseconds: u64, parts: [u64; 2]| {
+        let worths = [["B1", "m1"], ["B1", "s1"], ["m1", "s1"]].map(|team| TeamProof {
+            processors: team.map(str::to_owned).to_vec(),
+            subgraphs: vec![parts.to_vec()],
+            tiles: Vec::new(),
+        });
+        SearchedProof { period_nanoseconds, teams, worths: worths.to_vec() }
+    };
+    let check = |proof| check_searched(&proof, (&graph, &chain), &board, &table);
+    // Nanoseconds that may have been rounded are taken off the bounds of teams.
+    check(proof(98, [500_000_000; 2])).unwrap();
+    for wrong in [proof(97, [500_000_000; 2]), proof(99, [500_000_000; 2]), proof(98, [500_000_000, 500_000_001])] {
+        check(wrong).unwrap_err();
+    }
+}
+
+/// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the link to m is like, on
+/// which nothing runs. Over a link that is occupied, a team has no other beside it.
+#[test]
+fn teams_have_replicas_where_their_own_links_are_free() {
+    let graph = chain_of(8, 25);
+    let board = board("A1+B2+s2+m1");
+    let free = millstream_test_support::table(&graph, &board, |operator, class| {
+        match (operator.name.as_str(), class.cluster.as_str()) {
+            ("o0", "A") => Some(10),
+            ("o1" | "o3" | "o5" | "o7", "B") | ("o2" | "o4" | "o6", "s") => Some(100),
+            _ => None,
+        }
+    });
+    // One of each cluster, or two cores of one.
+    let units: [&[&str]; 4] = [&["A1"], &["B1", "B2"], &["m1"], &["s1", "s2"]];
+    let mut teams: Vec<Vec<&str>> = units.iter().fold(vec![Vec::new()], |all, unit| {
+        let with =
+            |own: &Vec<&'static str>| unit.iter().map(|one| [own.as_slice(), &[*one]].concat()).collect::<Vec<_>>();
+        all.iter().flat_map(|own| [vec![own.clone()], with(own)].concat()).collect()
+    });
+    teams.retain(|team| team.len() > 1);
+    teams.extend([vec!["B1"; 2], vec!["s1"; 2]]);
+    teams.sort();
+    let subgraphs = subgraphs(&graph).len();
+    let proof = |team: Vec<&str>| TeamProof {
+        processors: team.into_iter().map(str::to_owned).collect(),
+        subgraphs: vec![Vec::new(); subgraphs],
+        tiles: Vec::new(),
+    };
+    let worths: Vec<TeamProof> = teams.into_iter().map(proof).collect();
+
+    let found = |occupied: &str| {
+        let mut table = free.clone();
+        let [from, to] = ["A", occupied].map(|label| table.find(&ProcessorClass::new(label, 1)).unwrap());
+        let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 0.0 };
+        table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
+        proven(&graph, &board, &table, &worths)
+    };
+    // But for roundings.
+    assert!((340..=350).contains(&found("m")), "{}", found("m"));
+    assert!((390..=400).contains(&found("B")), "{}", found("B"));
 }

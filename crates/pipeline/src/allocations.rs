@@ -74,7 +74,8 @@ impl<'a> Allocations<'a> {
     }
 
     /// Finds the best replicas of a stage on these ways.
-    fn find(&mut self, ways: &[TimedWay], teams_are_alone: bool, floor: Nanoseconds) {
+    fn find(&mut self, ways: &[TimedWay], stage: (Senders, BlockRange), floor: Nanoseconds) {
+        let occupies_links = self.problem.occupies_links(stage.0, stage.1);
         self.best.fill(NOTHING);
         self.is_settled.fill(false);
         self.steps.clear();
@@ -83,7 +84,7 @@ impl<'a> Allocations<'a> {
         for equals in ways.chunk_by(|one, other| one.time == other.time) {
             changed.clear();
             for way in equals {
-                match teams_are_alone && self.problem.team(way.id).is_some() {
+                match occupies_links && self.problem.is_alone(way.id, stage) {
                     true => self.add_alone(way),
                     false => self.add(way, &mut changed),
                 }
@@ -97,7 +98,7 @@ impl<'a> Allocations<'a> {
                 // Links only make it longer. Sums of rates differ by their order, by much less than a nanosecond.
                 let least_period = Nanoseconds((1.0 / rate) as u64);
                 self.found[cores.index()].push(Candidate { latency: equals[0].time, least_period, step });
-                self.is_settled[cores.index()] |= !teams_are_alone && period_of(rate) <= floor;
+                self.is_settled[cores.index()] |= !occupies_links && period_of(rate) <= floor;
             }
         }
     }
@@ -113,7 +114,7 @@ impl<'a> Allocations<'a> {
         let ways = self.ways.on(senders, blocks);
         let own = known.of_stages[senders.index()].at_mut(blocks);
         if own.floor > floor || own.ways != ways {
-            self.find(ways, self.problem.occupies_links(senders, blocks), floor);
+            self.find(ways, (senders, blocks), floor);
             own.ways.clear();
             own.ways.extend_from_slice(ways);
             own.floor = floor;

@@ -73,9 +73,9 @@ impl<'a> EnergyAllocations<'a> {
     pub(crate) fn options(&mut self, senders: Senders, blocks: BlockRange, found: &mut Vec<(Cores, StageOption)>) {
         let able = self.able(senders, blocks);
         let occupies_links = self.problem.occupies_links(senders, blocks);
-        let mut sets = self.sets(&able, occupies_links);
+        let mut sets = self.sets(&able, (senders, blocks), occupies_links);
         if occupies_links {
-            for way in able.iter().filter(|way| self.problem.team(way.id).is_some()) {
+            for way in able.iter().filter(|way| self.problem.is_alone(way.id, (senders, blocks))) {
                 sets[way.cores.index()].push(vec![way.id]);
             }
         }
@@ -103,9 +103,10 @@ impl<'a> EnergyAllocations<'a> {
         }
     }
 
-    /// The useful sets of replicas, per number of cores; where links are occupied, of single processors.
-    fn sets(&self, able: &[Way], occupies_links: bool) -> Vec<Vec<Vec<WayId>>> {
-        let groups = if occupies_links { self.problem.clusters() } else { 1 };
+    /// The useful sets of replicas, per number of cores; where links are occupied, of those that share none unless they are on one cluster.
+    fn sets(&self, able: &[Way], stage: (Senders, BlockRange), occupies_links: bool) -> Vec<Vec<Vec<WayId>>> {
+        let teams = self.problem.clusters();
+        let groups = if occupies_links { teams + 1 } else { 1 };
         let nothing = Label {
             latency: Nanoseconds::ZERO,
             idle_watts: 0.0,
@@ -118,7 +119,8 @@ impl<'a> EnergyAllocations<'a> {
             let group = match self.problem.cluster_of(way.id) {
                 _ if !occupies_links => 0,
                 Some((cluster, _)) => cluster,
-                None => continue,
+                None if self.problem.is_alone(way.id, stage) => continue,
+                None => teams,
             };
             for &cores in &self.by_cores.with_others[way.cores.index()] {
                 if !self.problem.has_replicas && cores != way.cores {

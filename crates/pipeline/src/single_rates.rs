@@ -6,6 +6,7 @@ use millstream_partition::BlockRange;
 use crate::Problem;
 use crate::cores::Cores;
 use crate::senders::Senders;
+use crate::timed_way::TimedWay;
 use crate::useful_ways::UsefulWays;
 
 /// The best rates of one range of blocks for every number of cores, in frames a nanosecond. Without teams they are what the table of a
@@ -53,14 +54,18 @@ impl SingleRates {
         &self.of_cores
     }
 
-    /// Adds teams to what was computed last, of this stage: as replicas beside others, but alone where links are occupied.
-    pub(crate) fn add_teams(&mut self, problem: &Problem, ways: &UsefulWays, (senders, blocks): (Senders, BlockRange)) {
-        let mut teams = ways.on(senders, blocks).iter().filter(|way| problem.team(way.id).is_some()).peekable();
-        let are_alone = teams.peek().is_some() && problem.occupies_links(senders, blocks) || !problem.has_replicas;
-        for team in teams {
+    /// Adds teams to what was computed last, of this stage: as replicas beside others, but alone where they would occupy links.
+    pub(crate) fn add_teams(&mut self, problem: &Problem, ways: &UsefulWays, stage: (Senders, BlockRange)) {
+        let mut teams = ways.on(stage.0, stage.1).iter().filter(|way| problem.team(way.id).is_some()).peekable();
+        let occupies_links = teams.peek().is_some() && problem.occupies_links(stage.0, stage.1);
+        // Who is alone comes last: it is beside nobody, and nobody beside it.
+        let is_alone = |way: &TimedWay| !problem.has_replicas || occupies_links && problem.is_alone(way.id, stage);
+        let (alone, others): (Vec<&TimedWay>, Vec<&TimedWay>) = teams.partition(|way| is_alone(way));
+        let all = others.into_iter().map(|way| (way, false)).chain(alone.into_iter().map(|way| (way, true)));
+        for (team, is_alone) in all {
             let own = 1.0 / team.time.0 as f64;
             for &cores in &ways.by_cores.with_others[team.cores.index()] {
-                let others = if are_alone { 0.0 } else { self.of_cores[(cores - team.cores).index()] };
+                let others = if is_alone { 0.0 } else { self.of_cores[(cores - team.cores).index()] };
                 let best = &mut self.of_cores[cores.index()];
                 *best = best.max(others + own);
             }

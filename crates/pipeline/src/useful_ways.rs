@@ -46,10 +46,11 @@ impl WaysByCores {
         let able: Vec<TimedWay> = self.ways.iter().filter_map(able).collect();
         let mut useful = match problem.occupies_links(senders, blocks) {
             false => self.quicker_than_smaller(able),
-            // A team that can't have company takes no single processor's place among other replicas.
+            // A team that can't have company takes nobody's place among other replicas.
             true => {
-                let (teams, singles) = able.into_iter().partition(|way| problem.team(way.id).is_some());
-                [self.quicker_than_smaller(singles), self.quicker_than_smaller(teams)].concat()
+                let is_alone = |way: &TimedWay| problem.is_alone(way.id, (senders, blocks));
+                let (alone, others) = able.into_iter().partition(is_alone);
+                [self.quicker_than_smaller(others), self.quicker_than_smaller(alone)].concat()
             }
         };
         useful.sort_unstable_by_key(|way| (way.time, way.id));

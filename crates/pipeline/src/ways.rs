@@ -125,14 +125,27 @@ impl Problem {
         }
     }
 
-    /// Whether a stage of these blocks that takes its frames over from these senders may occupy a link. What several processors of a team
-    /// take over one that others use as well is not known: a team then has the stage for itself.
+    /// Whether a stage of these blocks that takes its frames over from these senders may occupy a link.
     pub(crate) fn occupies_links(&self, senders: Senders, blocks: BlockRange) -> bool {
-        let occupies = |cluster| self.link_time(self.class_with(cluster, 1), senders, blocks) > Nanoseconds::ZERO;
-        self.times.have_links() && (0..self.clusters.len()).filter(|&own| self.clusters[own].count > 0).any(occupies)
+        self.times.have_links()
+            && (0..self.clusters.len()).any(|cluster| self.occupies_link_to(cluster, (senders, blocks)))
     }
 
-    /// Whether stages may occupy links, so that a team can't have other replicas beside it in such a stage.
+    /// Whether a way has such a stage for itself: what several processors of a team take over a link that others use as well is not known.
+    pub(crate) fn is_alone(&self, way: WayId, stage: (Senders, BlockRange)) -> bool {
+        let is_own =
+            |cluster: &usize| self.processors(way).iter().any(|class| class.cluster == self.clusters[*cluster].label);
+        self.times.have_links()
+            && self.team(way).is_some()
+            && (0..self.clusters.len()).filter(is_own).any(|cluster| self.occupies_link_to(cluster, stage))
+    }
+
+    fn occupies_link_to(&self, cluster: usize, (senders, blocks): (Senders, BlockRange)) -> bool {
+        self.clusters[cluster].count > 0
+            && self.link_time(self.class_with(cluster, 1), senders, blocks) > Nanoseconds::ZERO
+    }
+
+    /// Whether stages may occupy links, so that some teams can't have other replicas beside them in such a stage.
     pub fn has_links(&self) -> bool {
         self.times.have_links()
     }

@@ -4,10 +4,11 @@
 
 mod random_cases;
 
+use millstream_board::ProcessorClass;
 use millstream_cost::{HandOver, LinkCost, MemoryAccess, Nanoseconds, PowerOrigin, ProcessorPower};
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    Constraints, Nanojoules, PeriodBound, Plan, Problem, best_period, energy_front, pareto_front,
+    Constraints, Nanojoules, PeriodBound, Plan, Problem, best_period, energy_front, pareto_front, teams_of,
 };
 use random_cases::{Case, plans};
 
@@ -178,4 +179,43 @@ fn too_many_different_links_are_refused() {
     let (graph, board, table) = case.build();
     let error = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap_err().to_string();
     assert!(error.contains("the board's links tell 11 clusters apart"), "{error}");
+}
+
+/// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the link to m is like, on
+/// which nothing runs. Over a link that is occupied, a team has no other beside it: one runs three operators, and hands on to one that runs
+/// four.
+#[test]
+fn teams_are_replicated_where_their_own_links_are_free() {
+    let graph = millstream_test_support::chain_of(8, 25);
+    let board = millstream_test_support::board("A1+B2+s2+m1");
+    let free = millstream_test_support::table(&graph, &board, |operator, class| {
+        match (operator.name.as_str(), class.cluster.as_str()) {
+            ("o0", "A") => Some(10),
+            ("o1" | "o3" | "o5" | "o7", "B") | ("o2" | "o4" | "o6", "s") => Some(100),
+            _ => None,
+        }
+    });
+    let found = |occupied: &str| {
+        let mut table = free.clone();
+        let of = |label: &str| table.find(&ProcessorClass::new(label, 1)).unwrap();
+        let (from, to) = (of("A"), of(occupied));
+        let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 1e-10 };
+        table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: 1e-10 });
+        for processor in table.processors() {
+            table.set_power(
+                processor,
+                ProcessorPower { active_watts: 2.0, idle_watts: 1.0, origin: PowerOrigin::BoardFile },
+            );
+        }
+        let chain = Chain::of(&graph);
+        let problem = Problem::with_teams(&graph, &chain, &board, &table, &teams_of(&board)).unwrap();
+        let best = best_period(&problem).unwrap();
+        assert_eq!(problem.schedule(&best).evaluate(&graph, &table).unwrap().period, best.period);
+        assert!(PeriodBound::of(&problem).unwrap().0 <= best.period);
+        let shortest = |plans: Vec<Plan>| plans.iter().map(|plan| plan.period).min();
+        assert_eq!(shortest(pareto_front(&problem).unwrap()), Some(best.period));
+        assert_eq!(shortest(energy_front(&problem, &Constraints::default(), 0.0).unwrap()), Some(best.period));
+        best.period.0
+    };
+    assert_eq!(["m", "B"].map(found), [350, 400]);
 }
