@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use fixtures::{fixture, network};
 use millstream_api::{
-    Control, CostSource, Error, Machine, Network, NetworkShare, PlanOn, Scheduled, Shared, SimulateOptions, Simulated,
-    plan_shared, simulate,
+    Aim, Control, CostSource, Error, Machine, Network, NetworkShare, PlanOn, Scheduled, Shared, SimulateOptions,
+    Simulated, plan, plan_shared, simulate,
 };
 use millstream_schedule::{Constrained, Schedule, SharedSchedule, held_bytes};
 use serde_json::{Value, json};
@@ -130,21 +130,29 @@ fn missed_deadlines_are_told() {
     loaded[0].deadline_seconds = Some(0.001);
     let told = missed(&loaded);
     assert!(told[0][0].contains("over its deadline of 1.000 ms") && told[1].is_empty(), "{told:?}");
+}
 
-    // Between what stages take and what frames take with their waiting in queues: late only where that counts.
-    let simulated = simulate(&machine, &loaded, &options, &Control::new()).unwrap();
-    let (in_stages, longest) = {
-        let own = &simulated[0].simulation;
-        (own.worst_time_in_stages().seconds(), own.worst_latency().seconds())
-    };
+/// With processors of its own, a network's frames may wait in queues as long as they like: that is told, and is no miss.
+#[test]
+fn waiting_in_queues_is_late_only_where_networks_take_turns() {
+    let machine = Machine::read(&fixture("boards", "hikey-970")).unwrap();
+    let costs = fixture("costs", "hikey-970");
+    let on = PlanOn::Costs(CostSource::Models(&costs));
+    let planned = plan(&machine, &network("squeezenet"), &Aim::default(), on, &Control::new()).unwrap();
+    let mut own = [Scheduled::alone(network("squeezenet"), planned.document, machine.board()).unwrap()];
+    let options = SimulateOptions::new(CostSource::Models(&costs), 50);
+    let simulated = simulate(&machine, &own, &options, &Control::new()).unwrap();
+    let Simulated { simulation, table, .. } = &simulated[0];
+    let [in_stages, longest] =
+        [simulation.worst_time_in_stages(), simulation.worst_latency()].map(|time| time.seconds());
     assert!(in_stages < longest, "{in_stages} {longest}");
-    loaded[0].deadline_seconds = Some((in_stages + longest) / 2.0);
+
+    own[0].deadline_seconds = Some((in_stages + longest) / 2.0);
     for takes_turns in [false, true] {
-        loaded[0].takes_turns = takes_turns;
-        let own = &loaded[0];
-        let late = own.missed(&simulated[0].simulation, &simulated[0].table, &options);
+        own[0].takes_turns = takes_turns;
+        let late = own[0].missed(simulation, table, &options);
         assert_eq!(late.iter().any(|own| own.what == Constrained::Deadline), takes_turns);
-        let beyond = own.beyond_with_queues(longest).map(|own| own.what);
+        let beyond = own[0].beyond_with_queues(longest).map(|own| own.what);
         assert_eq!(beyond, (!takes_turns).then_some(Constrained::DeadlineWithQueues));
     }
 }

@@ -94,7 +94,7 @@ fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha
         }
     }
     // Bounds know the least way of a value, not the one that it goes.
-    let most_latency = [1, 100][random.random_range(0..2)];
+    let most_latency = [1, 100, 800][random.random_range(0..3)];
     for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
         let blocks = [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)][random.random_range(0..3)];
         let latency_seconds = f64::from(random.random_range(0..most_latency)) * 1e-9;
