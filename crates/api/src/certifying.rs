@@ -30,13 +30,16 @@ impl Plans {
         let schedule = document.resolve(network.graph(), network.digest(), board)?;
         let searched = self.table.within_memory_of(board, network.graph());
         let evaluated = schedule.evaluate(network.graph(), &searched)?.period;
-        let reach = match SingleProcessorReach::of(&self.problem) {
+        let reach = SingleProcessorReach::of(&self.problem);
+        // What is too much to be written down of single processors is so with teams; where only teams run the network, there is nothing to say
+        // of the others.
+        let is_writable = !matches!(reach, Ok(None));
+        let reach = match reach {
             Err(PipelineError::Infeasible) => None,
             other => other?,
         };
         let certificate = written(document, evaluated, &self.bound);
-        // What is too much to be written down of single processors is so with teams.
-        let searched = reach.as_ref().map(|_| self.searched_proof(network, board, &searched)).transpose()?;
+        let searched = is_writable.then(|| self.searched_proof(network, board, &searched)).transpose()?;
         Ok(Certificate { single_processors: reach.map(proof), searched, ..certificate })
     }
 

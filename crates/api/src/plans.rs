@@ -184,7 +184,7 @@ impl Plans {
     fn searched_bound(&self) -> SearchedBound {
         let (PeriodBound(period), space) = self.searched;
         let alone = if self.problem.has_links() {
-            " (which have no replicas beside them where their own inputs would occupy a link)"
+            " (which have no replicas beside them in a stage whose inputs would occupy a link to one of their clusters)"
         } else {
             ""
         };
@@ -228,8 +228,8 @@ pub(crate) fn replica_seconds(plan: &Plan) -> Vec<Vec<f64>> {
     plan.stages.iter().map(|stage| stage.times().iter().map(|time| time.seconds()).collect()).collect()
 }
 
-/// What a search finds. Where nothing keeps to the constraints by what it knows, but trials or waiting for memory tell better, whatever is
-/// fast or quick.
+/// What a search finds. Where nothing keeps to the constraints by what it knows, but trials or waiting for memory tell better, all that is
+/// good without constraints.
 fn searched_plans(
     problem: &Problem,
     aim: &Aim,

@@ -92,7 +92,7 @@ impl Scheduled {
     /// A limit that was planned for frames without their waiting in queues and that the longest of a frame, from when it came, is beyond.
     /// That is no miss; whoever means the whole time should know.
     pub fn beyond_with_queues(&self, longest_seconds: f64) -> Option<MissedConstraint> {
-        self.document.constraints.beyond_with_queues(longest_seconds).or_else(|| {
+        self.document.constraints.latency_beyond_with_queues(longest_seconds).or_else(|| {
             let deadline = self.deadline_seconds.filter(|_| !self.takes_turns)?;
             MissedConstraint::over(Constrained::DeadlineWithQueues, deadline, longest_seconds)
         })

@@ -268,7 +268,8 @@ impl Ground<'_> {
         let (schedule, table, board) = (&sharing.schedules[index], &self.tables[index], self.board);
         let lower_bound = ThroughputBound::of(network.graph(), board, table).period.seconds();
         let alone = SteadyState::of(schedule, network.graph(), table, board.memory_bytes_per_second())?;
-        let algorithm = algorithm(false, board.memory_bytes_per_second().is_some());
+        let has_teams = schedule.stages.iter().flat_map(|stage| &stage.replicas).any(|own| own.assignments.len() > 1);
+        let algorithm = algorithm(has_teams, together.is_some());
         let mut predicted = Prediction::new(&alone.evaluation, lower_bound).with_energy(alone.energy);
         if let Some(together) = together.filter(|_| !sharing.takes_turns) {
             predicted.period_seconds = together.periods_seconds[index];

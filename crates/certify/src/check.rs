@@ -6,14 +6,14 @@ use millstream_schedule::ScheduleDocument;
 
 use crate::comparing::nanoseconds;
 use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
-use crate::single::is_beyond_proof;
+use crate::single::{is_beyond_proof, need_teams};
 use crate::stage_rates::StageRates;
 use crate::{Certificate, CertifyError, check_searched, check_single_processors, check_throughput};
 
 /// Checks what a certificate says of a schedule, and what the schedule promises, on the costs at the schedule's clocks.
 ///
 /// What is measured is not promised by costs. Where processors compete for memory or stages for a link, it depends on a simulation what
-/// frames take; here, only that the period is not below what is possible. [`check_prediction`](crate::check_prediction) compares the rest
+/// frames take; here, only that the period is not below what is possible. [`check_prediction`] compares the rest
 /// with what a simulation shows.
 ///
 /// # Errors
@@ -80,14 +80,14 @@ fn check_promised_bound(
     table: &CostTable,
 ) -> Result<(), CertifyError> {
     let Some(promised) = &schedule.predicted.searched else { return Ok(()) };
-    let missing = |what| match is_beyond_proof(graph, chain, board, table) {
-        true => Ok(()),
-        false => Err(CertifyError::Missing { what }),
-    };
-    if certificate.single_processors.is_none() {
-        missing("what contiguous stages on single processors reach")?;
+    let missing = |what| Err(CertifyError::Missing { what });
+    let is_beyond_proof = || is_beyond_proof(graph, chain, board, table);
+    if certificate.single_processors.is_none() && !is_beyond_proof() && !need_teams(graph, chain, board, table) {
+        return missing("what contiguous stages on single processors reach");
     }
-    let Some(proof) = &certificate.searched else { return missing("a bound on all that was searched") };
+    let Some(proof) = &certificate.searched else {
+        return if is_beyond_proof() { Ok(()) } else { missing("a bound on all that was searched") };
+    };
     let has_links = StageRates::new(graph, chain, board, table).is_some_and(|rates| rates.have_links());
     same("searched space", &proof.teams.in_words(has_links), &promised.space, |own| format!("'{own}'"))?;
     let bound = Nanoseconds(proof.period_nanoseconds).seconds();

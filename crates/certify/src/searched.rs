@@ -136,9 +136,11 @@ impl Ways for TeamWays<'_> {
             // Beside others, nobody knows what a team takes over a link.
             let is_alone = |size: usize| occupied.iter().any(|&unit| self.space.decode(size)[unit] > 0);
             let (alone, others): (Vec<_>, Vec<_>) = teams.partition(|(size, _)| is_alone(*size));
-            others.into_iter().for_each(|(size, time)| least[size] = least[size].min(time));
             self.singles.periods(beginning, end, periods);
-            self.replicas.periods_beside(self.space, sizes, periods);
+            if !others.is_empty() {
+                others.into_iter().for_each(|(size, time)| least[size] = least[size].min(time));
+                self.replicas.periods_beside(self.space, sizes, periods);
+            }
             alone.into_iter().for_each(|(size, time)| periods[size] = periods[size].min(time as f64));
             return;
         }
@@ -201,16 +203,15 @@ impl Replicas {
             periods[size] = if rate > 0.0 { 1.0 / rate } else { f64::INFINITY };
         }
     }
-}
 
-impl Replicas {
-    /// The periods of these replicas where others have some of the cores, which pass frames with these periods.
+    /// The same where others have some of the cores, which pass frames with these periods.
     fn periods_beside(&mut self, space: &Space, sizes: &[usize], periods: &mut [f64]) {
         let others: Vec<f64> = periods.iter().map(|period| 1.0 / period).collect();
         self.periods(space, sizes, periods);
+        let able: Vec<usize> = sizes.iter().copied().filter(|&size| self.rate[size] > 0.0).collect();
         for &size in sizes {
-            let among = sizes.iter().filter(|&&own| own < size && space.contains(size, own));
-            let beside = among.filter(|&&own| self.rate[own] > 0.0).map(|&own| self.rate[own] + others[size - own]);
+            let among = able.iter().take_while(|own| **own < size).filter(|&&own| space.contains(size, own));
+            let beside = among.map(|&own| self.rate[own] + others[size - own]);
             let most = beside.fold(self.rate[size].max(others[size]), f64::max);
             periods[size] = if most > 0.0 { 1.0 / most } else { f64::INFINITY };
         }

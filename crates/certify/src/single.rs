@@ -63,18 +63,18 @@ pub fn check_single_processors(
     }
 }
 
-/// Whether no pipeline of stages on single processors runs a network, all of them are too many to be written down, or the board is made of
-/// several hosts, of whose pipelines nothing is.
+/// Whether all pipelines are too many to be written down, or the board is made of several hosts, of whose pipelines nothing is.
 pub(crate) fn is_beyond_proof(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> bool {
-    if board.clusters().iter().any(|cluster| host_of(&cluster.label).is_some()) {
-        return true;
-    }
-    let Some(rates) = StageRates::new(graph, chain, board, table) else { return false };
-    if has_too_many_states(&rates) {
-        return true;
-    }
-    let space = Space::of(&rates);
-    Reached::by(&space, rates.blocks, &mut SingleWays::new(&space, &rates), u64::MAX).end().is_none()
+    board.clusters().iter().any(|cluster| host_of(&cluster.label).is_some())
+        || StageRates::new(graph, chain, board, table).is_some_and(|rates| has_too_many_states(&rates))
+}
+
+/// Whether no pipeline of stages on single processors runs a network.
+pub(crate) fn need_teams(graph: &Graph, chain: &Chain, board: &Board, table: &CostTable) -> bool {
+    StageRates::new(graph, chain, board, table).is_some_and(|rates| {
+        let space = Space::of(&rates);
+        Reached::by(&space, rates.blocks, &mut SingleWays::new(&space, &rates), u64::MAX).end().is_none()
+    })
 }
 
 /// Whether there are more states and ranges of blocks than can be looked through.

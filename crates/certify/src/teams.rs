@@ -61,15 +61,20 @@ impl SearchedTeams {
         counts.flat_map(|count| engines.iter().map(move |engine| cluster.class(count).with_engine(engine))).collect()
     }
 
-    /// The space in words, as schedule files have it. `alone`: where stages occupy links, a team has no other replica beside it.
+    /// The space in words, as schedule files have it. `alone`: where a stage would occupy a link to a cluster of a team, the team has no other
+    /// replica beside it.
     pub(crate) fn in_words(&self, alone: bool) -> String {
         if self.most_processors == 0 {
             return "contiguous stages of whole blocks on single processors, and replicas of these".to_owned();
         }
         let across = if self.spans_clusters { " or of one of each cluster" } else { "" };
         let counts = if self.has_all_counts { "" } else { ", each of 1, 2, 4, ... or all cores of a cluster" };
-        let alone =
-            if alone { " (which have no replicas beside them where their own inputs would occupy a link)" } else { "" };
+        let alone = match alone {
+            true => {
+                " (which have no replicas beside them in a stage whose inputs would occupy a link to one of their clusters)"
+            }
+            false => "",
+        };
         format!(
             "contiguous stages of whole blocks on single processors, or of whole subgraphs on teams of up to {} processors{across}{counts}{alone} \
              that run one subgraph after the other or share rows of several, and replicas of these",

@@ -38,16 +38,14 @@ pub fn check_throughput(
     }
     // Nothing is proven by sums that are too large.
     let by_work = worth(&shares, &channels, costs).unwrap_or(0);
-    // Parts of an operator are rounded to nanoseconds, half of one at most for all of them, on cores that are worth 1 together.
-    // Where memory limits them, each may lose a byte as well.
+    // Parts of an operator are rounded to nanoseconds, half of one at most for all of them, on cores that are worth 1 together; and so was
+    // the whole.
     let has_tiles = |id: OperatorId| table.processors().any(|processor| table.rows(processor, id.index()).is_some());
     let is_tiled = |id: OperatorId| graph.operator(id).locality != Locality::Global && has_tiles(id);
     let is_divided = |id: &OperatorId| !channels[id.index()].is_empty() || is_tiled(*id);
     let divided = graph.operator_ids().filter(is_divided).count();
-    let byte_nanoseconds = rate.map_or(0.0, |rate| 1e9 / rate);
-    let lost_bytes = (divided * table.classes().len()) as f64 * byte_nanoseconds;
-    let rounding = divided.div_ceil(2) as u64 + lost_bytes.ceil() as u64;
-    let bound = by_work.saturating_sub(rounding).max(rate.map_or(0, |rate| memory_nanoseconds(graph, table, rate)));
+    let bound =
+        by_work.saturating_sub(divided as u64).max(rate.map_or(0, |rate| memory_nanoseconds(graph, table, rate)));
     nanoseconds("the bound on all schedules [ns]", proof.period_nanoseconds, bound)
 }
 
@@ -109,16 +107,12 @@ fn least_work(table: &CostTable, label: &str, cores: usize, operator: usize, cha
     (1..=cores).flat_map(engines).filter_map(on).min()
 }
 
-/// What moving a frame's values and weights takes; parts of an operator may be rounded down to a byte each.
+/// What moving a frame's values and weights takes.
 fn memory_nanoseconds(graph: &Graph, table: &CostTable, rate: f64) -> u64 {
-    let classes = table.classes().len() as u64;
     let moves = |operator: usize| {
         table.processors().all(|processor| table.time(processor, operator) != Some(Nanoseconds::ZERO))
     };
-    let bytes: u64 = graph
-        .operator_ids()
-        .filter(|id| moves(id.index()))
-        .map(|id| graph.operator(id).work.bytes().saturating_sub(classes))
-        .sum();
+    let bytes: u64 =
+        graph.operator_ids().filter(|id| moves(id.index())).map(|id| graph.operator(id).work.bytes()).sum();
     (bytes as f64 / rate * (1.0 - 1e-9) * 1e9) as u64
 }

@@ -31,18 +31,16 @@ pub(crate) fn candidates(
     };
     let classes = classes(replica, table);
     // When each processor could begin with a part.
-    let begin = |(processor, class): (ProcessorId, &Option<ProcessorIndex>)| {
-        let apart = class.map_or(Nanoseconds::ZERO, |class| table.part(class, head.index()).apart);
-        apart + ready(processor) + arrival(processor, home, tasks, head, &classes, table)
-    };
-    let begins: Vec<Nanoseconds> = ProcessorId::all(classes.len()).zip(&classes).map(begin).collect();
+    let begin = |processor: ProcessorId| ready(processor) + arrival(processor, home, tasks, head, &classes, table);
+    let begins: Vec<Nanoseconds> = ProcessorId::all(classes.len()).map(begin).collect();
 
     let mut found = Vec::new();
     for length in lengths(replica, head, home, graph, is_free) {
         let operators: Vec<OperatorId> = std::iter::once(head).chain(followers[..length].iter().copied()).collect();
         let cost = |position: usize, channels: usize| {
             let class = classes[position]?;
-            let parts = operators.iter().map(|id| table.part_time(class, id.index(), channels, units.channels, false));
+            let part = |id: &OperatorId| table.part_time(class, id.index(), channels, units.channels, *id == head);
+            let parts = operators.iter().map(part);
             let time: Option<Nanoseconds> = parts.sum();
             Some((begins[position] + time?).0)
         };

@@ -36,6 +36,7 @@ mod transfer;
 
 pub use clocks::{Clocks, clock_combinations};
 pub use crossing::HostCrossing;
+pub use memory::moved_bytes;
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use row_cost::{RowCost, TilePlace};

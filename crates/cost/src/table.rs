@@ -235,6 +235,7 @@ impl CostTable {
             for operator in 0..table.operators {
                 let (place, source) = (self.place(to, operator), table.place(from, operator));
                 self.entries[place] = table.entries[source];
+                self.memory_limits.get_mut(place).into_iter().for_each(|limit| *limit = None);
                 self.parts[place] = table.parts[source];
                 self.row_costs[place] = table.row_costs[source];
                 if let Some(limit) = table.memory_limit(from, operator) {

@@ -74,8 +74,8 @@ impl<'a> Allocations<'a> {
     }
 
     /// Finds the best replicas of a stage on these ways.
-    fn find(&mut self, ways: &[TimedWay], stage: (Senders, BlockRange), floor: Nanoseconds) {
-        let occupies_links = self.problem.occupies_links(stage.0, stage.1);
+    fn find(&mut self, ways: &[TimedWay], (senders, blocks): (Senders, BlockRange), floor: Nanoseconds) {
+        let occupied = self.problem.occupied_links(senders, blocks);
         self.best.fill(NOTHING);
         self.is_settled.fill(false);
         self.steps.clear();
@@ -84,7 +84,7 @@ impl<'a> Allocations<'a> {
         for equals in ways.chunk_by(|one, other| one.time == other.time) {
             changed.clear();
             for way in equals {
-                match occupies_links && self.problem.is_alone(way.id, stage) {
+                match self.problem.is_alone(way.id, &occupied) {
                     true => self.add_alone(way),
                     false => self.add(way, &mut changed),
                 }
@@ -98,7 +98,7 @@ impl<'a> Allocations<'a> {
                 // Links only make it longer. Sums of rates differ by their order, by much less than a nanosecond.
                 let least_period = Nanoseconds((1.0 / rate) as u64);
                 self.found[cores.index()].push(Candidate { latency: equals[0].time, least_period, step });
-                self.is_settled[cores.index()] |= !occupies_links && period_of(rate) <= floor;
+                self.is_settled[cores.index()] |= occupied.is_empty() && period_of(rate) <= floor;
             }
         }
     }

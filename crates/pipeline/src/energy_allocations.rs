@@ -49,7 +49,7 @@ struct Together {
 struct Label {
     latency: Nanoseconds,
     idle_watts: f64,
-    /// Per cluster if links have a capacity; else of all.
+    /// Per cluster if links have a capacity, and of all teams, which then occupy none; else of all.
     together: Vec<Together>,
     replicas: Vec<WayId>,
 }
@@ -72,12 +72,10 @@ impl<'a> EnergyAllocations<'a> {
     /// Adds the options of a stage, by ascending cores.
     pub(crate) fn options(&mut self, senders: Senders, blocks: BlockRange, found: &mut Vec<(Cores, StageOption)>) {
         let able = self.able(senders, blocks);
-        let occupies_links = self.problem.occupies_links(senders, blocks);
-        let mut sets = self.sets(&able, (senders, blocks), occupies_links);
-        if occupies_links {
-            for way in able.iter().filter(|way| self.problem.is_alone(way.id, (senders, blocks))) {
-                sets[way.cores.index()].push(vec![way.id]);
-            }
+        let occupied = self.problem.occupied_links(senders, blocks);
+        let mut sets = self.sets(&able, &occupied);
+        for way in able.iter().filter(|way| self.problem.is_alone(way.id, &occupied)) {
+            sets[way.cores.index()].push(vec![way.id]);
         }
 
         // Per number of cores: what so many or fewer can do.
@@ -103,10 +101,11 @@ impl<'a> EnergyAllocations<'a> {
         }
     }
 
-    /// The useful sets of replicas, per number of cores; where links are occupied, of those that share none unless they are on one cluster.
-    fn sets(&self, able: &[Way], stage: (Senders, BlockRange), occupies_links: bool) -> Vec<Vec<Vec<WayId>>> {
-        let teams = self.problem.clusters();
-        let groups = if occupies_links { teams + 1 } else { 1 };
+    /// The useful sets of replicas, per number of cores, without teams that have the stage for themselves because links to these clusters are
+    /// occupied.
+    fn sets(&self, able: &[Way], occupied: &[usize]) -> Vec<Vec<Vec<WayId>>> {
+        let group_of_teams = self.problem.clusters();
+        let groups = if occupied.is_empty() { 1 } else { group_of_teams + 1 };
         let nothing = Label {
             latency: Nanoseconds::ZERO,
             idle_watts: 0.0,
@@ -117,10 +116,10 @@ impl<'a> EnergyAllocations<'a> {
         labels[0].push(nothing);
         for way in able {
             let group = match self.problem.cluster_of(way.id) {
-                _ if !occupies_links => 0,
+                _ if occupied.is_empty() => 0,
                 Some((cluster, _)) => cluster,
-                None if self.problem.is_alone(way.id, stage) => continue,
-                None => teams,
+                None if self.problem.is_alone(way.id, occupied) => continue,
+                None => group_of_teams,
             };
             for &cores in &self.by_cores.with_others[way.cores.index()] {
                 if !self.problem.has_replicas && cores != way.cores {

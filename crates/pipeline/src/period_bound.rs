@@ -7,7 +7,7 @@ use crate::team_way::Reading;
 use crate::{PipelineError, Problem};
 
 /// A period that no pipeline of a [`Problem`] goes below: none whose stages are ranges of blocks on processors and teams of the problem, or
-/// replicas of these, however the teams share the operators of each subgraph among them, whole, divided by output
+/// replicas of these (of a team only where the stage's inputs would occupy no link to its clusters), however the teams share the operators of each subgraph among them, whole, divided by output
 /// channels or by rows. Stages on teams begin and end where all of a frame is in what one merged operator made; operators of different
 /// subgraphs are divided together by rows only.
 ///

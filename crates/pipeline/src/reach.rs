@@ -51,10 +51,9 @@ impl SingleProcessorReach {
     /// Finds the shortest period, and goes through everything below it. `None` if there is too much of it.
     ///
     /// # Errors
-    /// [`PipelineError::Infeasible`] if no such pipeline runs the network.
+    /// [`PipelineError::Infeasible`] if no such pipeline runs the network, and there is not too much of it.
     pub fn of(problem: &Problem) -> Result<Option<Self>, PipelineError> {
         let problem = &problem.clone().without_teams();
-        let about = shortest_period(problem)?.period.0;
         if problem.clusters() > MOST_CLUSTERS {
             return Ok(None);
         }
@@ -63,6 +62,7 @@ impl SingleProcessorReach {
         if states(problem).saturating_mul(blocks * blocks) > MOST_STEPS || problem.counts.len() > MOST_SIZES {
             return Ok(None);
         }
+        let about = shortest_period(problem)?.period.0;
         // Sums of rates may miss halves of nanoseconds, which are rounded up, by their last digits.
         let reach = |nanoseconds: u64| Self::below(problem, lasts, Nanoseconds(nanoseconds));
         let candidates = about.saturating_sub(1).max(1)..=about.saturating_add(1);

@@ -57,9 +57,9 @@ impl SingleRates {
     /// Adds teams to what was computed last, of this stage: as replicas beside others, but alone where they would occupy links.
     pub(crate) fn add_teams(&mut self, problem: &Problem, ways: &UsefulWays, stage: (Senders, BlockRange)) {
         let mut teams = ways.on(stage.0, stage.1).iter().filter(|way| problem.team(way.id).is_some()).peekable();
-        let occupies_links = teams.peek().is_some() && problem.occupies_links(stage.0, stage.1);
+        let occupied = teams.peek().map_or(Vec::new(), |_| problem.occupied_links(stage.0, stage.1));
         // Who is alone comes last: it is beside nobody, and nobody beside it.
-        let is_alone = |way: &TimedWay| !problem.has_replicas || occupies_links && problem.is_alone(way.id, stage);
+        let is_alone = |way: &TimedWay| !problem.has_replicas || problem.is_alone(way.id, &occupied);
         let (alone, others): (Vec<&TimedWay>, Vec<&TimedWay>) = teams.partition(|way| is_alone(way));
         let all = others.into_iter().map(|way| (way, false)).chain(alone.into_iter().map(|way| (way, true)));
         for (team, is_alone) in all {

@@ -56,14 +56,10 @@ impl ThroughputBound {
         };
         let shares = shares(&demands.best_weights(), &units);
 
-        // Parts of a divided operator are each rounded to a nanosecond, on cores that are worth 1 together, and what each moves is rounded
-        // down to a byte.
+        // The whole of a divided operator is rounded to a nanosecond, and so are its parts, on cores that are worth 1 together.
         let is_divided = |id: &OperatorId| !divisions[id.index()].is_empty() || may_be_tiled(graph, table, *id);
         let divided = graph.operator_ids().filter(is_divided).count();
-        let parts = divided * table.processors().len();
-        let bytes = (parts as f64 * rate.map_or(0.0, |rate| 1e9 / rate)).ceil() as u64;
-        let by_work =
-            exact_bound(&work, &units, &shares).unwrap_or(0).saturating_sub(divided.div_ceil(2) as u64 + bytes);
+        let by_work = exact_bound(&work, &units, &shares).unwrap_or(0).saturating_sub(divided as u64);
         let by_memory = (moving_seconds * (1.0 - 1e-9) * 1e9) as u64;
         let labels = units.into_iter().map(|(label, _)| label);
         Self { period: Nanoseconds(by_work.max(by_memory)), shares: labels.zip(shares).collect() }
@@ -104,15 +100,14 @@ fn divisor(one: u128, other: u128) -> u128 {
     if other == 0 { one } else { divisor(other, one % other) }
 }
 
-/// Bytes that a frame moves to and from memory at least. Parts of an operator that is divided are each rounded down to a byte.
+/// Bytes that a frame moves to and from memory at least.
 fn moved_bytes(graph: &Graph, table: &CostTable) -> f64 {
     let takes_time = |operator: usize| {
         let mut times = table.processors().filter_map(|processor| table.time(processor, operator));
         times.all(|time| time > Nanoseconds::ZERO)
     };
-    let parts = table.processors().len() as u64;
     let moving = graph.operator_ids().filter(|id| takes_time(id.index()));
-    moving.map(|id| graph.operator(id).work.bytes().saturating_sub(parts)).sum::<u64>() as f64
+    moving.map(|id| graph.operator(id).work.bytes()).sum::<u64>() as f64
 }
 
 /// For every operator, the numbers of channels that it may be divided by: its own, and those of operators that it follows.

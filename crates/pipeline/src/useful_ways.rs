@@ -44,12 +44,12 @@ impl WaysByCores {
         let able =
             |&(id, cores): &(WayId, Cores)| Some(TimedWay { id, cores, time: problem.time(id, senders, blocks)? });
         let able: Vec<TimedWay> = self.ways.iter().filter_map(able).collect();
-        let mut useful = match problem.occupies_links(senders, blocks) {
-            false => self.quicker_than_smaller(able),
+        let occupied = problem.occupied_links(senders, blocks);
+        let mut useful = match occupied.is_empty() {
+            true => self.quicker_than_smaller(able),
             // A team that can't have company takes nobody's place among other replicas.
-            true => {
-                let is_alone = |way: &TimedWay| problem.is_alone(way.id, (senders, blocks));
-                let (alone, others) = able.into_iter().partition(is_alone);
+            false => {
+                let (alone, others) = able.into_iter().partition(|way| problem.is_alone(way.id, &occupied));
                 [self.quicker_than_smaller(others), self.quicker_than_smaller(alone)].concat()
             }
         };

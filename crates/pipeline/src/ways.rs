@@ -125,24 +125,23 @@ impl Problem {
         }
     }
 
-    /// Whether a stage of these blocks that takes its frames over from these senders may occupy a link.
-    pub(crate) fn occupies_links(&self, senders: Senders, blocks: BlockRange) -> bool {
-        self.times.have_links()
-            && (0..self.clusters.len()).any(|cluster| self.occupies_link_to(cluster, (senders, blocks)))
+    /// The clusters to which a stage of these blocks, on one of them, would occupy a link to take its frames over from these senders.
+    pub(crate) fn occupied_links(&self, senders: Senders, blocks: BlockRange) -> Vec<usize> {
+        let is_occupied = |cluster: &usize| {
+            self.clusters[*cluster].count > 0
+                && self.link_time(self.class_with(*cluster, 1), senders, blocks) > Nanoseconds::ZERO
+        };
+        let all = if self.times.have_links() { self.clusters.len() } else { 0 };
+        (0..all).filter(is_occupied).collect()
     }
 
-    /// Whether a way has such a stage for itself: what several processors of a team take over a link that others use as well is not known.
-    pub(crate) fn is_alone(&self, way: WayId, stage: (Senders, BlockRange)) -> bool {
-        let is_own =
-            |cluster: &usize| self.processors(way).iter().any(|class| class.cluster == self.clusters[*cluster].label);
-        self.times.have_links()
-            && self.team(way).is_some()
-            && (0..self.clusters.len()).filter(is_own).any(|cluster| self.occupies_link_to(cluster, stage))
-    }
-
-    fn occupies_link_to(&self, cluster: usize, (senders, blocks): (Senders, BlockRange)) -> bool {
-        self.clusters[cluster].count > 0
-            && self.link_time(self.class_with(cluster, 1), senders, blocks) > Nanoseconds::ZERO
+    /// Whether a way has a stage for itself, in which links to these clusters are occupied: what several processors of a team take over a
+    /// link that others use as well is not known.
+    pub(crate) fn is_alone(&self, way: WayId, occupied: &[usize]) -> bool {
+        !occupied.is_empty() && self.team(way).is_some() && {
+            let used = self.counts.decode(self.cores(way));
+            occupied.iter().any(|&cluster| used[cluster] > 0)
+        }
     }
 
     /// Whether stages may occupy links, so that some teams can't have other replicas beside them in such a stage.

@@ -182,21 +182,24 @@ fn too_many_different_links_are_refused() {
 }
 
 /// Seven operators after A, which only B and s run by turns: two teams of them pass a frame every 350 ns, whatever the link to m is like, on
-/// which nothing runs. Over a link that is occupied, a team has no other beside it: one runs three operators, and hands on to one that runs
-/// four.
+/// which nothing runs at first. Where what comes from A would occupy a link to B or s, whoever of the two reads it, a team has no other beside it: one
+/// runs three operators, and hands on to one that runs four.
 #[test]
 fn teams_are_replicated_where_their_own_links_are_free() {
     let graph = millstream_test_support::chain_of(8, 25);
     let board = millstream_test_support::board("A1+B2+s2+m1");
-    let free = millstream_test_support::table(&graph, &board, |operator, class| {
-        match (operator.name.as_str(), class.cluster.as_str()) {
-            ("o0", "A") => Some(10),
-            ("o1" | "o3" | "o5" | "o7", "B") | ("o2" | "o4" | "o6", "s") => Some(100),
-            _ => None,
-        }
-    });
-    let found = |occupied: &str| {
-        let mut table = free.clone();
+    let costs = |by_m: Option<u64>| {
+        millstream_test_support::table(&graph, &board, |operator, class| {
+            match (operator.name.as_str(), class.cluster.as_str()) {
+                ("o0", "A") => Some(10),
+                (name, "m") if name != "o0" => by_m,
+                ("o1" | "o3" | "o5" | "o7", "B") | ("o2" | "o4" | "o6", "s") => Some(100),
+                _ => None,
+            }
+        })
+    };
+    let found = |occupied: &str, by_m: Option<u64>| {
+        let mut table = costs(by_m);
         let of = |label: &str| table.find(&ProcessorClass::new(label, 1)).unwrap();
         let (from, to) = (of("A"), of(occupied));
         let hand_over = HandOver { seconds: 0.0, seconds_per_byte: 1e-10 };
@@ -217,5 +220,7 @@ fn teams_are_replicated_where_their_own_links_are_free() {
         assert_eq!(shortest(energy_front(&problem, &Constraints::default(), 0.0).unwrap()), Some(best.period));
         best.period.0
     };
-    assert_eq!(["m", "B"].map(found), [350, 400]);
+    assert_eq!(["m", "B", "s"].map(|occupied| found(occupied, None)), [350, 400, 400]);
+    // m does all seven in 1400 ns, and 10 ns more over its link: the two teams and it pass a frame every 280 ns.
+    assert_eq!(found("m", Some(200)), 280);
 }

@@ -123,7 +123,7 @@ impl StatedConstraints {
 
     /// Whether the longest that a frame took from when it came, waiting in queues included, is beyond the limit on its latency. That limit
     /// leaves the waiting out, so this is no miss; whoever means the whole time should know.
-    pub fn beyond_with_queues(&self, longest_seconds: f64) -> Option<MissedConstraint> {
+    pub fn latency_beyond_with_queues(&self, longest_seconds: f64) -> Option<MissedConstraint> {
         MissedConstraint::over(Constrained::LatencyWithQueues, self.max_latency_seconds?, longest_seconds)
     }
 
@@ -206,12 +206,12 @@ mod tests {
         );
 
         assert_eq!(StatedConstraints::default().missed(&bad), []);
-        assert_eq!(stated.beyond_with_queues(0.04), None);
+        assert_eq!(stated.latency_beyond_with_queues(0.04), None);
         assert_eq!(
-            stated.beyond_with_queues(0.06).map(|own| own.to_string()).unwrap_or_default(),
+            stated.latency_beyond_with_queues(0.06).map(|own| own.to_string()).unwrap_or_default(),
             "a frame took up to 60.000 ms with its waiting, 50.0 % over the 40.000 ms that were planned without"
         );
-        assert_eq!(StatedConstraints::default().beyond_with_queues(1.0), None);
+        assert_eq!(StatedConstraints::default().latency_beyond_with_queues(1.0), None);
 
         let over = |achieved| MissedConstraint::over(Constrained::Deadline, 0.04, achieved);
         assert_eq!(over(0.04), None);

@@ -40,12 +40,6 @@ impl Share {
     pub fn of_bytes(self, bytes: u64) -> u64 {
         part_of(bytes, self.part, self.of)
     }
-
-    /// The part's share of what its operator moves to and from memory. Parts of bytes count as whole ones.
-    pub fn of_moved(self, bytes: u64) -> u64 {
-        let moved = (u128::from(bytes) * self.part as u128).div_ceil((self.of as u128).max(1));
-        u64::try_from(moved).unwrap_or(u64::MAX)
-    }
 }
 
 /// The bytes of so many places of a value of `of` places.

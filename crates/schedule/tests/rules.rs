@@ -16,12 +16,12 @@ fn board() -> Board {
     millstream_test_support::board("B2+s2:500")
 }
 
-/// Big cores take 10 ns for every operator, small ones 20; a hand-over takes 5 ns and 0.01 ns per byte.
 /// Values of 100 bytes each.
 fn graph_of(text: &str) -> Graph {
     millstream_test_support::graph(25, text)
 }
 
+/// Big cores take 10 ns for every operator, small ones 20; a hand-over takes 5 ns and 0.01 ns per byte.
 fn table(graph: &Graph) -> CostTable {
     let mut table = millstream_test_support::table(graph, &board(), |_, class| {
         let time = if class.cluster == "B" { 10 } else { 20 };

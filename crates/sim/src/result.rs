@@ -8,6 +8,8 @@ pub struct Simulation {
     /// When each frame entered the first stage, or arrived before it, and left the last one. Frames that never got through are
     /// left out.
     pub frames: Vec<(Nanoseconds, Nanoseconds)>,
+    /// How many frames got through altogether: these, and those that began for the sake of other networks and ended after them.
+    pub ended: usize,
     /// How long stages worked on each of these frames; the rest of its time it waited in queues.
     pub in_stages: Vec<Nanoseconds>,
     /// Frames that never got through, because a stage lost all its replicas and there was no other schedule.
@@ -73,23 +75,20 @@ impl Simulation {
     /// What processors of a fallback draw is left out. `None` without frames, or if the power of some processor is not known.
     pub fn joules_per_frame(&self, schedule: &Schedule, table: &CostTable) -> Option<f64> {
         let total = self.frames.iter().map(|(_, end)| end.seconds()).reduce(f64::max)?;
-        let mut joules: f64 = self.active_joules.iter().flatten().flatten().sum();
-        for processor in schedule.processors() {
-            joules += table.power(table.find(&processor.class())?)?.idle_watts * total;
-        }
-        Some(joules / self.frames.len() as f64)
+        let idle_watts = idle_watts(schedule, table)?;
+        Some(self.active_joules_per_frame() + idle_watts * total / self.frames.len() as f64)
     }
 
     /// Energy of a frame once the pipeline is full: what processors take beyond idling while they work on it, and idle power over a period.
     /// `None` if the power of some processor is not known.
     pub fn steady_energy(&self, schedule: &Schedule, table: &CostTable) -> Option<Energy> {
-        let idle = schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts));
-        let idle_watts: f64 = idle.sum::<Option<f64>>()?;
-        let active: f64 = self.active_joules.iter().flatten().flatten().sum();
-
         let period_seconds = self.period_seconds();
-        let joules_per_frame = active / self.frames.len().max(1) as f64 + idle_watts * period_seconds;
+        let joules_per_frame = self.active_joules_per_frame() + idle_watts(schedule, table)? * period_seconds;
         Some(Energy { joules_per_frame, watts: joules_per_frame / period_seconds.max(1e-12) })
+    }
+
+    fn active_joules_per_frame(&self) -> f64 {
+        self.active_joules.iter().flatten().flatten().sum::<f64>() / self.ended.max(1) as f64
     }
 
     /// Longest time that stages worked on a frame, without its time in queues.
@@ -101,4 +100,9 @@ impl Simulation {
     pub fn worst_latency(&self) -> Nanoseconds {
         self.frames.iter().map(|&(start, end)| end - start).max().unwrap_or_default()
     }
+}
+
+/// Idle power of all processors of a schedule; `None` if that of one of them is not known.
+fn idle_watts(schedule: &Schedule, table: &CostTable) -> Option<f64> {
+    schedule.processors().map(|own| Some(table.power(table.find(&own.class())?)?.idle_watts)).sum()
 }

@@ -353,6 +353,7 @@ impl<'a> Simulator<'a> {
                 .collect();
             Simulation {
                 frames: frames.iter().map(|&(_, start, end)| (start, end)).collect(),
+                ended: flow.ends.iter().flatten().count(),
                 in_stages: frames.iter().map(|&(frame, ..)| Nanoseconds(flow.served[frame])).collect(),
                 unfinished: flow.left,
                 fell_back: flow.fell_back.map(Nanoseconds),

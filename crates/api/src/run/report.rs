@@ -85,13 +85,14 @@ pub struct NetworkRun {
     /// The longest that a frame may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
-    /// Frames that took longer, those that were dropped or failed included.
+    /// Frames that took longer, those that were dropped or failed included. Where several networks have processors of their own, waiting in
+    /// queues does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
     /// Constraints that the schedule was planned for and that the run missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_constraints: Vec<MissedConstraint>,
-    /// The longest that a frame took, with its waiting in queues, where that is beyond the limit on its latency.
+    /// The longest that a frame took, with its waiting in queues, where that is beyond a limit that was planned without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond_with_queues: Option<MissedConstraint>,
     /// By the machine's power sensors, if it has any.

@@ -16,7 +16,7 @@ use crate::document::document;
 use crate::run::outcome::{NetworkOutcome, USUAL_FRAMES};
 use crate::run::reference::Reference;
 use crate::run::sink::{Sink, Told};
-use crate::run::statistics::FrameStatistics;
+use crate::run::statistics::{FrameDeadline, FrameStatistics};
 use crate::run::surroundings::{Disturbance, Surroundings};
 use crate::run::taken::Taken;
 use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
@@ -88,7 +88,10 @@ impl<'a> Runner<'a> {
         let start_up = first_result.map(|moment| started_in + moment.saturating_duration_since(begin));
         backends.stop_keeping();
         // A network's own deadline goes before the one that holds for all.
-        let deadline = scheduled.deadline_seconds.or(options.deadline.map(|deadline| deadline.as_secs_f64()));
+        let own = scheduled.deadline_seconds;
+        let own = own.map(|seconds| FrameDeadline { seconds, counts_queues: scheduled.takes_turns });
+        let of_all = options.deadline.map(|own| FrameDeadline { seconds: own.as_secs_f64(), counts_queues: true });
+        let deadline = own.or(of_all);
         let statistics = FrameStatistics::new(deadline, most_in_engine(options, board))?;
         let sink =
             Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);

@@ -44,9 +44,24 @@ impl Latencies {
     }
 }
 
+/// The longest that a frame may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameDeadline {
+    pub(crate) seconds: f64,
+    /// Whether waiting in queues counts. Where several networks have processors of their own, they were planned without it.
+    pub(crate) counts_queues: bool,
+}
+
+impl FrameDeadline {
+    fn is_missed_by(&self, taken: &Taken) -> bool {
+        let time = if self.counts_queues { taken.latency() } else { taken.time_in_stages() };
+        time.as_secs_f64() > self.seconds
+    }
+}
+
 /// What is known of the frames that came out. Times are of those with results.
 pub(crate) struct FrameStatistics {
-    deadline_seconds: Option<f64>,
+    deadline: Option<FrameDeadline>,
     pub(crate) frames: u64,
     /// Others, without results.
     pub(crate) failed: u64,
@@ -59,9 +74,9 @@ pub(crate) struct FrameStatistics {
 
 impl FrameStatistics {
     /// Of frames of which no more than so many are in the engine at once.
-    pub(crate) fn new(deadline_seconds: Option<f64>, most_in_flight: usize) -> Result<Self, Error> {
+    pub(crate) fn new(deadline: Option<FrameDeadline>, most_in_flight: usize) -> Result<Self, Error> {
         Ok(Self {
-            deadline_seconds,
+            deadline,
             frames: 0,
             failed: 0,
             late: 0,
@@ -78,7 +93,7 @@ impl FrameStatistics {
             return;
         }
         self.frames += 1;
-        self.late += u64::from(self.deadline_seconds.is_some_and(|deadline| taken.latency_seconds() > deadline));
+        self.late += u64::from(self.deadline.is_some_and(|deadline| deadline.is_missed_by(taken)));
         self.latencies.record(taken.latency());
         if let Some(span) = taken.result.spans.last() {
             self.ends.push(span.end);
@@ -98,7 +113,7 @@ impl FrameStatistics {
 
     /// The longest that a frame may take.
     pub(crate) fn deadline_seconds(&self) -> Option<f64> {
-        self.deadline_seconds
+        self.deadline.map(|deadline| deadline.seconds)
     }
 }
 
@@ -106,6 +121,7 @@ impl FrameStatistics {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use millstream_runtime::{FrameResult, StageSpan};
     use proptest::prelude::*;
 
     use super::*;
@@ -130,6 +146,31 @@ mod tests {
             prop_assert_eq!(found.max_seconds, exact.max_seconds);
             let order = [found.p50_seconds, found.p90_seconds, found.p99_seconds, found.max_seconds];
             prop_assert!(order.is_sorted());
+        }
+    }
+
+    /// Two stages of 2 ms, with 3 ms of waiting before each.
+    #[test]
+    fn deadlines_count_queues_where_they_were_planned_with_them() {
+        let begin = Instant::now();
+        let at = |milliseconds: u64| begin + Duration::from_millis(milliseconds);
+        let span = |stage: usize, start: u64| StageSpan { stage, replica: 0, start: at(start), end: at(start + 2) };
+        let result = FrameResult {
+            sequence: 0,
+            outcome: Ok(Vec::new()),
+            submitted: at(0),
+            received: at(10),
+            spans: vec![span(0, 3), span(1, 8)],
+            steps: Vec::new(),
+        };
+        let taken = Taken { result, label: "a".to_owned(), arrived: at(0), failure: None };
+        for (seconds, counts_queues, is_late) in
+            [(0.0039, false, true), (0.0041, false, false), (0.0099, true, true), (0.0101, true, false)]
+        {
+            let deadline = FrameDeadline { seconds, counts_queues };
+            let mut statistics = FrameStatistics::new(Some(deadline), 1).unwrap();
+            statistics.add(&taken);
+            assert_eq!(statistics.late, u64::from(is_late), "{deadline:?}");
         }
     }
 

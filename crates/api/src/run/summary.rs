@@ -51,7 +51,7 @@ impl Seen<'_> {
         };
 
         NetworkRun {
-            beyond_with_queues: document.constraints.beyond_with_queues(statistics.latencies.summary().max_seconds),
+            beyond_with_queues: scheduled.beyond_with_queues(statistics.latencies.summary().max_seconds),
             missed_constraints: document.constraints.missed(&achieved),
             network: network.name().to_owned(),
             dimensions: network.reference().dimensions,

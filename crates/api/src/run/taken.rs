@@ -27,4 +27,9 @@ impl Taken {
     pub(crate) fn latency(&self) -> Duration {
         self.result.received.saturating_duration_since(self.arrived)
     }
+
+    /// How long stages worked on the frame, waiting in queues left out.
+    pub(crate) fn time_in_stages(&self) -> Duration {
+        self.result.spans.iter().map(|span| span.end.saturating_duration_since(span.start)).sum()
+    }
 }

@@ -103,9 +103,7 @@ pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
         facts.push(Fact::warning("Restarted", format!("lost replicas, {restarts} times")));
     }
     if let (Some(deadline), Some(missed)) = (run.deadline_seconds, run.missed_deadlines) {
-        let late = run.latency.max_seconds - deadline;
-        let by = if late > 0.0 { format!(", by up to {} ms", milliseconds(late)) } else { String::new() };
-        let text = format!("{missed} of {all} frames missed {} ms{by}", milliseconds(deadline));
+        let text = format!("{missed} of {all} frames missed {} ms", milliseconds(deadline));
         let tone = if missed > 0 { Tone::Bad } else { Tone::Good };
         facts.push(Fact { tone, ..Fact::new("Deadline", text) });
     }
