@@ -40,7 +40,8 @@ impl Plans {
         };
         let certificate = written(document, evaluated, &self.bound);
         let searched = is_writable.then(|| self.searched_proof(network, board, &searched)).transpose()?;
-        Ok(Certificate { single_processors: reach.map(proof), searched, ..certificate })
+        let unproven = document.predicted.searched.clone().filter(|_| searched.is_none());
+        Ok(Certificate { single_processors: reach.map(proof), searched, unproven, ..certificate })
     }
 
     /// What proves the bound on all that was searched, which is by the costs alone.
@@ -94,6 +95,7 @@ pub(crate) fn written(document: &ScheduleDocument, evaluated: Nanoseconds, bound
         },
         single_processors: None,
         searched: None,
+        unproven: None,
     }
 }
 

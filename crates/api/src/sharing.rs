@@ -25,6 +25,8 @@ use crate::{Control, Error, Machine, Network};
 
 /// Frames of the network with the fewest, after which a simulation of networks that take turns has shown what frames wait for.
 const SIMULATED_ROUNDS: f64 = 400.0;
+/// The same where deadlines count: what is late is rare.
+const DEADLINE_ROUNDS: f64 = 2000.0;
 /// Weights may differ by so many times.
 const MOST_UNEVEN: f64 = 1000.0;
 
@@ -174,9 +176,7 @@ impl Ground<'_> {
                 return None;
             }
             let Some(together) = self.simulate(sharing).ok()? else { return Some(sharing.rounds_per_second) };
-            let mut in_time =
-                together.latencies.iter().zip(self.shares).map(|(&latency, share)| share.is_met_by(latency));
-            in_time.all(|is_met| is_met).then_some(together.rounds_per_second)
+            self.are_in_time(&together).then_some(together.rounds_per_second)
         })?;
 
         let other = match sharing.takes_turns {
@@ -205,8 +205,25 @@ impl Ground<'_> {
         Ok(Shared { document, other_rounds_per_second, simulated_latencies })
     }
 
-    /// Simulates networks that take turns or compete for memory or links. `None` if nobody waits for anybody, so that each does what it does alone.
+    /// Simulates networks that take turns or compete for memory or links, for longer where frames that wait for other networks have deadlines.
+    /// `None` if nobody waits for anybody, so that each does what it does alone.
     fn simulate(&self, sharing: &Sharing) -> Result<Option<Together>, Error> {
+        let has_deadlines = self.shares.iter().any(|share| share.deadline.is_some());
+        match self.simulate_rounds(sharing, SIMULATED_ROUNDS)? {
+            Some(short) if sharing.takes_turns && has_deadlines && self.are_in_time(&short) => {
+                self.simulate_rounds(sharing, DEADLINE_ROUNDS)
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Whether all keep to their deadlines.
+    fn are_in_time(&self, together: &Together) -> bool {
+        together.latencies.iter().zip(self.shares).all(|(&latency, share)| share.is_met_by(latency))
+    }
+
+    /// The same over so many frames of the network with the fewest.
+    fn simulate_rounds(&self, sharing: &Sharing, rounds: f64) -> Result<Option<Together>, Error> {
         let memory_bytes_per_second = self.board.memory_bytes_per_second();
         if !sharing.takes_turns && memory_bytes_per_second.is_none() && self.board.links().is_empty() {
             return Ok(None);
@@ -219,7 +236,7 @@ impl Ground<'_> {
                 &sharing.schedules[index],
                 self.networks[index].graph(),
                 &self.tables[index],
-                (share.weight / least * SIMULATED_ROUNDS).ceil() as usize,
+                (share.weight / least * rounds).ceil() as usize,
             )
         };
         let streams: Vec<SimulatedNetwork<'_>> = self.shares.iter().enumerate().map(stream).collect();

@@ -132,6 +132,30 @@ fn missed_deadlines_are_told() {
     assert!(told[0][0].contains("over its deadline of 1.000 ms") && told[1].is_empty(), "{told:?}");
 }
 
+/// A deadline that frames keep among the turns of others is kept by as many frames as anybody simulates, not only by the first few.
+#[test]
+fn deadlines_in_turn_are_kept_for_long() {
+    let networks = [network("squeezenet"), network("mobilenet-v1")];
+    let machine = Machine::read(&fixture("boards", "khadas-vim3")).unwrap();
+    let costs = fixture("costs", "khadas-vim3");
+    let options = SimulateOptions::new(CostSource::Models(&costs), 1500);
+    for deadlines in [[Some(500), Some(400)], [Some(300), Some(390)]] {
+        let set = shared(&machine, "khadas-vim3", &networks, &deadlines).document;
+        let own = |(own, source): (SharedSchedule, &str)| Scheduled {
+            deadline_seconds: own.deadline_seconds,
+            takes_turns: set.takes_turns,
+            ..Scheduled::alone(network(source), own.schedule, machine.board()).unwrap()
+        };
+        let loaded: Vec<Scheduled> =
+            set.networks.clone().into_iter().zip(["squeezenet", "mobilenet-v1"]).map(own).collect();
+        let simulated = simulate(&machine, &loaded, &options, &Control::new()).unwrap();
+        for (own, Simulated { simulation, table, .. }) in loaded.iter().zip(&simulated) {
+            let missed = own.missed(simulation, table, &options);
+            assert!(missed.iter().all(|own| own.what != Constrained::Deadline), "{deadlines:?}: {missed:?}");
+        }
+    }
+}
+
 /// With processors of its own, a network's frames may wait in queues as long as they like: that is told, and is no miss.
 #[test]
 fn waiting_in_queues_is_late_only_where_networks_take_turns() {

@@ -1,6 +1,6 @@
 use millstream_board::{Document, Provenance, read_document};
 use millstream_cost::Clocks;
-use millstream_schedule::{BoardReference, ModelReference};
+use millstream_schedule::{BoardReference, ModelReference, SearchedBound};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,9 @@ pub struct Certificate {
     /// No pipeline that was searched for goes below this, teams among them; missing as the one before, and where nothing was searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searched: Option<SearchedProof>,
+    /// What the schedule says of all that was searched, where there is too much to write a proof of it down: it has only the search's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven: Option<SearchedBound>,
 }
 
 /// A dual solution of spreading operators over clusters. With what the core-seconds of each cluster are worth, a frame is worth at least the

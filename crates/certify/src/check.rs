@@ -2,7 +2,7 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_schedule::ScheduleDocument;
+use millstream_schedule::{ScheduleDocument, SearchedBound};
 
 use crate::comparing::nanoseconds;
 use crate::promise::{check_constraints, check_not_below, check_power, check_prediction};
@@ -86,7 +86,12 @@ fn check_promised_bound(
         return missing("what contiguous stages on single processors reach");
     }
     let Some(proof) = &certificate.searched else {
-        return if is_beyond_proof() { Ok(()) } else { missing("a bound on all that was searched") };
+        if !is_beyond_proof() {
+            return missing("a bound on all that was searched");
+        }
+        let said = |own: &Option<SearchedBound>| own.as_ref().map_or("none".to_owned(), |own| format!("{own:?}"));
+        let promised = &schedule.predicted.searched;
+        return same("bound on all that was searched, which nothing proves", &certificate.unproven, promised, said);
     };
     let has_links = StageRates::new(graph, chain, board, table).is_some_and(|rates| rates.have_links());
     same("searched space", &proof.teams.in_words(has_links), &promised.space, |own| format!("'{own}'"))?;

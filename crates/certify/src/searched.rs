@@ -84,7 +84,7 @@ impl<'a> TeamWays<'a> {
         let said = proof.worths.iter().map(|own| &own.processors);
         if !known.iter().map(|team| names(team)).eq(said.cloned()) {
             return Err(format!(
-                "it speaks of {} teams, which are not the {} of its space",
+                "it speaks of {} teams, which are not the {} of its space, or not in alphabetical order",
                 proof.worths.len(),
                 known.len()
             ));

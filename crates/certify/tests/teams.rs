@@ -38,6 +38,7 @@ fn graph(has_rows: bool, channels: usize, random: &mut ChaCha8Rng) -> Graph {
     let third: &[_] = if random.random_bool(0.7) { &[b] } else { &[a, b] };
     let with_c = [Some(a), Some(a), Some(b), None, None][random.random_range(0..5)];
     let fourth: Vec<_> = with_c.into_iter().chain([c]).collect();
+
     let mut made = |name: &str, reads: &[_], makes| {
         let convolution = Convolution {
             input_channels: channels,
@@ -93,6 +94,7 @@ fn table(graph: &Graph, board: &Board, is_team_needed: bool, random: &mut ChaCha
             }
         }
     }
+
     // Bounds know the least way of a value, not the one that it goes.
     let most_latency = [1, 100, 800][random.random_range(0..3)];
     for (&from, &to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {

@@ -8,7 +8,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::Value;
-use support::Workplace;
+use support::{Workplace, in_one_line};
 
 /// Two boards on a link with so much bandwidth.
 fn system(bytes_per_second: f64) -> String {
@@ -52,6 +52,12 @@ fn a_system_is_planned_simulated_and_certified() {
     assert!(noisy["simulated_period_seconds"].as_f64().unwrap() > period);
     let holds = workplace.succeed(&["certify", "--system", "two.json"]);
     assert!(holds.contains("The certificate holds for ") && holds.contains(": squeezenet on two."), "{holds}");
+    // What has only the search's word can't be changed either.
+    let mut schedule = json(&std::fs::read_to_string(workplace.path("schedule.json")).unwrap());
+    schedule["predicted"]["searched"]["period_seconds"] = Value::from(0.001);
+    workplace.write("changed.json", schedule.to_string());
+    let refused = workplace.fail(&["certify", "--system", "two.json", "--schedule", "changed.json"]);
+    assert!(in_one_line(&refused).contains("which nothing proves"), "{refused}");
     // It is of these hosts.
     assert!(workplace.fail(&["simulate", "--system", "rk3588-raspberry-pi-5"]).contains("is for the board 'two'"));
 }

@@ -24,9 +24,11 @@
 //! in any order.
 
 mod clocks;
+mod cost_entry;
 mod crossing;
 mod hosts;
 mod memory;
+mod memory_limit;
 mod nanoseconds;
 mod power;
 mod row_cost;
@@ -35,11 +37,12 @@ mod tiles;
 mod transfer;
 
 pub use clocks::{Clocks, clock_combinations};
+pub use cost_entry::{CostEntry, Origin};
 pub use crossing::HostCrossing;
-pub use memory::moved_bytes;
+pub use memory_limit::moved_bytes;
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use row_cost::{RowCost, TilePlace};
-pub use table::{CostEntry, CostTable, HandOver, LinkCost, MemoryAccess, Origin, PartCost, ProcessorIndex};
+pub use table::{CostTable, HandOver, LinkCost, MemoryAccess, PartCost, ProcessorIndex};
 pub use tiles::TileCost;
 pub use transfer::{BlockedEnd, TransferModel};

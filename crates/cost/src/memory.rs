@@ -3,45 +3,8 @@
 use millstream_board::Board;
 use millstream_graph::Graph;
 
+use crate::memory_limit::MemoryLimit;
 use crate::{CostEntry, CostTable, Nanoseconds, ProcessorIndex};
-
-/// Of an operator that takes any time on a processor: what it takes where memory is no limit, and what it moves to and from memory.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MemoryLimit {
-    unlimited: CostEntry,
-    bytes: u64,
-    bytes_per_second: f64,
-}
-
-impl MemoryLimit {
-    /// What moving a part of its channels or rows takes at least.
-    pub(crate) fn of_part(&self, part: usize, of: usize) -> Nanoseconds {
-        Nanoseconds::from_seconds(moved_bytes(self.bytes, part, of) as f64 / self.bytes_per_second)
-    }
-
-    fn of_whole(&self) -> Nanoseconds {
-        self.of_part(1, 1)
-    }
-
-    /// The same for a processor with other times, and the same memory.
-    pub(crate) fn with_times(self, other: impl Fn(CostEntry) -> CostEntry) -> Self {
-        Self { unlimited: other(self.unlimited), ..self }
-    }
-
-    /// The times within what memory moves.
-    fn entry(&self) -> CostEntry {
-        let CostEntry { time, low, high, origin } = self.unlimited;
-        let [time, low, high] = [time, low, high].map(|time| time.max(self.of_whole()));
-        CostEntry { time, low, high, origin }
-    }
-}
-
-/// What a part of an operator moves to and from memory of these bytes of the whole: so many of its channels or rows. Parts of bytes count as
-/// whole ones.
-pub fn moved_bytes(whole: u64, part: usize, of: usize) -> u64 {
-    let moved = (u128::from(whole) * part as u128).div_ceil((of as u128).max(1));
-    u64::try_from(moved).unwrap_or(u64::MAX)
-}
 
 impl CostTable {
     /// The same costs within what a board's memory moves; a copy if the board does not say what that is.

@@ -1,7 +1,7 @@
 use millstream_board::ProcessorClass;
 
-use crate::memory::MemoryLimit;
-use crate::{BlockedEnd, HostCrossing, Nanoseconds, ProcessorPower, RowCost, TransferModel};
+use crate::memory_limit::MemoryLimit;
+use crate::{BlockedEnd, CostEntry, HostCrossing, Nanoseconds, ProcessorPower, RowCost, TransferModel};
 
 /// Identifies a processor class of one [`CostTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,38 +11,6 @@ impl ProcessorIndex {
     /// Position of the class in [`CostTable::classes`].
     pub fn index(self) -> usize {
         self.0
-    }
-}
-
-/// Where an entry comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// Runs of this very network were measured on this processor.
-    Measured,
-    /// A model fitted to other measurements predicts it.
-    Model,
-    /// Whoever made the table said so.
-    Given,
-}
-
-/// Time of an operator on a processor, and how sure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostEntry {
-    /// The time.
-    pub time: Nanoseconds,
-    /// The lower end of the interval in which nine in ten true times lie.
-    pub low: Nanoseconds,
-    /// The upper end of that interval.
-    pub high: Nanoseconds,
-    /// Where it comes from.
-    pub origin: Origin,
-}
-
-impl CostEntry {
-    /// A time that is taken as given.
-    pub fn given(time: Nanoseconds) -> Self {
-        Self { time, low: time, high: time, origin: Origin::Given }
     }
 }
 
@@ -214,6 +182,7 @@ impl CostTable {
                     derived.set_rows(to, operator, RowCost { start, read, write, ..own });
                 }
             }
+
             let HandOver { seconds, seconds_per_byte } = self.hand_overs[from.0];
             let hand_over = HandOver { seconds: seconds * factor, seconds_per_byte: seconds_per_byte * factor };
             derived.set_hand_over(to, hand_over);

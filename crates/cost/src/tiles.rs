@@ -1,6 +1,6 @@
 //! What tiles of rows take.
 
-use crate::memory::MemoryLimit;
+use crate::memory_limit::MemoryLimit;
 use crate::row_cost::{RowCost, TilePlace};
 use crate::{CostTable, Nanoseconds, ProcessorIndex};
 

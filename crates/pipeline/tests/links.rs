@@ -198,6 +198,7 @@ fn teams_are_replicated_where_their_own_links_are_free() {
             }
         })
     };
+
     let found = |occupied: &str, by_m: Option<u64>| {
         let mut table = costs(by_m);
         let of = |label: &str| table.find(&ProcessorClass::new(label, 1)).unwrap();

@@ -80,6 +80,7 @@ impl MissedConstraint {
 impl fmt::Display for MissedConstraint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (limit, achieved, percent) = (self.limit, self.achieved, 100.0 * self.excess());
+
         match self.what {
             Constrained::LatencyWithQueues => {
                 let [achieved, limit] = [1e3 * achieved, 1e3 * limit];

@@ -110,6 +110,7 @@ proptest! {
         let found = simulation.period_seconds();
         prop_assert!((found / expected - 1.0).abs() < tolerance, "{found} {expected}");
         prop_assert_eq!(evaluation.links.is_empty(), crossings == 0);
+
         // Sending and receiving are work as well.
         let energy = schedule.energy(&graph, &table).unwrap().unwrap();
         let seen = simulation.steady_energy(&schedule, &table).unwrap();

@@ -1,6 +1,7 @@
 //! Frames through schedules: streamed, checked against sequential inference, measured.
 
 mod camera;
+mod frame_deadline;
 mod frame_log;
 mod limited;
 mod operators;

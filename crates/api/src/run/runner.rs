@@ -13,10 +13,11 @@ use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
 use crate::backends::Backends;
 use crate::document::document;
+use crate::run::frame_deadline::FrameDeadline;
 use crate::run::outcome::{NetworkOutcome, USUAL_FRAMES};
 use crate::run::reference::Reference;
 use crate::run::sink::{Sink, Told};
-use crate::run::statistics::{FrameDeadline, FrameStatistics};
+use crate::run::statistics::FrameStatistics;
 use crate::run::surroundings::{Disturbance, Surroundings};
 use crate::run::taken::Taken;
 use crate::run::{RunLength, RunOptions, WarmUp, camera, operators, summary};
@@ -87,12 +88,7 @@ impl<'a> Runner<'a> {
         let (first, first_result) = warm_up(&engine, &reference, options.warm_up, control)?;
         let start_up = first_result.map(|moment| started_in + moment.saturating_duration_since(begin));
         backends.stop_keeping();
-        // A network's own deadline goes before the one that holds for all.
-        let own = scheduled.deadline_seconds;
-        let own = own.map(|seconds| FrameDeadline { seconds, counts_queues: scheduled.takes_turns });
-        let of_all = options.deadline.map(|own| FrameDeadline { seconds: own.as_secs_f64(), counts_queues: true });
-        let deadline = own.or(of_all);
-        let statistics = FrameStatistics::new(deadline, most_in_engine(options, board))?;
+        let statistics = FrameStatistics::new(deadline(scheduled, options), most_in_engine(options, board))?;
         let sink =
             Sink::new(&reference, statistics).writing_to(options.output.clone()).expecting(golden, options.tolerance);
         let costs = costs.filter(|_| options.is_adaptive);
@@ -266,6 +262,14 @@ pub(crate) fn warm_up(
 
     engine.reset_metrics();
     Ok((count, first_result))
+}
+
+/// A network's own deadline goes before the one that holds for all.
+fn deadline(scheduled: &Scheduled, options: &RunOptions) -> Option<FrameDeadline> {
+    let own = scheduled.deadline_seconds;
+    let own = own.map(|seconds| FrameDeadline { seconds, counts_queues: scheduled.takes_turns });
+    let of_all = options.deadline.map(|own| FrameDeadline { seconds: own.as_secs_f64(), counts_queues: true });
+    own.or(of_all)
 }
 
 /// What the machine's sensors show until somebody says that it is over; `None` without sensors.

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::Error;
 use crate::run::LatencySummary;
+use crate::run::frame_deadline::FrameDeadline;
 use crate::run::taken::Taken;
 use crate::steady::Ends;
 
@@ -41,21 +42,6 @@ impl Latencies {
             p99_seconds: quantile(0.99),
             max_seconds: longest,
         }
-    }
-}
-
-/// The longest that a frame may take.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FrameDeadline {
-    pub(crate) seconds: f64,
-    /// Whether waiting in queues counts. Where several networks have processors of their own, they were planned without it.
-    pub(crate) counts_queues: bool,
-}
-
-impl FrameDeadline {
-    fn is_missed_by(&self, taken: &Taken) -> bool {
-        let time = if self.counts_queues { taken.latency() } else { taken.time_in_stages() };
-        time.as_secs_f64() > self.seconds
     }
 }
 

@@ -60,7 +60,8 @@ impl SystemPlan {
 
     /// What is proven of it: that no schedule on these hosts is faster, whatever links carry.
     pub fn certificate(&self) -> Certificate {
-        written(&self.document, self.evaluation.period, &self.bound)
+        let unproven = self.document.predicted.searched.clone();
+        Certificate { unproven, ..written(&self.document, self.evaluation.period, &self.bound) }
     }
 
     /// How another plan of the front runs.

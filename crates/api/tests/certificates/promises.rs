@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_api::{Aim, Control, CostSource, Error, Machine, PlanOn, Planned, Scheduled, certify, plan};
-use millstream_certify::CertifyError;
+use millstream_api::{
+    Aim, Control, CostSource, Error, Machine, Objective, PlanOn, Planned, Plans, Scheduled, certify, plan,
+};
+use millstream_certify::{Certificate, CertifyError, check};
 use millstream_schedule::{ScheduleDocument, StatedConstraints};
 use serde_json::Value;
 
@@ -75,6 +77,19 @@ fn everything_that_is_promised_is_checked() {
         let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
         assert!(refused.contains("does not say what it draws"), "{refused}");
 
+        // That it was measured is in the certificate as well.
+        let mut document = own.document.clone();
+        document.predicted.is_measured = true;
+        let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
+        assert!(refused.contains("its promise is by costs alone, that of the schedule is measured"), "{refused}");
+    }
+}
+
+/// What a schedule was planned for is held against what it promises itself.
+#[test]
+fn limits_are_kept_by_what_is_promised() {
+    for (own, board) in CASES.iter().zip(["hikey-970", "chiplet-c2"]) {
+        let promised = Promised::new(Machine::read(&fixture("boards", board)).unwrap(), board, &own.certificate);
         // A limit that the schedule does not keep by what it says itself.
         let mut document = own.document.clone();
         document.constraints.max_latency_seconds = Some(document.predicted.latency_seconds * 0.9);
@@ -94,11 +109,6 @@ fn everything_that_is_promised_is_checked() {
         };
         let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
         assert!(refused.contains("4.8 % under"), "{refused}");
-        // That it was measured is in the certificate as well.
-        let mut document = own.document.clone();
-        document.predicted.is_measured = true;
-        let refused = promised.certify("squeezenet", &document).unwrap_err().to_string();
-        assert!(refused.contains("its promise is by costs alone, that of the schedule is measured"), "{refused}");
     }
 }
 
@@ -133,4 +143,29 @@ fn certificates_hold_where_links_are_slow() {
     }
     assert!(periods.is_sorted_by(|slower, faster| slower > faster), "{periods:?}");
     assert!(algorithms.iter().any(|own| own.ends_with("then-simulated")), "{algorithms:?}");
+}
+
+/// Where one operator after the other runs on another core only, no stages on single processors run the network: what is promised of teams is
+/// proven all the same.
+#[test]
+fn what_only_teams_run_is_proven() {
+    let (network, board) = (network("squeezenet"), millstream_test_support::board("B1+s1"));
+    let graph = network.graph();
+    let place = |name: &str| graph.order().iter().position(|id| graph.operator(*id).name == name).unwrap();
+    let table = millstream_test_support::table(graph, &board, |operator, class| {
+        let own = if place(&operator.name) % 2 == 0 { "B" } else { "s" };
+        (class.cluster == own).then_some(1000)
+    });
+    let plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
+    assert_eq!(plans.best_on_single_processors, None);
+    let objective = Objective::Throughput;
+    let (_, document) = plans.document(plans.chosen(objective).unwrap(), objective, &network, &board);
+    let mut certificate = plans.certificate(&document, &network, &board).unwrap();
+    assert!(certificate.single_processors.is_none() && certificate.searched.is_some());
+
+    let check = |certificate: &Certificate| check(certificate, &document, (graph, network.chain()), &board, &table);
+    check(&certificate).unwrap();
+    certificate.searched = None;
+    let refused = check(&certificate).unwrap_err().to_string();
+    assert!(refused.contains("the certificate has no proof of it"), "{refused}");
 }

@@ -139,6 +139,10 @@ fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Obje
     output::line("");
     let mut facts = prediction_facts(&document.predicted, &bound(planned));
     facts.extend(planned.evaluation.link_bottleneck().map(link_fact));
+    facts.push(Fact::new(
+        "Left out",
+        "what processors of one host wait for each other at its memory (no operator is faster than the memory alone allows).",
+    ));
     output::facts(&facts);
 }
 
@@ -217,7 +221,7 @@ fn bound(planned: &SystemPlan) -> String {
              a host follow each other (exact)."
         ),
         false => format!(
-            "{shortest} ms is the least that was found, not proven: memories have no room for faster pipelines of contiguous stages."
+            "{shortest} ms is the least that was found, not proven: memories have no room for what is faster, and not all that has room was looked at."
         ),
     };
     format!(
