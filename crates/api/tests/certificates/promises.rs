@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream_api::{
-    Aim, Control, CostSource, Error, Machine, Objective, PlanOn, Planned, Plans, Scheduled, certify, plan,
-};
-use millstream_certify::{Certificate, CertifyError, check};
+use millstream_api::{Aim, Control, CostSource, Error, Machine, PlanOn, Planned, Scheduled, certify, plan};
+use millstream_certify::CertifyError;
 use millstream_schedule::{ScheduleDocument, StatedConstraints};
 use serde_json::Value;
 
@@ -143,29 +141,4 @@ fn certificates_hold_where_links_are_slow() {
     }
     assert!(periods.is_sorted_by(|slower, faster| slower > faster), "{periods:?}");
     assert!(algorithms.iter().any(|own| own.ends_with("then-simulated")), "{algorithms:?}");
-}
-
-/// Where one operator after the other runs on another core only, no stages on single processors run the network: what is promised of teams is
-/// proven all the same.
-#[test]
-fn what_only_teams_run_is_proven() {
-    let (network, board) = (network("squeezenet"), millstream_test_support::board("B1+s1"));
-    let graph = network.graph();
-    let place = |name: &str| graph.order().iter().position(|id| graph.operator(*id).name == name).unwrap();
-    let table = millstream_test_support::table(graph, &board, |operator, class| {
-        let own = if place(&operator.name) % 2 == 0 { "B" } else { "s" };
-        (class.cluster == own).then_some(1000)
-    });
-    let plans = Plans::search(&network, &board, &table, Aim::default(), &Control::new()).unwrap();
-    assert_eq!(plans.best_on_single_processors, None);
-    let objective = Objective::Throughput;
-    let (_, document) = plans.document(plans.chosen(objective).unwrap(), objective, &network, &board);
-    let mut certificate = plans.certificate(&document, &network, &board).unwrap();
-    assert!(certificate.single_processors.is_none() && certificate.searched.is_some());
-
-    let check = |certificate: &Certificate| check(certificate, &document, (graph, network.chain()), &board, &table);
-    check(&certificate).unwrap();
-    certificate.searched = None;
-    let refused = check(&certificate).unwrap_err().to_string();
-    assert!(refused.contains("the certificate has no proof of it"), "{refused}");
 }
