@@ -81,12 +81,13 @@ fn check_promised_bound(
 ) -> Result<(), CertifyError> {
     let Some(promised) = &schedule.predicted.searched else { return Ok(()) };
     let missing = |what| Err(CertifyError::Missing { what });
-    let is_beyond_proof = || is_beyond_proof(graph, chain, board, table);
-    if certificate.single_processors.is_none() && !is_beyond_proof() && !need_teams(graph, chain, board, table) {
+    let is_incomplete = certificate.single_processors.is_none() || certificate.searched.is_none();
+    let is_beyond_proof = is_incomplete && is_beyond_proof(graph, chain, board, table);
+    if certificate.single_processors.is_none() && !is_beyond_proof && !need_teams(graph, chain, board, table) {
         return missing("what contiguous stages on single processors reach");
     }
     let Some(proof) = &certificate.searched else {
-        if !is_beyond_proof() {
+        if !is_beyond_proof {
             return missing("a bound on all that was searched");
         }
         let said = |own: &Option<SearchedBound>| own.as_ref().map_or("none".to_owned(), |own| format!("{own:?}"));

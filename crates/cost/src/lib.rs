@@ -39,7 +39,7 @@ mod transfer;
 pub use clocks::{Clocks, clock_combinations};
 pub use cost_entry::{CostEntry, Origin};
 pub use crossing::HostCrossing;
-pub use memory_limit::moved_bytes;
+pub use memory_limit::bytes_of_part;
 pub use nanoseconds::Nanoseconds;
 pub use power::{PowerOrigin, ProcessorPower};
 pub use row_cost::{RowCost, TilePlace};

@@ -13,7 +13,7 @@ pub(crate) struct MemoryLimit {
 impl MemoryLimit {
     /// What moving a part of its channels or rows takes at least.
     pub(crate) fn of_part(&self, part: usize, of: usize) -> Nanoseconds {
-        Nanoseconds::from_seconds(moved_bytes(self.bytes, part, of) as f64 / self.bytes_per_second)
+        Nanoseconds::from_seconds(bytes_of_part(self.bytes, part, of) as f64 / self.bytes_per_second)
     }
 
     pub(crate) fn of_whole(&self) -> Nanoseconds {
@@ -35,7 +35,7 @@ impl MemoryLimit {
 
 /// What a part of an operator moves to and from memory of these bytes of the whole: so many of its channels or rows. Parts of bytes count as
 /// whole ones.
-pub fn moved_bytes(whole: u64, part: usize, of: usize) -> u64 {
+pub fn bytes_of_part(whole: u64, part: usize, of: usize) -> u64 {
     let moved = (u128::from(whole) * part as u128).div_ceil((of as u128).max(1));
     u64::try_from(moved).unwrap_or(u64::MAX)
 }

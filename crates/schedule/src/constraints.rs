@@ -80,32 +80,29 @@ impl MissedConstraint {
 impl fmt::Display for MissedConstraint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (limit, achieved, percent) = (self.limit, self.achieved, 100.0 * self.excess());
+        let [limit_ms, achieved_ms] = [1e3 * limit, 1e3 * achieved];
 
         match self.what {
             Constrained::LatencyWithQueues => {
-                let [achieved, limit] = [1e3 * achieved, 1e3 * limit];
                 return write!(
                     formatter,
-                    "a frame took up to {achieved:.3} ms with its waiting, {percent:.1} % over the {limit:.3} ms that were planned without"
+                    "a frame took up to {achieved_ms:.3} ms with its waiting, {percent:.1} % over the {limit_ms:.3} ms that were planned without"
                 );
             }
             Constrained::Deadline => {
-                let [achieved, limit] = [1e3 * achieved, 1e3 * limit];
                 return write!(
                     formatter,
-                    "a frame took up to {achieved:.3} ms, {percent:.1} % over its deadline of {limit:.3} ms"
+                    "a frame took up to {achieved_ms:.3} ms, {percent:.1} % over its deadline of {limit_ms:.3} ms"
                 );
             }
             Constrained::DeadlineWithQueues => {
-                let [achieved, limit] = [1e3 * achieved, 1e3 * limit];
                 return write!(
                     formatter,
-                    "a frame took up to {achieved:.3} ms with its waiting, {percent:.1} % over the deadline of {limit:.3} ms that was planned without"
+                    "a frame took up to {achieved_ms:.3} ms with its waiting, {percent:.1} % over the deadline of {limit_ms:.3} ms that was planned without"
                 );
             }
             Constrained::Latency => {
-                let [achieved, limit] = [1e3 * achieved, 1e3 * limit];
-                write!(formatter, "latency without queues {achieved:.3} ms, {percent:.1} % over the {limit:.3} ms")
+                write!(formatter, "latency without queues {achieved_ms:.3} ms, {percent:.1} % over the {limit_ms:.3} ms")
             }
             Constrained::Throughput => {
                 write!(formatter, "throughput {achieved:.2} frames/s, {percent:.1} % under the {limit:.2} frames/s")

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use millstream_board::Processor;
-use millstream_cost::{BlockedEnd, CostTable, moved_bytes};
+use millstream_cost::{BlockedEnd, CostTable, bytes_of_part};
 use millstream_graph::{Graph, OperatorId};
 use millstream_schedule::execution::{Execution, OutputId, ProcessorId, TaskGraph, TaskId};
 use millstream_schedule::{
@@ -96,7 +96,7 @@ fn replica_plan(
         nanoseconds: tasks.time(id, task.processor).unwrap_or_default().0,
         bytes: {
             let bytes = graph.operator(task.operator).work.bytes();
-            task.share.map_or(bytes, |share| moved_bytes(bytes, share.part, share.of))
+            task.share.map_or(bytes, |share| bytes_of_part(bytes, share.part, share.of))
         },
         inputs: task.inputs.len(),
         readers: Vec::new(),
