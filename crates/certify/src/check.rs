@@ -92,7 +92,7 @@ fn check_promised_bound(
         }
         let said = |own: &Option<SearchedBound>| own.as_ref().map_or("none".to_owned(), |own| format!("{own:?}"));
         let promised = &schedule.predicted.searched;
-        return same("bound on all that was searched, which nothing proves", &certificate.unproven, promised, said);
+        return same("unproven bound on all that was searched", &certificate.unproven, promised, said);
     };
     let has_links = StageRates::new(graph, chain, board, table).is_some_and(|rates| rates.have_links());
     same("searched space", &proof.teams.in_words(has_links), &promised.space, |own| format!("'{own}'"))?;

@@ -57,7 +57,7 @@ fn a_system_is_planned_simulated_and_certified() {
     schedule["predicted"]["searched"]["period_seconds"] = Value::from(0.001);
     workplace.write("changed.json", schedule.to_string());
     let refused = workplace.fail(&["certify", "--system", "two.json", "--schedule", "changed.json"]);
-    assert!(in_one_line(&refused).contains("which nothing proves"), "{refused}");
+    assert!(in_one_line(&refused).contains("unproven bound"), "{refused}");
     // It is of these hosts.
     assert!(workplace.fail(&["simulate", "--system", "rk3588-raspberry-pi-5"]).contains("is for the board 'two'"));
 }

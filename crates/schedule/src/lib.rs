@@ -34,8 +34,7 @@
 //! ```
 //!
 //! Invariants: the rules by which operators run (self-timed execution, whole nanoseconds) are written once, in [`execution`], and
-//! everything that evaluates, validates or maps goes through them; the simulator, where times change while operators run, takes from them
-//! what is transferred, by whom and in which order. This crate searches nothing and runs nothing.
+//! everything that evaluates, validates, maps or simulates goes through them. This crate searches nothing and runs nothing.
 
 mod constraints;
 mod crossing;

@@ -80,7 +80,7 @@ impl ReplicaOrder {
     }
 }
 
-/// The tasks of a replica with their times on its processors.
+/// The tasks of a replica with their times on its processors. The id of a dependency is its place among those of its reader.
 #[derive(Clone)]
 pub struct ReplicaTasks<'a> {
     order: ReplicaOrder,

@@ -5,7 +5,9 @@
 use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, TransferModel};
 use millstream_graph::Graph;
-use millstream_schedule::execution::{Execution, ProcessorId, TaskGraph, TaskId};
+use millstream_schedule::execution::{
+    Execution, Fetch, Next, OutputId, ProcessorId, Span, TaskGraph, TaskId, recipients,
+};
 use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
 
 /// A stem with two values, of which the left and the right operator read one each and the last one both; the join reads left and
@@ -117,6 +119,107 @@ fn what_is_taken_back_leaves_no_trace() {
             assert_eq!(state(&execution, &order), state(&whole, &order));
         }
     }
+}
+
+/// Runs a replica as a simulator does: moment by moment, each processor begins what is next for it, and what it does is told when it is
+/// over. Processors are asked in this order.
+fn moment_by_moment(tasks: &ReplicaTasks<'_>, asked: &[usize]) -> Execution {
+    #[derive(Clone, Copy)]
+    enum Doing {
+        Nothing,
+        Fetching(Fetch, Nanoseconds),
+        Running(TaskId, Span),
+        Sending(Nanoseconds),
+    }
+    let mut execution = Execution::new(tasks);
+    let home = |task: TaskId| tasks.tasks()[task.index()].processor;
+    let (mut doing, mut next) = ([Doing::Nothing; 2], [0; 2]);
+    for now in (0..200).map(Nanoseconds) {
+        for &own in asked {
+            let processor = ProcessorId::new(own);
+            match doing[own] {
+                Doing::Fetching(fetch, end) if end == now => {
+                    execution.fetched(fetch, processor, end);
+                    doing[own] = Doing::Nothing;
+                }
+                Doing::Running(task, span) if span.end == now => {
+                    let readers = |reader| std::iter::once(home(reader));
+                    execution.ended(task, processor, span, &recipients(tasks, task, processor, readers));
+                    doing[own] = Doing::Sending(execution.free()[own]);
+                }
+                _ => {}
+            }
+            if matches!(doing[own], Doing::Sending(end) if end <= now) {
+                doing[own] = Doing::Nothing;
+            }
+        }
+        for &own in asked {
+            let Some(&task) = tasks.tracks()[own].get(next[own]) else { continue };
+            if !matches!(doing[own], Doing::Nothing) {
+                continue;
+            }
+            match execution.next(tasks, task, ProcessorId::new(own)) {
+                Next::Fetch(fetch) => doing[own] = Doing::Fetching(fetch, now + fetch.time),
+                Next::Run(arrival) if arrival <= now => {
+                    let end = now + tasks.time(task, home(task)).unwrap();
+                    doing[own] = Doing::Running(task, Span { start: now, end });
+                    next[own] += 1;
+                }
+                Next::Run(_) | Next::Wait => {}
+            }
+        }
+    }
+    execution
+}
+
+#[test]
+fn steps_at_their_time_are_those_of_whole_tasks() {
+    let graph = graph();
+    for blocks in [None, Some(BlockedEnd::Sender), Some(BlockedEnd::Receiver)] {
+        let table = table(&graph, blocks);
+        for on_a in [&["stem", "left", "join"][..], &["left", "join"], &["stem", "last"], &["right"]] {
+            let others = ["stem", "left", "right", "join", "last"].into_iter().filter(|name| !on_a.contains(name));
+            let replica = replica(&graph, on_a, &others.collect::<Vec<_>>());
+            let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
+            let whole = tasks.execute(&graph).unwrap();
+            let state = |execution: &Execution| -> Vec<_> {
+                let all = TaskId::all(5);
+                all.map(|task| (execution.span(task), execution.home(task), execution.transfers(task).to_vec()))
+                    .collect()
+            };
+            for asked in [[0, 1], [1, 0]] {
+                let mut steps = moment_by_moment(&tasks, &asked);
+                assert_eq!(state(&steps), state(&whole), "{blocks:?} {on_a:?}");
+                assert_eq!((steps.free(), steps.busy()), (whole.free(), whole.busy()));
+                assert_eq!(steps.makespan(), whole.makespan());
+                steps.rollback(Execution::new(&tasks).mark());
+                assert!(TaskId::all(5).all(|task| steps.home(task).is_none() && steps.transfers(task).is_empty()));
+                assert_eq!(steps.busy(), [Nanoseconds::ZERO; 2]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_processor_waits_fetches_and_runs() {
+    let graph = graph();
+    let table = table(&graph, Some(BlockedEnd::Receiver));
+    let replica = replica(&graph, &["stem", "left", "join"], &["right", "last"]);
+    let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
+    let mut execution = Execution::new(&tasks);
+    let [stem, left, right] = [0, 1, 3].map(TaskId::new);
+    let [a, b] = [0, 1].map(ProcessorId::new);
+
+    assert_eq!(execution.next(&tasks, right, b), Next::Wait);
+    assert_eq!(execution.earliest(&tasks, right, b), None);
+    execution.ended(stem, a, Span { start: Nanoseconds(2), end: Nanoseconds(12) }, &[]);
+    assert_eq!(execution.next(&tasks, left, a), Next::Run(Nanoseconds(12)));
+    let value = OutputId::new(1);
+    let fetch = Fetch { made: Nanoseconds(12), maker: stem, value, time: Nanoseconds(3) };
+    assert_eq!(execution.next(&tasks, right, b), Next::Fetch(fetch));
+    execution.fetched(fetch, b, Nanoseconds(17));
+    assert_eq!(execution.next(&tasks, right, b), Next::Run(Nanoseconds(17)));
+    assert_eq!((execution.free(), execution.busy()), (&[12, 17].map(Nanoseconds)[..], &[10, 3].map(Nanoseconds)[..]));
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use millstream_cost::Nanoseconds;
+use millstream_schedule::execution::{Next, ProcessorId, Span, TaskId};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::plan::{Delivery, OperatorPlan};
+use crate::plan::TaskPlan;
 use crate::simulation::Simulator;
 use crate::state::{Event, Running, span};
 
@@ -23,58 +25,51 @@ impl Simulator<'_> {
         track.joules += nanoseconds as f64 * 1e-9 * track.more_watts * power;
     }
 
-    /// Starts the next operator of a processor if it can.
+    /// Lets a processor do what is next, if it can.
     pub(crate) fn start_next(&mut self, slot: usize, number: usize) {
         let own = &self.slots[slot];
         let track = own.first + number;
         if own.frame.is_none() || !own.is_open || own.is_lost || self.tracks[track].is_busy {
             return;
         }
-        let Some(&operator) = own.plan.tracks[number].get(own.next[number]) else { return };
+        let Some(&task) = own.plan.tracks[number].get(own.next[number]) else { return };
         let rivals = &self.tracks[track].rivals;
         if rivals.iter().any(|&rival| self.tracks[rival].is_busy) {
             return;
         }
-        let plan = &own.plan.operators[operator];
-
-        // Values are fetched in the order in which they were made, while others are still being made.
-        let open = plan.fetches.iter().filter(|fetch| !own.is_fetched[fetch.number]);
-        let next = open.filter_map(|fetch| Some((own.made[fetch.maker]?, fetch))).min_by_key(|made| made.0);
-        if let Some((_, &fetch)) = next {
-            self.tracks[track].is_busy = true;
-            self.has_worked(track, fetch.nanoseconds);
-            self.schedule(fetch.nanoseconds, slot, Event::Fetched(number as u32, fetch.number as u32));
-            return;
+        match own.execution.next(&*own.plan, task, ProcessorId::new(number)) {
+            Next::Wait => {}
+            Next::Fetch(fetch) => {
+                self.tracks[track].is_busy = true;
+                self.tracks[track].fetch = Some(fetch);
+                self.has_worked(track, fetch.time.0);
+                self.schedule(fetch.time.0, slot, Event::Fetched(number as u32));
+            }
+            Next::Run(Nanoseconds(at)) if at > self.now => {
+                self.schedule(at - self.now, slot, Event::Arrived(number as u32));
+            }
+            Next::Run(_) => self.start(slot, number, task),
         }
-        if own.missing[operator] > 0 {
-            return;
-        }
+    }
 
-        let (nanoseconds, bytes) = (plan.nanoseconds, plan.bytes);
-        self.slots[slot].next[number] += 1;
+    fn start(&mut self, slot: usize, number: usize, task: TaskId) {
+        let own = &mut self.slots[slot];
+        let (track, TaskPlan { time, bytes, .. }) = (own.first + number, &own.plan.tasks[task.index()]);
+        let (time, bytes) = (time.0, *bytes);
+        own.next[number] += 1;
+        let time = self.with_noise(time);
         self.tracks[track].is_busy = true;
-        let time = self.with_noise(nanoseconds);
+        self.tracks[track].task = (task, self.now);
+
         if self.is_dynamic {
             let wanted = bytes as f64 / (time as f64).max(1.0);
-            let (begun, since) = (self.now, self.now);
-            self.tracks[track].running = Some(Running { operator, begun, since, left: time as f64, rate: 0.0, wanted });
+            self.tracks[track].running = Some(Running { since: self.now, left: time as f64, rate: 0.0, wanted });
             self.running.push(track);
             self.is_changed = true;
             return;
         }
-
         self.has_worked(track, time);
-        if self.conditions.keeps_spans {
-            self.keep_span(slot, number, operator, self.now, self.now.saturating_add(time));
-        }
-        self.schedule(time, slot, Event::Done(operator as u32, 0));
-    }
-
-    fn keep_span(&mut self, slot: usize, number: usize, operator: usize, start: u64, end: u64) {
-        let own = &self.slots[slot];
-        if let Some(frame) = own.frame {
-            self.flows[own.stream].spans.push(span(own, number, operator, frame, start, end));
-        }
+        self.schedule(time, slot, Event::Done(number as u32, self.tracks[track].version));
     }
 
     /// A time with lognormal noise whose mean is 1.
@@ -87,44 +82,49 @@ impl Simulator<'_> {
         (nanoseconds as f64 * (sigma * normal - sigma * sigma / 2.0).exp()).round() as u64
     }
 
-    pub(crate) fn done(&mut self, slot: usize, operator: usize, version: u32) {
-        let plan = Rc::clone(&self.slots[slot].plan);
-        let OperatorPlan { track: number, readers, sends, .. } = &plan.operators[operator];
+    /// A processor has a value that it fetched.
+    pub(crate) fn fetched(&mut self, slot: usize, number: usize) {
+        let own = &mut self.slots[slot];
+        if let Some(fetch) = self.tracks[own.first + number].fetch.take() {
+            own.execution.fetched(fetch, ProcessorId::new(number), Nanoseconds(self.now));
+        }
+        self.release(slot, number);
+    }
+
+    /// A processor is done with its task, if its speed has not changed since that was expected.
+    pub(crate) fn done(&mut self, slot: usize, number: usize, version: u32) {
         let track = self.slots[slot].first + number;
+        if self.tracks[track].version != version {
+            return;
+        }
         if self.is_dynamic {
-            if self.tracks[track].version != version {
-                return;
-            }
             self.settle(track);
             self.running.retain(|&other| other != track);
+            self.tracks[track].running = None;
             self.is_changed = true;
-            if let Some(running) = self.tracks[track].running.take()
-                && self.conditions.keeps_spans
-            {
-                self.keep_span(slot, *number, operator, running.begun, self.now);
-            }
         }
 
+        let (task, begun) = self.tracks[track].task;
         let own = &mut self.slots[slot];
-        own.made[operator] = Some(self.now);
+        let (plan, processor) = (Rc::clone(&own.plan), ProcessorId::new(number));
+        let TaskPlan { recipients, read_on, .. } = &plan.tasks[task.index()];
         own.left -= 1;
-        for &(reader, delivery) in readers {
-            match delivery {
-                Delivery::AtOnce => self.arrive(slot, reader),
-                Delivery::Beside(delay) => self.schedule(delay, slot, Event::Arrived(reader as u32)),
-                Delivery::Sent(last) => {
-                    let delay = sends[..=last].iter().sum();
-                    self.schedule(delay, slot, Event::Arrived(reader as u32));
-                }
-            }
+        let ran = Span { start: Nanoseconds(begun), end: Nanoseconds(self.now) };
+        own.execution.ended(task, processor, ran, recipients);
+        let until = own.execution.free()[number].0;
+        if let Some(frame) = own.frame.filter(|_| self.conditions.keeps_spans) {
+            self.flows[own.stream].spans.push(span(own, number, task, frame, begun, self.now));
         }
 
-        if sends.is_empty() {
-            self.release(slot, *number);
-        } else {
-            let delay: u64 = sends.iter().sum();
-            self.has_worked(track, delay);
-            self.schedule(delay, slot, Event::Sent(*number as u32));
+        for reader in read_on {
+            self.start_next(slot, reader.index());
+        }
+        match until - self.now {
+            0 => self.release(slot, number),
+            sending => {
+                self.has_worked(track, sending);
+                self.schedule(sending, slot, Event::Sent(number as u32));
+            }
         }
         self.finish_if_done(slot);
     }
@@ -144,13 +144,6 @@ impl Simulator<'_> {
             let (slot, number) = (rival.slot, rival.number);
             self.start_next(slot, number);
         }
-    }
-
-    pub(crate) fn arrive(&mut self, slot: usize, operator: usize) {
-        let own = &mut self.slots[slot];
-        own.missing[operator] -= 1;
-        let track = own.plan.operators[operator].track;
-        self.start_next(slot, track);
     }
 
     fn finish_if_done(&mut self, slot: usize) {

@@ -1,11 +1,9 @@
 //! A schedule in the form in which events are processed fast.
 
-use std::collections::HashMap;
-
 use millstream_board::Processor;
-use millstream_cost::{BlockedEnd, CostTable, bytes_of_part};
+use millstream_cost::{CostTable, Nanoseconds, bytes_of_part};
 use millstream_graph::{Graph, OperatorId};
-use millstream_schedule::execution::{Execution, OutputId, ProcessorId, TaskGraph, TaskId};
+use millstream_schedule::execution::{Dependency, ProcessorId, Recipient, TaskGraph, TaskId, TransferCost, recipients};
 use millstream_schedule::{
     Crossing, Entry, LinkUse, Replica, ReplicaTasks, Schedule, ScheduleError, Stage, Task, crossing_costs,
 };
@@ -17,49 +15,52 @@ pub(crate) struct ReplicaPlan {
     pub(crate) hand_over: u64,
     /// What of it occupies links to the replica's clusters and accelerators.
     pub(crate) links: Vec<LinkUse>,
-    /// Per processor, the places of its operators in `operators`, in order.
-    pub(crate) tracks: Vec<Vec<usize>>,
-    pub(crate) operators: Vec<OperatorPlan>,
-    /// How many different values are fetched.
-    pub(crate) fetches: usize,
+    /// Per processor, its tasks in order.
+    pub(crate) tracks: Vec<Vec<TaskId>>,
+    pub(crate) tasks: Vec<TaskPlan>,
 }
 
-/// One operator on its processor.
-pub(crate) struct OperatorPlan {
-    pub(crate) id: OperatorId,
-    pub(crate) track: usize,
-    pub(crate) nanoseconds: u64,
+/// One operator, or one part of it, on its processor.
+pub(crate) struct TaskPlan {
+    pub(crate) operator: OperatorId,
+    pub(crate) processor: ProcessorId,
+    pub(crate) time: Nanoseconds,
     /// What it moves to and from memory.
     pub(crate) bytes: u64,
-    /// Values of this stage that it waits for.
-    pub(crate) inputs: usize,
-    /// Who waits for its values: place of the reader, and how the value gets there.
-    pub(crate) readers: Vec<(usize, Delivery)>,
-    /// Times of the transfers that its processor makes after it, one after the other.
-    pub(crate) sends: Vec<u64>,
-    /// Values that its processor has to fetch before it.
-    pub(crate) fetches: Vec<Fetch>,
+    /// What it reads, in the order of the dependencies' ids, each with what moving it takes.
+    inputs: Vec<(Dependency, TransferCost)>,
+    readers: Vec<Dependency>,
+    /// Where its processor sends its values.
+    pub(crate) recipients: Vec<Recipient>,
+    /// The other processors on which its values are read.
+    pub(crate) read_on: Vec<ProcessorId>,
 }
 
-/// How a value gets from the operator that makes it to one that reads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delivery {
-    /// It is there as soon as it is made: on the same processor, or for the reader to fetch.
-    AtOnce,
-    /// By a transfer beside computation that takes so long.
-    Beside(u64),
-    /// With the maker's transfer of this number.
-    Sent(usize),
-}
+impl TaskGraph for ReplicaPlan {
+    fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
 
-/// A value that a processor fetches before the first operator that reads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fetch {
-    /// Place of the operator that makes it.
-    pub(crate) maker: usize,
-    /// The same for all operators of a processor that read the value.
-    pub(crate) number: usize,
-    pub(crate) nanoseconds: u64,
+    fn processor_count(&self) -> usize {
+        self.tracks.len()
+    }
+
+    fn time(&self, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
+        let task = &self.tasks[task.index()];
+        (task.processor == processor).then_some(task.time)
+    }
+
+    fn inputs(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+        self.tasks[task.index()].inputs.iter().map(|(dependency, _)| *dependency)
+    }
+
+    fn readers(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+        self.tasks[task.index()].readers.iter().copied()
+    }
+
+    fn transfer(&self, dependency: Dependency, _from: ProcessorId, _to: ProcessorId) -> TransferCost {
+        self.tasks[dependency.reader.index()].inputs[dependency.id.index()].1
+    }
 }
 
 /// Stage by stage, its replicas, and the way to it from another host.
@@ -89,80 +90,38 @@ fn replica_plan(
     table: &CostTable,
 ) -> Result<ReplicaPlan, ScheduleError> {
     let tasks = ReplicaTasks::new(replica, graph, table)?;
-    let execution = tasks.execute(graph)?;
-    let operator_plan = |(id, task): (TaskId, &Task)| OperatorPlan {
-        id: task.operator,
-        track: task.processor.index(),
-        nanoseconds: tasks.time(id, task.processor).unwrap_or_default().0,
-        bytes: {
-            let bytes = graph.operator(task.operator).work.bytes();
-            task.share.map_or(bytes, |share| bytes_of_part(bytes, share.part, share.of))
-        },
-        inputs: task.inputs.len(),
-        readers: Vec::new(),
-        sends: Vec::new(),
-        fetches: Vec::new(),
-    };
-
-    let mut operators: Vec<OperatorPlan> =
-        TaskId::all(tasks.task_count()).zip(tasks.tasks()).map(operator_plan).collect();
-    let mut fetches = 0;
-    for maker in TaskId::all(tasks.task_count()) {
-        connect(maker, &tasks, &execution, &mut operators, &mut fetches);
-    }
-
+    // What waits for itself would wait for ever.
+    tasks.run_order(graph)?;
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
     let hand_over = replica.hand_over(entry, graph, table).0;
     let links = replica.link_uses(entry, graph, table);
-    let tracks = tasks.tracks().iter().map(|track| track.iter().map(|task| task.index()).collect()).collect();
-    Ok(ReplicaPlan { processors, hand_over, links, tracks, operators, fetches })
+    let own = TaskId::all(tasks.task_count()).map(|id| task_plan(id, &tasks, graph)).collect();
+    Ok(ReplicaPlan { processors, hand_over, links, tracks: tasks.tracks().to_vec(), tasks: own })
 }
 
-/// How a value gets to a processor by a transfer that occupies one of the two.
-enum Way {
-    Sent(usize),
-    Fetched(Fetch),
-}
+fn task_plan(id: TaskId, tasks: &ReplicaTasks<'_>, graph: &Graph) -> TaskPlan {
+    let home = |task: TaskId| tasks.tasks()[task.index()].processor;
+    let Task { operator, processor, share, .. } = &tasks.tasks()[id.index()];
+    let bytes = graph.operator(*operator).work.bytes();
 
-/// Notes who occupies which processor for the values of a task, as it came out when the tasks ran, and how its readers get them. Fetches are
-/// counted through all tasks.
-fn connect(
-    maker: TaskId,
-    tasks: &ReplicaTasks<'_>,
-    execution: &Execution,
-    operators: &mut [OperatorPlan],
-    fetches: &mut usize,
-) {
-    let mut ways: HashMap<(OutputId, ProcessorId), Way> = HashMap::new();
-    let own = maker.index();
-    for transfer in execution.transfers(maker) {
-        let nanoseconds = transfer.time.0;
-        let way = match transfer.blocks {
-            BlockedEnd::Sender => {
-                operators[own].sends.push(nanoseconds);
-                Way::Sent(operators[own].sends.len() - 1)
-            }
-            BlockedEnd::Receiver => {
-                *fetches += 1;
-                Way::Fetched(Fetch { maker: own, number: *fetches - 1, nanoseconds })
-            }
-        };
-        ways.insert((transfer.value, transfer.to), way);
-    }
+    // What is on the processor already is never moved.
+    let cost = |dependency: Dependency| match home(dependency.maker) {
+        from if from == *processor => TransferCost::default(),
+        from => tasks.transfer(dependency, from, *processor),
+    };
 
-    let from = ProcessorId::new(operators[own].track);
-    for dependency in tasks.readers(maker) {
-        let reader = dependency.reader.index();
-        let to = ProcessorId::new(operators[reader].track);
-        let delivery = match ways.get(&(dependency.value, to)) {
-            Some(&Way::Sent(number)) => Delivery::Sent(number),
-            Some(&Way::Fetched(fetch)) => {
-                operators[reader].fetches.push(fetch);
-                Delivery::AtOnce
-            }
-            None if from == to => Delivery::AtOnce,
-            None => Delivery::Beside(tasks.transfer(dependency, from, to).time.0),
-        };
-        operators[own].readers.push((reader, delivery));
+    let mut read_on: Vec<ProcessorId> = tasks.readers(id).map(|dependency| home(dependency.reader)).collect();
+    read_on.sort_unstable();
+    read_on.dedup();
+    read_on.retain(|to| to != processor);
+    TaskPlan {
+        operator: *operator,
+        processor: *processor,
+        time: tasks.time(id, *processor).unwrap_or_default(),
+        bytes: share.map_or(bytes, |share| bytes_of_part(bytes, share.part, share.of)),
+        inputs: tasks.inputs(id).map(|dependency| (dependency, cost(dependency))).collect(),
+        readers: tasks.readers(id).collect(),
+        recipients: recipients(tasks, id, *processor, |reader| std::iter::once(home(reader))),
+        read_on,
     }
 }

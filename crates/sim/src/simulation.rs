@@ -284,13 +284,10 @@ impl<'a> Simulator<'a> {
             }
             match due.event {
                 Event::TakenOver => self.taken_over(slot),
-                Event::Arrived(operator) => self.arrive(slot, operator as usize),
-                Event::Done(operator, version) => self.done(slot, operator as usize, version),
-                Event::Sent(track) => self.release(slot, track as usize),
-                Event::Fetched(track, number) => {
-                    self.slots[slot].is_fetched[number as usize] = true;
-                    self.release(slot, track as usize);
-                }
+                Event::Arrived(processor) => self.start_next(slot, processor as usize),
+                Event::Done(processor, version) => self.done(slot, processor as usize, version),
+                Event::Sent(processor) => self.release(slot, processor as usize),
+                Event::Fetched(processor) => self.fetched(slot, processor as usize),
                 Event::LinkFree => (0..self.flows.len()).for_each(|stream| self.feed(stream)),
                 Event::Landed(stream, stage, frame, generation) => {
                     self.land(stream as usize, stage as usize, frame as usize, generation);

@@ -40,11 +40,11 @@ impl Simulator<'_> {
             self.settle(track);
             let own = &mut self.tracks[track];
             own.version += 1;
-            let (slot, version) = (own.slot, own.version);
+            let (slot, number, version) = (own.slot, own.number as u32, own.version);
             if let Some(running) = &mut own.running {
                 running.rate = rate;
-                let (delay, operator) = ((running.left / rate).ceil() as u64, running.operator as u32);
-                self.schedule(delay, slot, Event::Done(operator, version));
+                let delay = (running.left / rate).ceil() as u64;
+                self.schedule(delay, slot, Event::Done(number, version));
             }
         }
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use millstream_board::Processor;
 use millstream_cost::{CostTable, Nanoseconds};
+use millstream_schedule::execution::{Execution, Fetch, TaskId};
 
 use crate::links::Way;
 use crate::plan::ReplicaPlan;
@@ -17,14 +18,14 @@ use crate::{SimulatedNetwork, Unit};
 pub(crate) enum Event {
     /// The frame's inputs are there.
     TakenOver,
-    /// An operator is done, if its speed has not changed since: which one, and what its processor had counted by then.
+    /// A processor is done with its task, if its speed has not changed since: which one, and what it had counted by then.
     Done(u32, u32),
-    /// A value that an operator waits for has arrived.
+    /// What a processor waits for has arrived.
     Arrived(u32),
     /// A processor has sent what it had to send.
     Sent(u32),
     /// A processor has fetched a value.
-    Fetched(u32, u32),
+    Fetched(u32),
     /// A link between hosts is free again.
     LinkFree,
     /// A frame has come over a link: stream, stage, frame, and how often the stream had changed its schedule when it was sent.
@@ -66,15 +67,12 @@ pub(crate) struct Slot {
     pub(crate) epoch: u32,
     pub(crate) is_lost: bool,
     pub(crate) is_open: bool,
-    /// Operators that are not done.
+    /// Tasks that are not done.
     pub(crate) left: usize,
-    /// Values that each operator still waits for.
-    pub(crate) missing: Vec<usize>,
-    /// Next operator of each processor.
+    /// How far each processor is with its tasks.
     pub(crate) next: Vec<usize>,
-    /// When each operator was done.
-    pub(crate) made: Vec<Option<u64>>,
-    pub(crate) is_fetched: Vec<bool>,
+    /// What has been done for the frame.
+    pub(crate) execution: Execution,
 }
 
 impl Slot {
@@ -92,10 +90,8 @@ impl Slot {
             is_lost: false,
             is_open: false,
             left: 0,
-            missing: vec![0; plan.operators.len()],
             next: vec![0; plan.tracks.len()],
-            made: vec![None; plan.operators.len()],
-            is_fetched: vec![false; plan.fetches],
+            execution: Execution::new(&plan),
             plan: Rc::new(plan),
         }
     }
@@ -104,11 +100,9 @@ impl Slot {
         self.frame = Some(frame);
         self.begun = now;
         self.is_open = false;
-        self.left = self.plan.operators.len();
-        self.missing.iter_mut().zip(&self.plan.operators).for_each(|(missing, operator)| *missing = operator.inputs);
+        self.left = self.plan.tasks.len();
         self.next.fill(0);
-        self.made.fill(None);
-        self.is_fetched.fill(false);
+        self.execution.reset();
     }
 }
 
@@ -127,16 +121,19 @@ pub(crate) struct Track {
     pub(crate) more_watts: f64,
     pub(crate) busy: u64,
     pub(crate) joules: f64,
+    /// The task that it runs or ran last, and since when.
+    pub(crate) task: (TaskId, u64),
+    /// What it fetches.
+    pub(crate) fetch: Option<Fetch>,
+    /// How fast it runs its task, if speeds can change.
     pub(crate) running: Option<Running>,
     /// How often the end of what runs was scheduled.
     pub(crate) version: u32,
 }
 
-/// An operator whose speed may change.
+/// A task whose speed may change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Running {
-    pub(crate) operator: usize,
-    pub(crate) begun: u64,
     pub(crate) since: u64,
     /// Nanoseconds that it still takes at full speed.
     pub(crate) left: f64,
@@ -246,6 +243,8 @@ pub(crate) fn add_slots(
                     more_watts: power.map_or(0.0, |power| power.active_watts - power.idle_watts),
                     busy: 0,
                     joules: 0.0,
+                    task: (TaskId::new(0), 0),
+                    fetch: None,
                     running: None,
                     version: 0,
                 });
@@ -276,13 +275,13 @@ pub(crate) fn shaped<T>(
     stages.iter().map(|range| slots[range.clone()].iter().map(of_slot).collect()).collect()
 }
 
-/// The span of an operator that ends now.
-pub(crate) fn span(slot: &Slot, track: usize, operator: usize, frame: usize, start: u64, end: u64) -> OperatorSpan {
+/// The span of a task.
+pub(crate) fn span(slot: &Slot, track: usize, task: TaskId, frame: usize, start: u64, end: u64) -> OperatorSpan {
     OperatorSpan {
         stage: slot.stage,
         replica: slot.replica,
         processor: track,
-        operator: slot.plan.operators[operator].id,
+        operator: slot.plan.tasks[task.index()].operator,
         frame,
         start: Nanoseconds(start),
         end: Nanoseconds(end),

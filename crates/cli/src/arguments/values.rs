@@ -93,8 +93,9 @@ pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
-    let percent: Option<f64> = text.parse().ok().filter(|percent| (0.0..=200.0).contains(percent));
-    percent.ok_or_else(|| format!("'{text}' is not a percentage from 0 to 200"))
+    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    let percent = percent.filter(|percent: &f64| (0.0..=200.0).contains(percent));
+    percent.ok_or_else(|| format!("'{text}' is not a percentage from 0% to 200%, such as 10%"))
 }
 
 pub(super) fn parse_dimension(text: &str) -> Result<(String, Vec<usize>), String> {

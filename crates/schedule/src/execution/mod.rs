@@ -10,11 +10,13 @@
 
 mod ids;
 mod task_graph;
+mod transfers;
 
 use millstream_cost::{BlockedEnd, Nanoseconds};
 
 pub use ids::{DependencyId, OutputId, ProcessorId, TaskId};
 pub use task_graph::{Deadlock, Dependency, TaskGraph, TransferCost, run_order};
+pub use transfers::{Fetch, Recipient, Transfer, recipients};
 
 /// When a task runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,22 +27,12 @@ pub struct Span {
     pub end: Nanoseconds,
 }
 
-/// A transfer that occupied a processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
-    /// Which of the maker's values.
-    pub value: OutputId,
-    /// Where it went.
-    pub to: ProcessorId,
-    /// When it was there.
-    pub at: Nanoseconds,
-    /// How long the transfer took.
-    pub time: Nanoseconds,
-    /// The end that it occupied.
-    pub blocks: BlockedEnd,
-}
-
-/// What has run so far, and when its values are where. [`Execution::run`] goes one task on; [`Execution::rollback`] takes tasks back.
+/// What has run so far, and when its values are where.
+///
+/// Its steps are two: a processor has [fetched](Execution::fetched) a value, or has [ended](Execution::ended) a task and sends what that
+/// made. [`Execution::next`] tells which of them a processor is to do next. Whoever knows how long all takes goes a task at a time, with
+/// [`Execution::run`]; a simulator, in which times depend on what else happens, makes the same steps when they happen.
+/// [`Execution::rollback`] takes steps back.
 #[derive(Debug, Clone)]
 pub struct Execution {
     spans: Vec<Span>,
@@ -53,18 +45,36 @@ pub struct Execution {
     /// Transfers that occupied a processor, by the task that made the value.
     transfers: Vec<Vec<Transfer>>,
     steps: Vec<Step>,
-    /// Makers of values that were fetched, step by step.
-    fetched: Vec<TaskId>,
 }
 
 /// What to undo.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    task: TaskId,
+    done: Done,
+    processor: ProcessorId,
+    /// When the processor was free before.
     free: Nanoseconds,
+    /// How long it had been busy before.
     busy: Nanoseconds,
-    /// How many values had been fetched before it.
-    fetched: usize,
+}
+
+/// What a processor has done.
+#[derive(Debug, Clone, Copy)]
+enum Done {
+    Task(TaskId),
+    /// It has fetched the last of this task's transfers.
+    FetchFrom(TaskId),
+}
+
+/// What a processor is to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// It fetches a value.
+    Fetch(Fetch),
+    /// It runs the task, whose inputs are all there at this time.
+    Run(Nanoseconds),
+    /// It waits until another task has ended.
+    Wait,
 }
 
 /// A moment of an [`Execution`].
@@ -84,17 +94,17 @@ impl Execution {
             busy: vec![Nanoseconds::ZERO; graph.processor_count()],
             transfers: vec![Vec::new(); graph.task_count()],
             steps: Vec::with_capacity(graph.task_count()),
-            fetched: Vec::new(),
         }
     }
 
     /// Forgets everything, and keeps the memory.
     pub fn reset(&mut self) {
         for step in self.steps.drain(..) {
-            self.homes[step.task.index()] = NOWHERE;
-            self.transfers[step.task.index()].clear();
+            if let Done::Task(task) = step.done {
+                self.homes[task.index()] = NOWHERE;
+                self.transfers[task.index()].clear();
+            }
         }
-        self.fetched.clear();
         self.free.fill(Nanoseconds::ZERO);
         self.busy.fill(Nanoseconds::ZERO);
     }
@@ -104,18 +114,21 @@ impl Execution {
         Mark(self.steps.len())
     }
 
-    /// Takes back all tasks that were run after the mark, the last first.
+    /// Takes back all that was done after the mark, the last first.
     pub fn rollback(&mut self, mark: Mark) {
         while self.steps.len() > mark.0 {
             let Some(step) = self.steps.pop() else { return };
-            let processor = self.homes[step.task.index()];
-            for maker in self.fetched.drain(step.fetched..) {
-                self.transfers[maker.index()].pop();
+            match step.done {
+                Done::Task(task) => {
+                    self.transfers[task.index()].clear();
+                    self.homes[task.index()] = NOWHERE;
+                }
+                Done::FetchFrom(maker) => {
+                    self.transfers[maker.index()].pop();
+                }
             }
-            self.transfers[step.task.index()].clear();
-            self.homes[step.task.index()] = NOWHERE;
-            self.free[processor.index()] = step.free;
-            self.busy[processor.index()] = step.busy;
+            self.free[step.processor.index()] = step.free;
+            self.busy[step.processor.index()] = step.busy;
         }
     }
 
@@ -138,82 +151,94 @@ impl Execution {
         recipients: &[Recipient],
     ) -> Option<Span> {
         let time = graph.time(task, processor)?;
-        let (start, fetches) = self.arrival(graph, task, processor)?;
-        let start = start.max(not_before);
-        let step = Step {
-            task,
-            free: self.free[processor.index()],
-            busy: self.busy[processor.index()],
-            fetched: self.fetched.len(),
-        };
-        self.steps.push(step);
-
+        let Needs { arrival, fetches } = self.needs(graph, task, processor);
+        let arrival = arrival?;
         for fetch in fetches {
-            self.busy[processor.index()] += fetch.transfer.time;
-            self.transfers[fetch.maker.index()].push(fetch.transfer);
-            self.fetched.push(fetch.maker);
+            self.fetched(fetch, processor, fetch.end(self.free[processor.index()]));
         }
-        let span = Span { start, end: start + time };
-        (self.spans[task.index()], self.homes[task.index()]) = (span, processor);
-        self.busy[processor.index()] += time;
 
-        let mut free = span.end;
-        for &Recipient { value, to, time } in recipients {
-            free += time;
-            self.busy[processor.index()] += time;
-            self.transfers[task.index()].push(Transfer { value, to, at: free, time, blocks: BlockedEnd::Sender });
-        }
-        self.free[processor.index()] = free;
+        let start = self.free[processor.index()].max(arrival).max(not_before);
+        let span = Span { start, end: start + time };
+        self.ended(task, processor, span, recipients);
         Some(span)
     }
 
-    /// When a task whose inputs are made could start on a processor; `None` if it needs a value that should have been sent there.
-    pub fn earliest(&self, graph: &impl TaskGraph, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
-        self.arrival(graph, task, processor).map(|(start, _)| start)
+    /// What a processor whose next task is this one is to do, as far as what has been done by now tells. Values are fetched in the order in
+    /// which they were made, while others are still being made.
+    pub fn next(&self, graph: &impl TaskGraph, task: TaskId, processor: ProcessorId) -> Next {
+        let Needs { arrival, fetches } = self.needs(graph, task, processor);
+        match (fetches.first(), arrival) {
+            (Some(&fetch), _) => Next::Fetch(fetch),
+            (None, Some(arrival)) => Next::Run(arrival),
+            (None, None) => Next::Wait,
+        }
     }
 
-    /// When a task could start, and what its processor fetches before; `None` as for [`Execution::earliest`].
-    fn arrival(
-        &self,
-        graph: &impl TaskGraph,
-        task: TaskId,
-        processor: ProcessorId,
-    ) -> Option<(Nanoseconds, Vec<Fetch>)> {
-        let mut arrival = graph.release(task, processor);
+    /// A processor has fetched a value at this time.
+    pub fn fetched(&mut self, fetch: Fetch, processor: ProcessorId, at: Nanoseconds) {
+        let Fetch { maker, value, time, .. } = fetch;
+        let transfer = Transfer { value, to: processor, at, time, blocks: BlockedEnd::Receiver };
+        self.transfers[maker.index()].push(transfer);
+        self.step(Done::FetchFrom(maker), processor, at, time);
+    }
+
+    /// A processor has run a task, and sends its values to these recipients, one after the other.
+    pub fn ended(&mut self, task: TaskId, processor: ProcessorId, span: Span, recipients: &[Recipient]) {
+        (self.spans[task.index()], self.homes[task.index()]) = (span, processor);
+        let mut free = span.end;
+        for &Recipient { value, to, time } in recipients {
+            free += time;
+            self.transfers[task.index()].push(Transfer { value, to, at: free, time, blocks: BlockedEnd::Sender });
+        }
+        self.step(Done::Task(task), processor, free, free - span.start);
+    }
+
+    /// Notes what a processor has done, until when, and how long it was busy with it.
+    fn step(&mut self, done: Done, processor: ProcessorId, until: Nanoseconds, time: Nanoseconds) {
+        let (free, busy) = (&mut self.free[processor.index()], &mut self.busy[processor.index()]);
+        self.steps.push(Step { done, processor, free: *free, busy: *busy });
+        *free = until;
+        *busy += time;
+    }
+
+    /// When a task could start on a processor; `None` if a task has not run whose value it needs, or has not sent it there.
+    pub fn earliest(&self, graph: &impl TaskGraph, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
+        let Needs { arrival, fetches } = self.needs(graph, task, processor);
+        let free = fetches.iter().fold(self.free[processor.index()], |free, fetch| fetch.end(free));
+        arrival.map(|arrival| arrival.max(free))
+    }
+
+    /// What a task waits for on a processor.
+    fn needs(&self, graph: &impl TaskGraph, task: TaskId, processor: ProcessorId) -> Needs {
+        let mut arrival = Some(graph.release(task, processor));
         let mut fetches: Vec<Fetch> = Vec::new();
         for dependency in graph.inputs(task) {
             let Dependency { maker, value, .. } = dependency;
             let (from, made) = (self.homes[maker.index()], self.spans[maker.index()].end);
-            if from == processor {
-                arrival = arrival.max(made);
-                continue;
-            }
-
-            let TransferCost { time, blocks } = graph.transfer(dependency, from, processor);
-            let Some(blocks) = blocks else {
-                arrival = arrival.max(made + time);
-                continue;
-            };
-            match (self.arrived(maker, value, processor), blocks) {
-                (Some(at), _) => arrival = arrival.max(at),
-                (None, BlockedEnd::Sender) => return None,
-                (None, BlockedEnd::Receiver) => {
-                    let is_known = fetches.iter().any(|fetch| (fetch.maker, fetch.transfer.value) == (maker, value));
-                    if !is_known {
-                        let transfer = Transfer { value, to: processor, at: made, time, blocks };
-                        fetches.push(Fetch { made, maker, transfer });
-                    }
+            let at = if from == NOWHERE {
+                None
+            } else if from == processor {
+                Some(made)
+            } else {
+                let TransferCost { time, blocks } = graph.transfer(dependency, from, processor);
+                let arrived = || self.arrived(maker, value, processor);
+                match blocks {
+                    None => Some(made + time),
+                    Some(BlockedEnd::Sender) => arrived(),
+                    Some(BlockedEnd::Receiver) => arrived().or_else(|| {
+                        let is_known = fetches.iter().any(|fetch| (fetch.maker, fetch.value) == (maker, value));
+                        if !is_known {
+                            fetches.push(Fetch { made, maker, value, time });
+                        }
+                        Some(made)
+                    }),
                 }
-            }
+            };
+            arrival = arrival.zip(at).map(|(arrival, at)| arrival.max(at));
         }
 
-        fetches.sort_unstable_by_key(|fetch| (fetch.made, fetch.maker, fetch.transfer.value));
-        let mut begin = self.free[processor.index()];
-        for fetch in &mut fetches {
-            begin = begin.max(fetch.made) + fetch.transfer.time;
-            fetch.transfer.at = begin;
-        }
-        Some((begin.max(arrival), fetches))
+        fetches.sort_unstable_by_key(|fetch| (fetch.made, fetch.maker, fetch.value));
+        Needs { arrival, fetches }
     }
 
     /// When a value is on another processor, as far as one of the two has seen to it.
@@ -249,46 +274,18 @@ impl Execution {
 
     /// When the last task that has run ended.
     pub fn makespan(&self) -> Nanoseconds {
-        self.steps.iter().map(|step| self.spans[step.task.index()].end).max().unwrap_or_default()
+        let end = |step: &Step| match step.done {
+            Done::Task(task) => Some(self.spans[task.index()].end),
+            Done::FetchFrom(_) => None,
+        };
+        self.steps.iter().filter_map(end).max().unwrap_or_default()
     }
 }
 
-/// A value that a processor fetches.
-#[derive(Debug, Clone, Copy)]
-struct Fetch {
-    made: Nanoseconds,
-    maker: TaskId,
-    transfer: Transfer,
-}
-
-/// A processor that a value is sent to, by a transfer that occupies the sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Recipient {
-    /// Which of the task's values.
-    pub value: OutputId,
-    /// The processor.
-    pub to: ProcessorId,
-    /// What the transfer takes.
-    pub time: Nanoseconds,
-}
-
-/// Where a task's values are sent from a processor by transfers that occupy it, in the order in which that happens: value by value,
-/// processor by processor. `places` tells on which processors a reader is, or could be.
-pub fn recipients<I: Iterator<Item = ProcessorId>>(
-    graph: &impl TaskGraph,
-    task: TaskId,
-    from: ProcessorId,
-    places: impl Fn(TaskId) -> I,
-) -> Vec<Recipient> {
-    let mut recipients = Vec::new();
-    for dependency in graph.readers(task) {
-        for to in places(dependency.reader).filter(|&to| to != from) {
-            if let TransferCost { time, blocks: Some(BlockedEnd::Sender) } = graph.transfer(dependency, from, to) {
-                recipients.push(Recipient { value: dependency.value, to, time });
-            }
-        }
-    }
-    recipients.sort_unstable();
-    recipients.dedup_by_key(|recipient| (recipient.value, recipient.to));
-    recipients
+/// What a task waits for on a processor.
+struct Needs {
+    /// When all that nobody fetches has arrived; `None` if it is not known yet.
+    arrival: Option<Nanoseconds>,
+    /// What the processor fetches before, in order.
+    fetches: Vec<Fetch>,
 }

@@ -141,7 +141,7 @@ fn print(hosts: &Hosts, network: &Network, planned: &SystemPlan, objective: Obje
     facts.extend(planned.evaluation.link_bottleneck().map(link_fact));
     facts.push(Fact::new(
         "Left out",
-        "what processors of one host wait for each other at its memory (no operator is faster than the memory alone allows).",
+        "that processors of one host slow each other down when together they need more than its memory's bandwidth (each operator by itself keeps within it).",
     ));
     output::facts(&facts);
 }
