@@ -6,6 +6,7 @@
 
 #[path = "../fixtures/mod.rs"]
 mod fixtures;
+mod only_teams;
 mod promises;
 
 use std::path::Path;
