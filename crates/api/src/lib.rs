@@ -54,6 +54,7 @@ mod measured;
 mod measuring;
 mod memory_parts;
 mod network;
+mod network_share;
 mod planning;
 mod plans;
 mod profile_cache;
@@ -107,6 +108,7 @@ pub use millstream_onnx::ReadOptions;
 pub use millstream_pipeline::{Constraints, Objective};
 pub use millstream_runtime::EngineOptions;
 pub use network::Network;
+pub use network_share::NetworkShare;
 pub use planning::{PlanOn, Planned, plan, plan_with_clocks};
 pub use plans::Plans;
 pub use profiling::{CostSource, PROFILE_BUDGET, provenance, read_profile};
@@ -124,7 +126,7 @@ pub use session::{
     positive_seconds, wait_for,
 };
 pub(crate) use set_on_drop::SetOnDrop;
-pub use sharing::{NetworkShare, Shared, plan_shared};
+pub use sharing::{Shared, plan_shared};
 pub use simulate_options::{MemoryCompetition, SimulateOptions};
 pub use simulating::{Rounds, Simulated, rounds_hertz, simulate};
 pub use stream::Stream;

@@ -145,7 +145,7 @@ pub(crate) fn schedules_of(
     let set = ScheduleSetDocument::from_json(text).in_file(path)?;
     let (takes_turns, rounds_per_second) = (set.takes_turns, set.rounds_per_second);
     let mut load = |own: SharedSchedule| {
-        let SharedSchedule { weight, deadline_seconds, schedule: document } = own;
+        let SharedSchedule { weight, deadline_seconds, schedule: document, .. } = own;
         let alone = Scheduled::alone(network(&document)?, document, board).in_file(path)?;
         // Who takes turns passes frames as often as all rounds allow.
         let expected = if takes_turns { 1.0 / (rounds_per_second * weight) } else { alone.expected_period_seconds };

@@ -7,8 +7,8 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_pipeline::{
-    Objective, PipelineError, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_memory, divide_processors,
-    share, take_turns,
+    Objective, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_memory, divide_processors, share,
+    take_turns,
 };
 use millstream_schedule::{
     Energy, Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
@@ -18,39 +18,16 @@ use millstream_sim::{Conditions, SimulatedNetwork, Simulation, SteadyState, simu
 
 use crate::document::document;
 use crate::memory_parts::boards_with_parts;
+use crate::network_share::check;
 use crate::planning::{PlanOn, measured_costs};
 use crate::plans::{algorithm, with_timed_engines};
 use crate::simulating::rounds_hertz;
-use crate::{Control, Error, Machine, Network};
+use crate::{Control, Error, Machine, Network, NetworkShare};
 
 /// Frames of the network with the fewest, after which a simulation of networks that take turns has shown what frames wait for.
 const SIMULATED_ROUNDS: f64 = 400.0;
 /// The same where deadlines count: what is late is rare.
 const DEADLINE_ROUNDS: f64 = 2000.0;
-/// Weights may differ by so many times.
-const MOST_UNEVEN: f64 = 1000.0;
-
-/// What is wanted of one of several networks.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NetworkShare {
-    /// Frames for each frame of a network with weight 1.
-    pub weight: f64,
-    /// The longest that a frame may take: where networks take turns, waiting for others included; with processors of its own, waiting
-    /// in queues left out.
-    pub deadline: Option<Duration>,
-}
-
-impl NetworkShare {
-    fn is_met_by(&self, latency: Duration) -> bool {
-        self.deadline.is_none_or(|deadline| latency <= deadline)
-    }
-}
-
-impl Default for NetworkShare {
-    fn default() -> Self {
-        Self { weight: 1.0, deadline: None }
-    }
-}
 
 /// How several networks share a board.
 pub struct Shared {
@@ -63,7 +40,7 @@ pub struct Shared {
 }
 
 /// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own. Which
-/// division is best is found exactly where stages run on one processor each; only if that keeps no deadlines, teams are tried. What networks
+/// division is best is found exactly where stages run on one processor each; then stages of several processors are tried as well. What networks
 /// that take turns wait for each other is simulated, and their rounds are as simulated.
 ///
 /// # Errors
@@ -84,15 +61,26 @@ pub fn plan_shared(
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     let ground = Ground { networks, tables: &tables, shares, board };
-    let found = ground.share_within_memory(Teams::Without);
-    let found = match found {
-        // Several processors for each frame may keep deadlines that one for each does not.
-        Err(Error::Pipeline(PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. })) => {
-            ground.share_within_memory(Teams::With)
-        }
-        found => found,
-    };
+    let one_each = ground.share_within_memory(Teams::Without);
+    // Several processors for each frame may keep deadlines that one for each does not, or pass more.
+    let found = better(one_each, ground.share_within_memory(Teams::With));
     ground.shared(found?)
+}
+
+/// A way to share, and rounds a second of the other one.
+type Found = (Sharing, Option<f64>);
+
+/// The one of two ways to share that passes more rounds, beside the best that either found of the other way.
+fn better(one: Result<Found, Error>, other: Result<Found, Error>) -> Result<Found, Error> {
+    let (one, other) = match (one, other) {
+        (Ok(one), Ok(other)) => (one, other),
+        (found @ Ok(_), Err(_)) | (Err(_), found) => return found,
+    };
+    let (best, second) = if other.0.rounds_per_second > one.0.rounds_per_second { (other, one) } else { (one, other) };
+    let is_alike = best.0.takes_turns == second.0.takes_turns;
+    let of_second = if is_alike { second.1 } else { Some(second.0.rounds_per_second) };
+    let other_rounds = [best.1, of_second].into_iter().flatten().reduce(f64::max);
+    Ok((best.0, other_rounds))
 }
 
 /// Whether several processors may work on one frame.
@@ -137,7 +125,7 @@ impl Ground<'_> {
 
     /// The best that is found of sharing the board and its memories. Where what is best without a look at memory does not fit, all that fit
     /// are tried, and also what each network does within a part of the memories.
-    fn share_within_memory(&self, teams: Teams) -> Result<(Sharing, Option<f64>), Error> {
+    fn share_within_memory(&self, teams: Teams) -> Result<Found, Error> {
         let is_roomy = Cell::new(true);
         let mut best = self.share(&self.problems(&vec![self.board.clone(); self.networks.len()], teams)?, &is_roomy);
         if is_roomy.get() {
@@ -156,14 +144,14 @@ impl Ground<'_> {
 
     /// The best that is found of sharing the board, of all that fits into its memories, and rounds a second of the other way to share. Says if
     /// something did not fit.
-    fn share(&self, problems: &[Problem], is_roomy: &Cell<bool>) -> Result<(Sharing, Option<f64>), Error> {
+    fn share(&self, problems: &[Problem], is_roomy: &Cell<bool>) -> Result<Found, Error> {
         let all = self.networks.iter().zip(problems).zip(self.shares);
         let tenants: Vec<Tenant<'_>> = all
             .map(|((network, problem), share)| Tenant {
                 name: network.name(),
                 problem,
                 weight: share.weight,
-                deadline: share.deadline.map(Nanoseconds::from),
+                deadline: share.planned_deadline().map(Nanoseconds::from),
             })
             .collect();
         let rounds = |sharing: &Sharing| {
@@ -195,7 +183,7 @@ impl Ground<'_> {
     }
 
     /// The file of what was found.
-    fn shared(&self, (sharing, other_rounds_per_second): (Sharing, Option<f64>)) -> Result<Shared, Error> {
+    fn shared(&self, (sharing, other_rounds_per_second): Found) -> Result<Shared, Error> {
         let graphs = self.networks.iter().map(|network| &**network.graph());
         let schedules: Vec<(&Schedule, &Graph)> = sharing.schedules.iter().zip(graphs).collect();
         check_memory_together(&schedules, self.board)?;
@@ -267,7 +255,7 @@ impl Ground<'_> {
         for (index, (network, share)) in self.networks.iter().zip(self.shares).enumerate() {
             let deadline_seconds = share.deadline.map(|deadline| deadline.as_secs_f64());
             let schedule = self.network_document(sharing, together, (index, network))?;
-            shared.push(SharedSchedule { weight: share.weight, deadline_seconds, schedule });
+            shared.push(SharedSchedule { weight: share.weight, deadline_seconds, margin: share.margin, schedule });
         }
         Ok(ScheduleSetDocument {
             format: SCHEDULE_SET_FORMAT.to_owned(),
@@ -297,21 +285,4 @@ impl Ground<'_> {
         }
         Ok(document(schedule, predicted, algorithm, Objective::Throughput, network, board))
     }
-}
-
-/// Whether there is a share for each network, with a weight that is a number above 0 and not far from the others'.
-fn check(networks: &[Network], shares: &[NetworkShare]) -> Result<(), Error> {
-    if networks.len() != shares.len() {
-        let (networks, shares) = (networks.len(), shares.len());
-        return Err(Error::Unfit(format!("there are {networks} networks and {shares} shares, one is needed for each")));
-    }
-    if let Some(share) = shares.iter().find(|share| !(share.weight.is_finite() && share.weight > 0.0)) {
-        return Err(Error::Unfit(format!("the weight {} is not a number above 0", share.weight)));
-    }
-    let weights = || shares.iter().map(|share| share.weight);
-    let uneven = weights().fold(0.0, f64::max) / weights().fold(f64::INFINITY, f64::min);
-    if uneven > MOST_UNEVEN {
-        return Err(Error::Unfit(format!("the weights differ by {uneven:.0} times, where {MOST_UNEVEN} is the most")));
-    }
-    Ok(())
 }

@@ -86,7 +86,7 @@ fn a_single_network_is_a_set_of_one() {
 
     let costs = fixture("costs", "hikey-970");
     let networks = [network("squeezenet"), network("mobilenet-v1")];
-    let shares = [NetworkShare { weight: 2.0, deadline: None }, NetworkShare::default()];
+    let shares = [NetworkShare { weight: 2.0, ..NetworkShare::default() }, NetworkShare::default()];
     let on = PlanOn::Costs(CostSource::Models(&costs));
     let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
     assert!(shared.other_rounds_per_second.is_some_and(|other| other <= shared.document.rounds_per_second));
@@ -114,7 +114,7 @@ fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
     let mut rounds = Vec::new();
     for (deadline, takes_turns) in [(None, true), (Some(900), false), (Some(3000), true)] {
         let deadline = deadline.map(Duration::from_millis);
-        let shares = [NetworkShare::default(), NetworkShare { weight: 1.0, deadline }];
+        let shares = [NetworkShare::default(), NetworkShare { deadline, ..NetworkShare::default() }];
         let on = PlanOn::Costs(CostSource::Models(&costs));
         let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
         assert_eq!(shared.document.takes_turns, takes_turns);
@@ -128,6 +128,11 @@ fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
         let simulated = simulate(&machine, set, &options, &control).unwrap();
         for (own, Simulated { simulation, table, .. }) in set.iter().zip(&simulated) {
             assert_eq!(own.missed(simulation, table, &options), [], "{}", own.network.name());
+        }
+        for own in &shared.document.networks {
+            let promised = &own.schedule.predicted;
+            let watts = promised.joules_per_frame.unwrap() / promised.period_seconds;
+            assert!((promised.watts.unwrap() / watts - 1.0).abs() < 1e-9, "{watts} W of {}", own.schedule.model.name);
         }
         let found = Rounds::of(set, &simulated);
         assert!((found.promised_hertz / shared.document.rounds_per_second - 1.0).abs() < 1e-9);
@@ -166,17 +171,24 @@ fn deadlines_that_need_several_processors_are_kept_with_them() {
     let (machine, control) = (machine(), Control::new());
     let costs = fixture("costs", "hikey-970");
     let networks = [network("squeezenet"), network("tiny-darknet")];
-    let within = |milliseconds: u64| {
+    let with_margin = |milliseconds: u64, margin: f64| {
         let deadline = Some(Duration::from_millis(milliseconds));
-        let shares = [NetworkShare { weight: 1.0, deadline }, NetworkShare::default()];
+        let shares = [NetworkShare { deadline, margin, ..NetworkShare::default() }, NetworkShare::default()];
         plan_shared(&machine, &networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &control)
     };
+    let within = |milliseconds: u64| with_margin(milliseconds, 0.0);
     let shared = within(60).unwrap().document;
     let hurried = &shared.networks[0].schedule;
     assert!(!shared.takes_turns && hurried.configuration.contains('+'), "{}", hurried.configuration);
     assert!(hurried.predicted.latency_seconds <= 0.06);
     let Err(refused) = within(40) else { panic!("nothing is so quick") };
     assert!(refused.to_string().contains("'squeezenet' takes"), "{refused}");
+
+    // A margin is planned for, and the deadline stays what it is.
+    let careful = with_margin(75, 0.25).unwrap().document;
+    assert_eq!(careful.networks[0].schedule.stages, hurried.stages);
+    assert_eq!((careful.networks[0].deadline_seconds, careful.networks[0].margin), (Some(0.075), 0.25));
+    assert!(with_margin(45, 0.25).is_err() && with_margin(60, -0.1).is_err() && with_margin(60, f64::NAN).is_err());
 }
 
 #[test]
@@ -233,10 +245,13 @@ fn every_network_needs_a_share_with_a_weight() {
     };
     assert!(refused(&[NetworkShare::default()]).contains("2 networks and 1 shares"));
     assert!(
-        refused(&[NetworkShare::default(), NetworkShare { weight: 1e6, deadline: None }])
+        refused(&[NetworkShare::default(), NetworkShare { weight: 1e6, ..NetworkShare::default() }])
             .contains("differ by 1000000 times")
     );
-    assert!(refused(&[NetworkShare::default(), NetworkShare { weight: f64::NAN, deadline: None }]).contains("NaN"));
+    assert!(
+        refused(&[NetworkShare::default(), NetworkShare { weight: f64::NAN, ..NetworkShare::default() }])
+            .contains("NaN")
+    );
 }
 
 /// With engines left out, what needs them says which feature brings them.

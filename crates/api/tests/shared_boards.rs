@@ -39,7 +39,8 @@ fn tried(machine: &Machine, board: &str, networks: &[Network], deadlines: &[Opti
     let folder = tempfile::tempdir().unwrap();
     let costs = folder.path().join("cost.json");
     std::fs::write(&costs, document.to_string()).unwrap();
-    let share = |own: &Option<u64>| NetworkShare { weight: 1.0, deadline: own.map(Duration::from_millis) };
+    let share =
+        |own: &Option<u64>| NetworkShare { deadline: own.map(Duration::from_millis), ..NetworkShare::default() };
     let shares: Vec<NetworkShare> = deadlines.iter().map(share).collect();
     plan_shared(machine, networks, &shares, PlanOn::Costs(CostSource::Models(&costs)), &Control::new())
 }

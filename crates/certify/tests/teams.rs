@@ -237,6 +237,59 @@ fn no_division_goes_below_what_is_proven() {
     assert!(divided > 150 && close > 250 && exact > 50, "{divided} {close} {exact} of {cases}");
 }
 
+/// A transfer within a subgraph counts once, from who makes the value to who reads a part of it. On B and s, c is divided by channels; B alone
+/// has b, which c reads, and d, which reads c. With 7 of 10 channels, B takes 700 ns; s gets b 200 ns later, takes 300 ns, and B has its part
+/// after 200 ns more.
+#[test]
+fn transfers_between_whole_and_divided_operators_count_once() {
+    let board = board("B1+s1");
+    let mut builder = GraphBuilder::new("one");
+    let [x, a, b, c, d] = ["x", "a", "b", "c", "d"]
+        .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 10, 1, 1]))).unwrap());
+    builder.input(x);
+    let kernel = Convolution {
+        input_channels: 10,
+        output_channels: 10,
+        kernel: vec![1, 1],
+        strides: vec![1, 1],
+        dilations: vec![1, 1],
+        groups: 1,
+    };
+    let mut made = |name: &str, kind: OperatorKind, reads: &[_], makes| {
+        let op_type = if kind == OperatorKind::Opaque { "Any" } else { "Conv" };
+        let operator = NewOperator::new(name, op_type, kind).reads(reads.iter().copied()).makes([makes]);
+        builder.operator(operator.work(Work { output_bytes: 40, ..Work::default() })).unwrap();
+    };
+    made("a", OperatorKind::Opaque, &[x], a);
+    made("b", OperatorKind::Opaque, &[a], b);
+    made("c", OperatorKind::Convolution(kernel), &[b], c);
+    made("d", OperatorKind::Opaque, &[a, c], d);
+    builder.output(d);
+    let graph = builder.build().unwrap();
+
+    let mut table = millstream_test_support::table(&graph, &board, |operator, class| {
+        let is_divided = operator.name == "c";
+        (is_divided || class.cluster == "B").then_some(if is_divided { 1000 } else { 10 })
+    });
+    let all: Vec<ProcessorIndex> = table.processors().collect();
+    for (from, to) in [(all[0], all[1]), (all[1], all[0])] {
+        table.set_transfer(from, to, TransferModel { latency_seconds: 200e-9, ..TransferModel::default() });
+    }
+    let ids: Vec<OperatorId> = graph.operator_ids().collect();
+    let split = OperatorSplit { operators: vec![ids[2]], along: Along::Channels, shares: vec![7, 3] };
+    let pieces = [Piece::Whole(0, ids[0]), Piece::Whole(0, ids[1]), Piece::Divided(split), Piece::Whole(0, ids[3])];
+    let team = team(&pieces, &[Processor::new("B", [0]), Processor::new("s", [1])]).unwrap();
+    let schedule = Schedule { stages: vec![Stage { replicas: vec![team] }] };
+    assert_eq!(schedule.evaluate(&graph, &table).unwrap().period, Nanoseconds(10 + 10 + 700 + 10));
+
+    let processors = ["B1", "s1"].map(str::to_owned).to_vec();
+    let subgraphs = vec![Vec::new(); subgraphs(&graph).len()];
+    assert_eq!(subgraphs.len(), 2, "b, c and d are one, because d reads a as well");
+    let worths = TeamProof { processors, subgraphs, tiles: Vec::new() };
+    let proven = proven(&graph, &board, &table, &[worths]);
+    assert!((720..=730).contains(&proven), "{proven}: but for roundings it is exact");
+}
+
 /// What a team can't run at all is no stage of it: only who has m does anything.
 #[test]
 fn teams_without_a_processor_for_an_operator_do_nothing() {

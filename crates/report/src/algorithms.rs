@@ -1,7 +1,7 @@
 //! Algorithms beside each other.
 
 use crate::wrapped::{WIDTH, wrapped};
-use crate::{Align, Table, milliseconds};
+use crate::{Align, Table, joules, milliseconds};
 
 /// Characters of a configuration that are shown.
 const LONGEST_CONFIGURATION: usize = 32;
@@ -66,7 +66,7 @@ pub fn algorithm_table(rows: &[AlgorithmRow]) -> Table {
             own.configuration.clone(),
             rate(1.0 / own.period_seconds),
             milliseconds(own.latency_seconds),
-            own.joules_per_frame.map_or("-".to_owned(), |joules| format!("{joules:.3}")),
+            own.joules_per_frame.map_or("-".to_owned(), joules),
             own.gap.map_or("-".to_owned(), |gap| format!("{:+.1} %", 100.0 * gap)),
             own.searched.clone(),
         ]);
@@ -132,7 +132,7 @@ fn numbers(rows: &[AlgorithmRow], reasons: &[Reason<'_>]) -> Table {
             milliseconds(own.latency_seconds),
         ];
         if has_energy {
-            cells.push(own.joules_per_frame.map_or("-".to_owned(), |joules| format!("{joules:.3}")));
+            cells.push(own.joules_per_frame.map_or("-".to_owned(), joules));
         }
         cells.push(own.gap.map_or("-".to_owned(), |gap| format!("{:+.1} %", 100.0 * gap)));
         table.row(cells);

@@ -22,6 +22,7 @@ mod counts;
 mod decision;
 mod drawing;
 mod duration;
+mod energy;
 mod facts;
 mod fitting;
 mod page;
@@ -53,6 +54,7 @@ pub use drawing::{
     network_drawing,
 };
 pub use duration::{beside, in_words, milliseconds, percent, rate, rate_beside, than_predicted};
+pub use energy::joules;
 pub use facts::{Fact, Tone};
 pub use page::{Article, Chapter, Page};
 pub use plan::{FrontRow, chosen_row, front_table};

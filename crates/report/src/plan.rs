@@ -1,6 +1,6 @@
 use millstream_schedule::ScheduleDocument;
 
-use crate::{Align, Table, milliseconds, rate};
+use crate::{Align, Table, joules, milliseconds, rate};
 
 /// Rows of a long front that are shown.
 const SHOWN: usize = 12;
@@ -65,7 +65,7 @@ pub fn front_table(rows: &[FrontRow]) -> (Table, usize) {
             milliseconds(row.latency_seconds),
         ];
         if has_energy {
-            cells.push(row.joules_per_frame.map_or("-".to_owned(), |joules| format!("{joules:.3}")));
+            cells.push(row.joules_per_frame.map_or("-".to_owned(), joules));
         }
         cells.push(row.chosen_for.join(", "));
         table.row(cells);

@@ -35,6 +35,9 @@ pub struct SharedSchedule {
     /// The longest time of a frame through the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
+    /// By what part predictions had to be better than the deadline, 0.1 for a tenth.
+    #[serde(default)]
+    pub margin: f64,
     /// Its schedule.
     pub schedule: ScheduleDocument,
 }

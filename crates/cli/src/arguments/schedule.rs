@@ -61,7 +61,7 @@ pub(crate) struct ScheduleCommand {
     /// The most that the processors may draw on average
     #[arg(long, value_name = "WATTS", value_parser = parse_watts)]
     pub(crate) max_power: Option<f64>,
-    /// How much better than these limits the prediction must be, such as 10%
+    /// How much better than these limits, and the deadlines of several networks, the prediction must be, such as 10%
     #[arg(long, value_name = "PERCENT", value_parser = parse_margin)]
     pub(crate) margin: Option<f64>,
     /// How much work the search puts into stages of several processors, such as 10 for ten times the usual

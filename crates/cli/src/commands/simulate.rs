@@ -1,7 +1,9 @@
 use anyhow::{Context, Result};
 use millstream::{CostSource, Hosts, Rounds, Scheduled, Simulated, files, read_schedules, simulate};
 use millstream_cost::CostTable;
-use millstream_report::{Align, Fact, Table, milliseconds, rate, rate_beside, simulation_trace, than_predicted};
+use millstream_report::{
+    Align, Fact, Table, joules, milliseconds, rate, rate_beside, simulation_trace, than_predicted,
+};
 use millstream_schedule::{Energy, Evaluation, MissedConstraint, SharedLink};
 use millstream_sim::{Simulation, SteadyState};
 use serde::Serialize;
@@ -171,10 +173,14 @@ fn print_together(loaded: &[Scheduled], simulated: &[Simulated], has_camera: boo
 }
 
 fn print_energy(own: &Scheduled, (expected, table): (Option<&Energy>, &CostTable), simulation: &Simulation) {
-    if let (Some(joules), Some(expected)) = (simulation.joules_per_frame(&own.schedule, table), expected) {
+    if let (Some(own_joules), Some(expected)) = (simulation.joules_per_frame(&own.schedule, table), expected) {
         let predicted = expected.joules_per_frame;
-        let text =
-            format!("{joules:.3} J per frame simulated, {predicted:.3} predicted ({:.2} frames/J)", 1.0 / joules);
+        let text = format!(
+            "{} J per frame simulated, {} predicted ({:.2} frames/J)",
+            joules(own_joules),
+            joules(predicted),
+            1.0 / own_joules
+        );
         output::fact(&Fact::new("Energy", text));
     }
     if let Some(at) = simulation.fell_back {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::scale::Scale;
 use super::{Drawing, place};
-use crate::{FrontRow, milliseconds, rate};
+use crate::{FrontRow, joules, milliseconds, rate};
 
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 320.0;
@@ -93,7 +93,7 @@ fn point((x, y): (f64, f64), number: Option<usize>, row: &FrontRow, is_chosen: b
 }
 
 fn in_words(row: &FrontRow) -> String {
-    let energy = row.joules_per_frame.map_or(String::new(), |joules| format!(", {joules:.3} J a frame"));
+    let energy = row.joules_per_frame.map_or(String::new(), |own| format!(", {} J a frame", joules(own)));
     format!(
         "{}: {} frames/s, {} ms{energy}",
         row.configuration,

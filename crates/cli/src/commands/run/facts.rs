@@ -1,7 +1,7 @@
 //! What a run showed, fact by fact.
 
 use millstream::{NetworkRun, Throttling};
-use millstream_report::{Fact, Tone, beside, counted, milliseconds, rate_beside, than_predicted};
+use millstream_report::{Fact, Tone, beside, counted, joules, milliseconds, rate_beside, than_predicted};
 
 /// All facts, in the order in which they are printed.
 pub(super) fn facts(run: &NetworkRun) -> Vec<Fact> {
@@ -114,9 +114,11 @@ pub(super) fn troubles(run: &NetworkRun) -> Vec<Fact> {
 }
 
 pub(super) fn energy(run: &NetworkRun) -> Option<Fact> {
-    let energy = |joules: f64| format!("{joules:.3} J per frame ({:.2} frames/J)", 1.0 / joules);
+    let energy = |own: f64| format!("{} J per frame ({:.2} frames/J)", joules(own), 1.0 / own);
     let text = match (run.measured_joules_per_frame, run.predicted_joules_per_frame) {
-        (Some(measured), Some(predicted)) => format!("{} measured, {predicted:.3} J predicted", energy(measured)),
+        (Some(measured), Some(predicted)) => {
+            format!("{} measured, {} J predicted", energy(measured), joules(predicted))
+        }
         (Some(measured), None) => format!("{} measured", energy(measured)),
         (None, Some(predicted)) => format!("{} predicted; this machine has no power sensors", energy(predicted)),
         (None, None) => return None,

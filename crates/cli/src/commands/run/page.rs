@@ -2,8 +2,8 @@
 
 use millstream::{NetworkOutcome, NetworkRun, Scheduled};
 use millstream_report::{
-    Fact, Number, Part, ReportChapter, ReportSection, Tone, bound_text, decision_facts, measured_table, milliseconds,
-    network_drawing, stage_table, than_predicted,
+    Fact, Number, Part, ReportChapter, ReportSection, Tone, bound_text, decision_facts, joules, measured_table,
+    milliseconds, network_drawing, stage_table, than_predicted,
 };
 
 use super::facts::{energy, latency_in_words, rates, results, throughput_in_words, troubles};
@@ -109,8 +109,13 @@ fn numbers(run: &NetworkRun, takes_turns: bool) -> Vec<Number> {
             numbers.push(number(label, format!("{} ms", milliseconds(seconds)), remark.to_owned(), Tone::Plain));
         }
     }
-    if let Some(joules) = run.measured_joules_per_frame {
-        numbers.push(number("energy of a frame", format!("{joules:.3} J"), "measured".to_owned(), Tone::Plain));
+    if let Some(measured) = run.measured_joules_per_frame {
+        numbers.push(number(
+            "energy of a frame",
+            format!("{} J", joules(measured)),
+            "measured".to_owned(),
+            Tone::Plain,
+        ));
     }
     numbers
 }

@@ -1,3 +1,4 @@
+mod margin;
 mod one_plan;
 mod page;
 mod printing;
@@ -5,8 +6,8 @@ mod published;
 mod shared;
 mod system;
 
-use anyhow::{Context, Result, bail};
-use millstream::{Constraints, Machine, Network, Planned, files, plan, plan_with_clocks};
+use anyhow::{Result, bail};
+use millstream::{Machine, Network, Planned, files, plan, plan_with_clocks};
 use millstream_schedule::{ScheduleDocument, SizesDocument};
 use serde::Serialize;
 
@@ -50,10 +51,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     command.html.iter().try_for_each(|path| files::check_writable(path))?;
     published::check(command)?;
-    let aim = command.aim();
-    if aim.margin > 0.0 && aim.constraints == Constraints::default() {
-        bail!("a margin is one to a limit: give --max-latency, --min-throughput or --max-power with it");
-    }
+    margin::check(command)?;
     if let Some(path) = &command.system {
         return system::schedule(command, path);
     }
@@ -140,11 +138,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control()),
         false => plan(machine, network, &aim, command.on(), &control()),
     };
-    let planned = match aim.margin {
-        0.0 => planned?,
-        margin => planned.with_context(|| format!("with a margin of {:.1} %", 100.0 * margin))?,
-    };
-    let Planned { plans, plan: chosen, document, clocked_front } = planned;
+    let Planned { plans, plan: chosen, document, clocked_front } = margin::told(planned, aim.margin)?;
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));

@@ -5,8 +5,8 @@ use millstream_board::Board;
 use millstream_cost::CostTable;
 use millstream_report::{
     Fact, FrontRow, Number, Part, ReportChapter, ReportSection, Tone, chosen_row, decision_facts, front_drawing,
-    front_table, gantt_drawing, milliseconds, network_drawing, processor_lanes, rate, simulated_bars, split_table,
-    stage_rows, stage_table,
+    front_table, gantt_drawing, joules, milliseconds, network_drawing, processor_lanes, rate, simulated_bars,
+    split_table, stage_rows, stage_table,
 };
 use millstream_schedule::{Schedule, ScheduleDocument};
 use millstream_sim::{Conditions, SimulatedNetwork, simulate_streams};
@@ -75,11 +75,11 @@ impl Told<'_> {
             ),
         ];
 
-        if let Some(joules) = predicted.joules_per_frame {
+        if let Some(own) = predicted.joules_per_frame {
             numbers.push(number(
                 "energy of a frame",
-                format!("{joules:.3} J"),
-                format!("{:.2} frames/J", 1.0 / joules),
+                format!("{} J", joules(own)),
+                format!("{:.2} frames/J", 1.0 / own),
             ));
         }
         if let Some(watts) = predicted.watts {

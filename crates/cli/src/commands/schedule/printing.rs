@@ -4,7 +4,7 @@ use millstream::{Network, Plans, clocks_text};
 use millstream_board::Board;
 use millstream_pipeline::{ClockedPlan, Nanojoules};
 use millstream_report::{
-    Fact, FrontRow, counted, front_table, milliseconds, rate, split_table, stage_rows, stage_table,
+    Fact, FrontRow, counted, front_table, joules, milliseconds, rate, split_table, stage_rows, stage_table,
 };
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 
@@ -75,10 +75,11 @@ pub(super) fn prediction_facts(predicted: &Prediction, bound: &str) -> Vec<Fact>
         milliseconds(predicted.latency_seconds),
     );
     let mut facts = vec![Fact::new("Predicted", rates), Fact::new("Bound", bound)];
-    if let (Some(joules), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
+    if let (Some(own), Some(watts)) = (predicted.joules_per_frame, predicted.watts) {
         let text = format!(
-            "{joules:.3} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
-            1.0 / joules
+            "{} J per frame, {:.2} frames/J, {watts:.2} W on average, by the power of the board's processors.",
+            joules(own),
+            1.0 / own
         );
         facts.push(Fact::new("Energy", text));
     }

@@ -136,9 +136,9 @@ pub(super) fn plan_all(command: &ScheduleCommand, network: &Network, machine: &M
 
 fn gap_of(objective: Objective) -> &'static str {
     match objective {
-        Objective::Throughput | Objective::Balanced => "period beside the shortest of the exact front",
-        Objective::Latency => "latency beside the lowest of the exact front",
-        Objective::Energy => "energy of a frame beside the lowest of the exact front",
+        Objective::Throughput | Objective::Balanced => "period beside the shortest that 'exact' found",
+        Objective::Latency => "latency beside the lowest that 'exact' found",
+        Objective::Energy => "energy of a frame beside the lowest that 'exact' found",
     }
 }
 

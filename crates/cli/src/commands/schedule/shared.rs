@@ -7,6 +7,7 @@ use crate::arguments::ScheduleCommand;
 use crate::control::control;
 use crate::{html, output};
 
+use super::margin;
 use super::page::Told;
 
 /// Divides the board among the networks of a command.
@@ -22,7 +23,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     let networks: Vec<Network> = command.models.iter().zip(options).map(open).collect::<Result<_, _>>()?;
     check_names(command, &networks)?;
     let shares: Vec<NetworkShare> = networks.iter().map(|network| share_of(command, network)).collect();
-    let shared = plan_shared(machine, &networks, &shares, command.on(), &control())?;
+    let shared = margin::told(plan_shared(machine, &networks, &shares, command.on(), &control()), wants.margin)?;
     files::write(&command.output, &files::to_json(&shared.document)?)?;
     if command.json {
         output::json(&shared.document)?;
@@ -57,7 +58,7 @@ fn share_of(command: &ScheduleCommand, network: &Network) -> NetworkShare {
     let is_own = |name: &str| name == network.name() || name == network.source();
     let weight = command.weights.iter().find(|(name, _)| is_own(name)).map_or(1.0, |(_, weight)| *weight);
     let deadline = command.deadlines.iter().find(|(name, _)| is_own(name)).map(|(_, time)| time.0);
-    NetworkShare { weight, deadline }
+    NetworkShare { weight, deadline, margin: command.aim().margin }
 }
 
 fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {

@@ -1,0 +1,23 @@
+//! The margin to limits.
+
+use anyhow::{Context, Result, bail};
+use millstream::Constraints;
+
+use crate::arguments::ScheduleCommand;
+
+/// Whether there is a limit that a margin is to.
+pub(super) fn check(command: &ScheduleCommand) -> Result<()> {
+    let aim = command.aim();
+    if aim.margin > 0.0 && aim.constraints == Constraints::default() && command.deadlines.is_empty() {
+        bail!("a margin is one to a limit: give --max-latency, --min-throughput, --max-power or --deadline with it");
+    }
+    Ok(())
+}
+
+/// What was planned, or why not: with the margin, which shortens limits.
+pub(super) fn told<T>(planned: Result<T, millstream::Error>, margin: f64) -> Result<T> {
+    match margin {
+        0.0 => Ok(planned?),
+        margin => planned.with_context(|| format!("with a margin of {:.1} %", 100.0 * margin)),
+    }
+}
