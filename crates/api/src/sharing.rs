@@ -7,8 +7,8 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_pipeline::{
-    Objective, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_memory, divide_processors, share,
-    take_turns,
+    Objective, PipelineError, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_memory, divide_processors,
+    share, take_turns,
 };
 use millstream_schedule::{
     Energy, Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
@@ -28,6 +28,8 @@ use crate::{Control, Error, Machine, Network, NetworkShare};
 const SIMULATED_ROUNDS: f64 = 400.0;
 /// The same where deadlines count: what is late is rare.
 const DEADLINE_ROUNDS: f64 = 2000.0;
+/// Less than this part of the rounds is not worth a look at stages of several processors.
+const AS_GOOD: f64 = 0.005;
 
 /// How several networks share a board.
 pub struct Shared {
@@ -40,8 +42,8 @@ pub struct Shared {
 }
 
 /// Finds how most rounds of frames of all networks pass a board: by turns on all processors, or each on processors of its own. Which
-/// division is best is found exactly where stages run on one processor each; then stages of several processors are tried as well. What networks
-/// that take turns wait for each other is simulated, and their rounds are as simulated.
+/// division is best is found exactly where stages run on one processor each; where deadlines cost rounds then, stages of several processors
+/// are tried as well. What networks that take turns wait for each other is simulated, and their rounds are as simulated.
 ///
 /// # Errors
 /// [`Error::Pipeline`] if the deadlines can't all be met, [`Error::Unfit`] without a share for each network; whatever keeps costs from being known.
@@ -61,9 +63,17 @@ pub fn plan_shared(
     };
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     let ground = Ground { networks, tables: &tables, shares, board };
-    let one_each = ground.share_within_memory(Teams::Without);
-    // Several processors for each frame may keep deadlines that one for each does not, or pass more.
-    let found = better(one_each, ground.share_within_memory(Teams::With));
+    let found = ground.share_within_memory(Teams::Without);
+    // Several processors for each frame keep deadlines that one for each does not, or keeps only with fewer frames.
+    let is_held_up = match &found {
+        Ok((sharing, _)) => ground.is_held_up_by_deadlines(sharing),
+        Err(Error::Pipeline(error)) => matches!(
+            error,
+            PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. } | PipelineError::Infeasible
+        ),
+        Err(_) => false,
+    };
+    let found = if is_held_up { better(found, ground.share_within_memory(Teams::With)) } else { found };
     ground.shared(found?)
 }
 
@@ -145,19 +155,7 @@ impl Ground<'_> {
     /// The best that is found of sharing the board, of all that fits into its memories, and rounds a second of the other way to share. Says if
     /// something did not fit.
     fn share(&self, problems: &[Problem], is_roomy: &Cell<bool>) -> Result<Found, Error> {
-        let all = self.networks.iter().zip(problems).zip(self.shares);
-        let tenants: Vec<Tenant<'_>> = all
-            .map(|((network, problem), share)| Tenant {
-                name: network.name(),
-                problem,
-                weight: share.weight,
-                deadline: share.planned_deadline().map(Nanoseconds::from),
-            })
-            .collect();
-        let rounds = |sharing: &Sharing| {
-            let together = self.simulate(sharing).ok()?;
-            Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
-        };
+        let tenants = self.tenants(problems);
         let sharing = share(&tenants, |sharing| {
             if !self.fit(sharing) {
                 is_roomy.set(false);
@@ -171,8 +169,39 @@ impl Ground<'_> {
             true => divide_processors(&tenants),
             false => take_turns(&tenants),
         };
-        let other_rounds_per_second = other.ok().filter(|other| self.fit(other)).and_then(|other| rounds(&other));
+        let other = other.ok().filter(|other| self.fit(other));
+        let other_rounds_per_second = other.and_then(|other| self.rounds_per_second(&other));
         Ok((sharing, other_rounds_per_second))
+    }
+
+    fn tenants<'p>(&'p self, problems: &'p [Problem]) -> Vec<Tenant<'p>> {
+        let tenant = |((network, problem), share): ((&'p Network, &'p Problem), &NetworkShare)| Tenant {
+            name: network.name(),
+            problem,
+            weight: share.weight,
+            deadline: share.planned_deadline().map(Nanoseconds::from),
+        };
+        self.networks.iter().zip(problems).zip(self.shares).map(tenant).collect()
+    }
+
+    /// Rounds a second of a way to share, as simulated where networks wait for each other.
+    fn rounds_per_second(&self, sharing: &Sharing) -> Option<f64> {
+        let together = self.simulate(sharing).ok()?;
+        Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
+    }
+
+    /// Whether a division of the processors, one for each stage, would pass more rounds if nobody had a deadline.
+    fn is_held_up_by_deadlines(&self, sharing: &Sharing) -> bool {
+        if self.shares.iter().all(|share| share.deadline.is_none()) {
+            return false;
+        }
+        let Ok(problems) = self.problems(&vec![self.board.clone(); self.networks.len()], Teams::Without) else {
+            return false;
+        };
+        let tenants = self.tenants(&problems).into_iter().map(|own| Tenant { deadline: None, ..own });
+        let free = divide_processors(&tenants.collect::<Vec<_>>()).ok();
+        let most = free.and_then(|free| self.rounds_per_second(&free));
+        most.is_some_and(|most| most > sharing.rounds_per_second * (1.0 + AS_GOOD))
     }
 
     /// Whether what all networks hold fits into the memories together.

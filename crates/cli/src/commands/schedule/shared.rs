@@ -99,11 +99,7 @@ fn shared_facts(shared: &Shared) -> Vec<Fact> {
     let rounds = document.rounds_per_second;
     let mut facts = vec![Fact::new("Predicted", format!("{rounds:.2} rounds of frames a second."))];
     if let Some(other) = shared.other_rounds_per_second {
-        let how = if document.takes_turns {
-            "With processors of their own, one for each stage,"
-        } else {
-            "In turn on the whole board"
-        };
+        let how = if document.takes_turns { "With processors of their own" } else { "In turn on the whole board" };
         let outcome = match rounds / other {
             // Less is chosen for the sake of deadlines only; what is as good to two decimals is chosen for either way.
             fewer if fewer < 0.995 => "but deadlines would be missed".to_owned(),
