@@ -85,7 +85,7 @@ pub enum PipelineError {
     },
     /// Networks that share a board do not fit into its memory together.
     #[error(
-        "the networks together take {least_bytes} bytes even in one piece each, and the board has {most_bytes} bytes of memory; leave one out"
+        "the networks together take {least_bytes} bytes at least, and the board has {most_bytes} bytes of memory; leave one out"
     )]
     MemoryTogether {
         /// What one piece of each holds at once.

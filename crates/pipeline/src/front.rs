@@ -25,8 +25,8 @@ use crate::{PipelineError, Plan, Problem};
 /// That counts links as if each stage had its own. Of plans in which several stages take frames over the same link, the period is then
 /// raised to what the link takes for all of them, so that others may be better.
 ///
-/// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores and without replicas takes
-/// their place: the front is then one of those that were found, not of all.
+/// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores, without replicas and with
+/// the least memory takes their place: the front is then one of those that were found, not of all.
 ///
 /// # Errors
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the

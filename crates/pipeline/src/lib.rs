@@ -61,6 +61,7 @@ mod ground;
 mod hosts;
 mod known_options;
 mod latency_remainders;
+mod least_memory;
 mod link_ground;
 mod memory;
 mod multisets;

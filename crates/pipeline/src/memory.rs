@@ -58,9 +58,8 @@ impl SharedCapacity {
     /// Bytes that all stages of a plan hold: every replica has weights and values of its own.
     pub(crate) fn needed(&self, plan: &Plan) -> u64 {
         let of_stage = |stage: &PlannedStage| {
-            let is_apart = |class: &ProcessorClass| self.apart.of_label(&class.cluster).is_some();
-            let replicas = stage.replicas.iter().filter(|own| !own.processors.iter().all(is_apart)).count() as u64;
-            replicas.saturating_mul(*self.footprints.at(stage.blocks))
+            let replicas = stage.replicas.iter();
+            replicas.map(|own| self.held_on(&own.processors, stage.blocks)).fold(0, u64::saturating_add)
         };
         plan.stages.iter().map(of_stage).fold(0, u64::saturating_add)
     }
@@ -70,9 +69,10 @@ impl SharedCapacity {
         Self { bytes: self.bytes.min(bytes), ..self.clone() }
     }
 
-    /// Bytes that the whole network holds in one piece.
-    pub(crate) fn of_whole(&self, whole: BlockRange) -> u64 {
-        *self.footprints.at(whole)
+    /// Bytes that one replica of a stage on these processors holds: nothing if all have memories of their own.
+    pub(crate) fn held_on(&self, processors: &[ProcessorClass], blocks: BlockRange) -> u64 {
+        let are_apart = processors.iter().all(|class| self.apart.of_label(&class.cluster).is_some());
+        if are_apart { 0 } else { *self.footprints.at(blocks) }
     }
 
     pub(crate) fn has_room_for(&self, plan: &Plan) -> bool {

@@ -8,6 +8,7 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 use millstream_schedule::{Replica, Schedule, Stage, shared_period};
 
+use crate::least_memory::LeastMemory;
 use crate::senders::Senders;
 use crate::way::WayId;
 use crate::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem, TeamWork};
@@ -51,7 +52,8 @@ impl Problem {
     }
 
     /// Of what a search found, what fits into the memory that all share. If something did not, the search goes on with fewer cores and without
-    /// replicas, and the network on each single processor is there as well. This finds what fits, not always the best of it.
+    /// replicas; what holds the least is there as well, and the shortest stages that fit on single processors. This finds what fits, not
+    /// always the best of it.
     ///
     /// # Errors
     /// [`PipelineError::Memory`] if nothing fits.
@@ -73,6 +75,7 @@ impl Problem {
         }
         let alone = unlimited.ways().filter_map(|way| self.plan(vec![(self.chain.whole(), vec![way])]));
         plans.extend(alone);
+        plans.extend(LeastMemory::of(&unlimited, capacity).plans());
         let fitting: Vec<Plan> = plans.iter().filter(|plan| capacity.has_room_for(plan)).cloned().collect();
         if fitting.is_empty() { Err(capacity.exceeded_by(&plans)) } else { Ok(fitting) }
     }

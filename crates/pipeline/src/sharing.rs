@@ -4,6 +4,7 @@ use millstream_cost::Nanoseconds;
 use millstream_schedule::Schedule;
 
 use crate::cores::Cores;
+use crate::least_memory::LeastMemory;
 use crate::{PipelineError, Plan, Problem, best_period, pareto_front};
 
 /// A network that shares a board with others.
@@ -93,15 +94,16 @@ fn divide_in_time(tenants: &[Tenant<'_>], rounds: &impl Fn(&Sharing) -> Option<f
     Err(obstacle(tenants))
 }
 
-/// The same networks, each with a part of the memory that the board's processors share: in proportion to what each holds in one piece. What they
+/// The same networks, each with a part of the memory that the board's processors share: in proportion to what each holds at least. What they
 /// hold all together then fits.
 ///
 /// # Errors
-/// [`PipelineError::Memory`] if not even one piece of each fits.
+/// [`PipelineError::MemoryTogether`] if not even that fits.
 pub fn divide_memory(problems: &[Problem]) -> Result<Vec<Problem>, PipelineError> {
     let needed = |problem: &Problem| {
         let capacity = problem.capacity.as_ref();
-        capacity.map_or(0, |own| own.of_whole(problem.chain.whole()))
+        // What can't run at all holds nothing, and is told of when it is planned.
+        capacity.and_then(|own| LeastMemory::of(problem, own).bytes()).unwrap_or(0)
     };
     let least_bytes = problems.iter().map(needed).fold(0, u64::saturating_add);
     let most_bytes = problems.iter().filter_map(|own| Some(own.capacity.as_ref()?.bytes())).min().unwrap_or(u64::MAX);

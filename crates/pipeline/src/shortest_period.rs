@@ -17,7 +17,7 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 /// up, the best of [`pareto_front`] with all that its links carry takes its place, and there may be better ones: it is exact if
 /// [`PeriodBound`](crate::PeriodBound) is as long.
 ///
-/// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place, and there may be better ones.
+/// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place: there may be better ones with replicas.
 ///
 /// # Errors
 /// [`PipelineError::Infeasible`] if no division into stages can run every operator, [`PipelineError::Memory`] if nothing fits into the

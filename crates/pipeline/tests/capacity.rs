@@ -120,6 +120,37 @@ proptest! {
         let is_roomy = bytes >= most(&mine) + most(&theirs);
         prop_assert!(!is_roomy || found >= best.map(|best| best * (1.0 - 1e-9)), "{found:?} {best:?}");
     }
+
+    /// Whatever fits is found, and it is no slower than all that fit without replicas.
+    #[test]
+    fn one_network_against_all_that_fit(case in cases(), share in 0.2_f64..1.1) {
+        let case = Case { links: Vec::new(), ..case };
+        let (graph, board, table) = case.build();
+        let Ok(problem) = Problem::new(&graph, &Chain::of(&graph), &board, &table) else { return Ok(()) };
+        let rated = plans(&problem, &board).into_iter().filter_map(|plan| {
+            let schedule = problem.schedule(&plan);
+            let is_replicated = plan.stages.iter().any(|stage| stage.replicas.len() > 1);
+            Some((schedule.evaluate(&graph, &table).ok()?.period, held(&case, &schedule), is_replicated))
+        });
+        let all: Vec<_> = rated.collect();
+        let most = all.iter().map(|own| own.1).max().unwrap_or(0);
+        let bytes = ((most as f64 * share) as u64).max(1);
+        let fitting: Vec<_> = all.iter().filter(|own| own.1 <= bytes).collect();
+
+        let limited = Case { memory: Some(bytes), ..case.clone() };
+        match best(&limited) {
+            Ok(found) => {
+                prop_assert!(held(&limited, &problem.schedule(&found)) <= bytes);
+                let unreplicated = fitting.iter().filter(|own| !own.2).map(|own| own.0).min();
+                prop_assert!(unreplicated.is_none_or(|most| found.period <= most), "{found:?} {unreplicated:?}");
+            }
+            Err(PipelineError::Memory { least_bytes, most_bytes }) => {
+                prop_assert_eq!(fitting.len(), 0);
+                prop_assert_eq!((Some(least_bytes), most_bytes), (all.iter().map(|own| own.1).min(), bytes));
+            }
+            Err(error) => prop_assert!(all.is_empty() && error == PipelineError::Infeasible, "{error}"),
+        }
+    }
 }
 
 fn problem_of(case: &Case) -> Result<Problem, PipelineError> {
