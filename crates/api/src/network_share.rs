@@ -22,7 +22,10 @@ pub struct NetworkShare {
 impl NetworkShare {
     /// The deadline that predictions must meet.
     pub(crate) fn planned_deadline(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.div_f64(1.0 + self.margin))
+        match self.margin {
+            0.0 => self.deadline,
+            margin => self.deadline.map(|deadline| Duration::from_secs_f64(deadline.as_secs_f64() / (1.0 + margin))),
+        }
     }
 
     pub(crate) fn is_met_by(&self, latency: Duration) -> bool {

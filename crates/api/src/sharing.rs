@@ -28,8 +28,6 @@ use crate::{Control, Error, Machine, Network, NetworkShare};
 const SIMULATED_ROUNDS: f64 = 400.0;
 /// The same where deadlines count: what is late is rare.
 const DEADLINE_ROUNDS: f64 = 2000.0;
-/// Less than this part of the rounds is not worth a look at stages of several processors.
-const AS_GOOD: f64 = 0.005;
 
 /// How several networks share a board.
 pub struct Shared {
@@ -64,9 +62,9 @@ pub fn plan_shared(
     let tables: Vec<CostTable> = networks.iter().map(costs).collect::<Result<_, Error>>()?;
     let ground = Ground { networks, tables: &tables, shares, board };
     let found = ground.share_within_memory(Teams::Without);
-    // Several processors for each frame keep deadlines that one for each does not, or keeps only with fewer frames.
+    // Several processors for each frame may keep deadlines that one for each does not keep, or keeps only with fewer frames.
     let is_held_up = match &found {
-        Ok((sharing, _)) => ground.is_held_up_by_deadlines(sharing),
+        Ok((sharing, other)) => ground.is_held_up(sharing, *other),
         Err(Error::Pipeline(error)) => matches!(
             error,
             PipelineError::Deadline { .. } | PipelineError::DeadlineBeside { .. } | PipelineError::Infeasible
@@ -86,7 +84,7 @@ fn better(one: Result<Found, Error>, other: Result<Found, Error>) -> Result<Foun
         (Ok(one), Ok(other)) => (one, other),
         (found @ Ok(_), Err(_)) | (Err(_), found) => return found,
     };
-    let (best, second) = if other.0.rounds_per_second > one.0.rounds_per_second { (other, one) } else { (one, other) };
+    let (best, second) = if other.0.passes_more_than(&one.0) { (other, one) } else { (one, other) };
     let is_alike = best.0.takes_turns == second.0.takes_turns;
     let of_second = if is_alike { second.1 } else { Some(second.0.rounds_per_second) };
     let other_rounds = [best.1, of_second].into_iter().flatten().reduce(f64::max);
@@ -190,18 +188,18 @@ impl Ground<'_> {
         Some(together.map_or(sharing.rounds_per_second, |together| together.rounds_per_second))
     }
 
-    /// Whether a division of the processors, one for each stage, would pass more rounds if nobody had a deadline.
-    fn is_held_up_by_deadlines(&self, sharing: &Sharing) -> bool {
+    /// Whether a division of the processors, one for each stage, would pass more rounds if nobody had a deadline, or can't be at all.
+    fn is_held_up(&self, sharing: &Sharing, other_rounds_per_second: Option<f64>) -> bool {
         if self.shares.iter().all(|share| share.deadline.is_none()) {
-            return false;
+            return sharing.takes_turns && other_rounds_per_second.is_none();
         }
         let Ok(problems) = self.problems(&vec![self.board.clone(); self.networks.len()], Teams::Without) else {
             return false;
         };
         let tenants = self.tenants(&problems).into_iter().map(|own| Tenant { deadline: None, ..own });
-        let free = divide_processors(&tenants.collect::<Vec<_>>()).ok();
-        let most = free.and_then(|free| self.rounds_per_second(&free));
-        most.is_some_and(|most| most > sharing.rounds_per_second * (1.0 + AS_GOOD))
+        let Ok(free) = divide_processors(&tenants.collect::<Vec<_>>()) else { return true };
+        let rounds_per_second = self.rounds_per_second(&free).unwrap_or(0.0);
+        Sharing { rounds_per_second, ..free }.passes_more_than(sharing)
     }
 
     /// Whether what all networks hold fits into the memories together.
@@ -283,8 +281,9 @@ impl Ground<'_> {
         let mut shared = Vec::with_capacity(self.networks.len());
         for (index, (network, share)) in self.networks.iter().zip(self.shares).enumerate() {
             let deadline_seconds = share.deadline.map(|deadline| deadline.as_secs_f64());
+            let margin = deadline_seconds.and(Some(share.margin).filter(|margin| *margin > 0.0));
             let schedule = self.network_document(sharing, together, (index, network))?;
-            shared.push(SharedSchedule { weight: share.weight, deadline_seconds, margin: share.margin, schedule });
+            shared.push(SharedSchedule { weight: share.weight, deadline_seconds, margin, schedule });
         }
         Ok(ScheduleSetDocument {
             format: SCHEDULE_SET_FORMAT.to_owned(),

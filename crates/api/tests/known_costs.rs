@@ -112,9 +112,11 @@ fn promised_rounds_are_simulated_and_turns_keep_deadlines() {
     let costs = fixture("costs", "hikey-970");
     let networks = [network("mobilenet-v1"), network("resnet50")];
     let mut rounds = Vec::new();
-    for (deadline, takes_turns) in [(None, true), (Some(900), false), (Some(3000), true)] {
+    // A margin of 2.4 leaves the last deadline where the division is.
+    let wanted = [(None, 0.0, true), (Some(900), 0.0, false), (Some(3000), 0.0, true), (Some(3000), 2.4, false)];
+    for (deadline, margin, takes_turns) in wanted {
         let deadline = deadline.map(Duration::from_millis);
-        let shares = [NetworkShare::default(), NetworkShare { deadline, ..NetworkShare::default() }];
+        let shares = [NetworkShare::default(), NetworkShare { deadline, margin, ..NetworkShare::default() }];
         let on = PlanOn::Costs(CostSource::Models(&costs));
         let shared = plan_shared(&machine, &networks, &shares, on, &control).unwrap();
         assert_eq!(shared.document.takes_turns, takes_turns);
@@ -187,7 +189,7 @@ fn deadlines_that_need_several_processors_are_kept_with_them() {
     // A margin is planned for, and the deadline stays what it is.
     let careful = with_margin(75, 0.25).unwrap().document;
     assert_eq!(careful.networks[0].schedule.stages, hurried.stages);
-    assert_eq!((careful.networks[0].deadline_seconds, careful.networks[0].margin), (Some(0.075), 0.25));
+    assert_eq!((careful.networks[0].deadline_seconds, careful.networks[0].margin), (Some(0.075), Some(0.25)));
     assert!(with_margin(45, 0.25).is_err() && with_margin(60, -0.1).is_err() && with_margin(60, f64::NAN).is_err());
 }
 

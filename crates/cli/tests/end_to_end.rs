@@ -217,6 +217,11 @@ fn a_run_says_what_it_misses_of_what_it_was_planned_for() {
     assert!(message.contains("wrong.json: constraints.max_watts: is -2"), "{message}");
     let message = workplace.fail(&["schedule", "--model", "small.onnx", "--margin", "10%"]);
     assert!(message.contains("a margin is one to a limit"), "{message}");
+    for of_several in [["--deadline", "small=1ms"], ["--weight", "small=2"]] {
+        let message =
+            workplace.fail(&[&["schedule", "--model", "small.onnx", "--margin", "10%"], &of_several[..]].concat());
+        assert!(message.contains("are of one among several networks"), "{message}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use millstream_board::Board;
 use millstream_cost::Nanoseconds;
 use millstream_partition::Chain;
 use millstream_pipeline::{
-    PipelineError, Plan, PlannedStage, Problem, Sharing, Tenant, divide_processors, share, take_turns,
+    PipelineError, Plan, PlannedStage, Problem, Sharing, Tenant, divide_processors, pareto_front, share, take_turns,
 };
 use proptest::prelude::*;
 use random_cases::{Case, cases, plans};
@@ -117,6 +117,42 @@ proptest! {
             (Err(PipelineError::Infeasible), None) => {}
             (found, best) => prop_assert!(false, "{found:?} {best:?}"),
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whoever may take longer passes no fewer rounds, though networks slow each other down the more, the more cores they use.
+    #[test]
+    fn later_deadlines_cost_no_rounds(case in cases(), scale in 1_u64..6, parts in proptest::collection::vec(0.3..2.5, 2..6)) {
+        let mut other = case.clone();
+        other.times.iter_mut().flatten().flatten().for_each(|time| *time = *time * scale % 3000 + 1);
+        let problem = |case: &Case| {
+            let (graph, board, table) = case.build();
+            Problem::new(&graph, &Chain::of(&graph), &board, &table)
+        };
+        let (Ok(one), Ok(two)) = (problem(&case), problem(&other)) else { return Ok(()) };
+        let Some(quickest) = pareto_front(&one).ok().and_then(|front| Some(front.first()?.latency.0)) else { return Ok(()) };
+
+        let mut deadlines: Vec<u64> = parts.iter().map(|part| (quickest as f64 * part) as u64).collect();
+        deadlines.sort_unstable();
+        let found = |deadline: u64| {
+            let tenants = [
+                Tenant { name: "one", problem: &one, weight: 1.0, deadline: Some(Nanoseconds(deadline)) },
+                Tenant { name: "two", problem: &two, weight: 1.0, deadline: None },
+            ];
+            let rounds = |own: &Sharing| {
+                let cores = own.schedules.iter().flat_map(|own| own.processors()).map(|own| own.cores.len()).sum::<usize>();
+                let slower = 1.0 + 0.07 * cores as f64;
+                let is_in_time = own.plans[0].latency.0 as f64 * slower <= deadline as f64;
+                (!own.takes_turns && is_in_time).then_some(own.rounds_per_second / slower)
+            };
+            share(&tenants, rounds).map_or(0.0, |own| own.rounds_per_second)
+        };
+        let rounds: Vec<f64> = deadlines.into_iter().map(found).collect();
+        // What passes a thousandth less than it promises is not asked about again.
+        prop_assert!(rounds.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-3)), "{rounds:?}");
     }
 }
 

@@ -34,7 +34,7 @@
 //! ```
 //!
 //! Invariants: the rules by which operators run (self-timed execution, whole nanoseconds) are written once, in [`execution`], and
-//! everything that evaluates, validates, maps or simulates goes through them. This crate searches nothing and runs nothing.
+//! every number that is promised comes from them; heuristics that only choose may estimate more simply. This crate searches nothing and runs nothing.
 
 mod constraints;
 mod crossing;

@@ -35,9 +35,9 @@ pub struct SharedSchedule {
     /// The longest time of a frame through the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
-    /// By what part predictions had to be better than the deadline, 0.1 for a tenth.
-    #[serde(default)]
-    pub margin: f64,
+    /// By what part predictions had to be better than the deadline, 0.1 for a tenth; nothing without a margin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// Its schedule.
     pub schedule: ScheduleDocument,
 }
@@ -57,10 +57,14 @@ impl ScheduleSetDocument {
     /// Reads a file with the schedules of several networks.
     ///
     /// # Errors
-    /// [`ScheduleError::Document`] if it is not one, [`ScheduleError::SharedProcessor`] if two networks use the same core or
+    /// [`ScheduleError::Document`] if it is not one, [`ScheduleError::Constraint`] if a margin makes no sense, [`ScheduleError::SharedProcessor`] if two networks use the same core or
     /// accelerator.
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
         let document: Self = read_document(text)?;
+        let margins = document.networks.iter().filter_map(|own| own.margin);
+        if let Some(value) = margins.into_iter().find(|margin| *margin < 0.0) {
+            return Err(ScheduleError::Constraint { field: "margin", value });
+        }
         if !document.takes_turns {
             document.check_processors()?;
         }

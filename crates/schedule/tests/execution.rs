@@ -6,7 +6,7 @@ use millstream_board::{Processor, ProcessorClass};
 use millstream_cost::{BlockedEnd, CostTable, HandOver, LinkCost, MemoryAccess, Nanoseconds, TransferModel};
 use millstream_graph::Graph;
 use millstream_schedule::execution::{
-    Execution, Fetch, Next, OutputId, ProcessorId, Span, TaskGraph, TaskId, recipients,
+    Dependency, Execution, Fetch, Next, OutputId, ProcessorId, Span, TaskGraph, TaskId, TransferCost, recipients,
 };
 use millstream_schedule::{Assignment, Entry, Replica, ReplicaTasks, Schedule, Stage};
 
@@ -220,6 +220,75 @@ fn a_processor_waits_fetches_and_runs() {
     execution.fetched(fetch, b, Nanoseconds(17));
     assert_eq!(execution.next(&tasks, right, b), Next::Run(Nanoseconds(17)));
     assert_eq!((execution.free(), execution.busy()), (&[12, 17].map(Nanoseconds)[..], &[10, 3].map(Nanoseconds)[..]));
+}
+
+/// Of two values that are made, the earlier one is fetched first, and the same one only once.
+#[test]
+fn values_are_fetched_in_the_order_in_which_they_were_made() {
+    let graph = graph();
+    let table = table(&graph, Some(BlockedEnd::Receiver));
+    let replica = replica(&graph, &["stem", "left", "right", "join"], &["last"]);
+    let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
+    let [stem, left, right, join, last] = [0, 1, 2, 3, 4].map(TaskId::new);
+    let [a, b] = [0, 1].map(ProcessorId::new);
+    let ran = |execution: &mut Execution, task: TaskId, start: u64| {
+        execution.ended(task, a, Span { start: Nanoseconds(start), end: Nanoseconds(start + 10) }, &[]);
+    };
+    let mut execution = Execution::new(&tasks);
+    [stem, left, right].into_iter().zip([0, 10, 20]).for_each(|(task, start)| ran(&mut execution, task, start));
+    let fetch = |made: u64, maker: TaskId, value: usize| {
+        let (made, value) = (Nanoseconds(made), OutputId::new(value));
+        Fetch { made, maker, value, time: Nanoseconds(3) }
+    };
+    let expected = [fetch(10, stem, 0), fetch(10, stem, 1)];
+    for (at, expected) in [15, 18].into_iter().zip(expected) {
+        assert_eq!(execution.next(&tasks, last, b), Next::Fetch(expected));
+        execution.fetched(expected, b, Nanoseconds(at));
+    }
+    assert_eq!(execution.next(&tasks, last, b), Next::Wait, "join has not run");
+    ran(&mut execution, join, 30);
+    assert_eq!(execution.earliest(&tasks, last, b), Some(Nanoseconds(43)), "it reads e twice and fetches it once");
+    assert_eq!(execution.next(&tasks, last, b), Next::Fetch(fetch(40, join, 0)));
+}
+
+/// What comes from outside is waited for, and a processor may fetch before.
+#[test]
+fn tasks_wait_for_what_comes_from_outside() {
+    struct Released<'a>(ReplicaTasks<'a>);
+    impl TaskGraph for Released<'_> {
+        fn task_count(&self) -> usize {
+            self.0.task_count()
+        }
+        fn processor_count(&self) -> usize {
+            self.0.processor_count()
+        }
+        fn time(&self, task: TaskId, processor: ProcessorId) -> Option<Nanoseconds> {
+            self.0.time(task, processor)
+        }
+        fn release(&self, task: TaskId, _processor: ProcessorId) -> Nanoseconds {
+            Nanoseconds(50 * task.index() as u64)
+        }
+        fn inputs(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+            self.0.inputs(task)
+        }
+        fn readers(&self, task: TaskId) -> impl Iterator<Item = Dependency> {
+            self.0.readers(task)
+        }
+        fn transfer(&self, dependency: Dependency, from: ProcessorId, to: ProcessorId) -> TransferCost {
+            self.0.transfer(dependency, from, to)
+        }
+    }
+    let graph = graph();
+    let table = table(&graph, Some(BlockedEnd::Receiver));
+    let replica = replica(&graph, &["stem"], &["left", "right", "join", "last"]);
+    let tasks = Released(ReplicaTasks::new(&replica, &graph, &table).unwrap());
+    let home: Vec<ProcessorId> = tasks.0.tasks().iter().map(|task| task.processor).collect();
+    let mut execution = Execution::new(&tasks);
+    let starts = [0, 1, 2].map(|task| execution.run(&tasks, TaskId::new(task), &home).start.0);
+    // Left waits until 50 and right until 100; left has fetched a until 13, and right fetches b when left is done.
+    assert_eq!(starts, [0, 50, 100]);
+    assert_eq!(execution.transfers(TaskId::new(0)).iter().map(|own| own.at.0).collect::<Vec<_>>(), [13, 73]);
+    assert_eq!(execution.next(&tasks, TaskId::new(3), home[3]), Next::Run(Nanoseconds(150)));
 }
 
 #[test]

@@ -90,8 +90,6 @@ fn replica_plan(
     table: &CostTable,
 ) -> Result<ReplicaPlan, ScheduleError> {
     let tasks = ReplicaTasks::new(replica, graph, table)?;
-    // What waits for itself would wait for ever.
-    tasks.run_order(graph)?;
     let processors = replica.assignments.iter().map(|assignment| assignment.processor.clone()).collect();
     let hand_over = replica.hand_over(entry, graph, table).0;
     let links = replica.link_uses(entry, graph, table);
@@ -104,11 +102,7 @@ fn task_plan(id: TaskId, tasks: &ReplicaTasks<'_>, graph: &Graph) -> TaskPlan {
     let Task { operator, processor, share, .. } = &tasks.tasks()[id.index()];
     let bytes = graph.operator(*operator).work.bytes();
 
-    // What is on the processor already is never moved.
-    let cost = |dependency: Dependency| match home(dependency.maker) {
-        from if from == *processor => TransferCost::default(),
-        from => tasks.transfer(dependency, from, *processor),
-    };
+    let cost = |dependency: Dependency| tasks.transfer(dependency, home(dependency.maker), *processor);
 
     let mut read_on: Vec<ProcessorId> = tasks.readers(id).map(|dependency| home(dependency.reader)).collect();
     read_on.sort_unstable();

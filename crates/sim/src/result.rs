@@ -16,7 +16,7 @@ pub struct Simulation {
     pub unfinished: usize,
     /// When the fallback took over.
     pub fell_back: Option<Nanoseconds>,
-    /// What processors did, if that was kept.
+    /// What processors did, if that was kept: each task when it had ended, so that what was lost with a replica is not among them.
     pub spans: Vec<OperatorSpan>,
     /// Mean time of a frame in each replica, stage by stage; `None` for one that took none.
     pub replica_times: Vec<Vec<Option<Nanoseconds>>>,

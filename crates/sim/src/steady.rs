@@ -23,7 +23,8 @@ impl SteadyState {
     /// take frames over the same link: as simulated, because who competes with whom depends on when. Otherwise, what
     /// [`Schedule::evaluate`] and [`Schedule::energy`] say.
     ///
-    /// Times of replicas are means; the latency is the longest that stages worked on a frame. Where all processors together never want more
+    /// Times of replicas are means; the latency is the longest that stages worked on a frame, and not below what [`Schedule::evaluate`] says.
+    /// Where all processors together never want more
     /// than the memory moves, nothing has to be simulated.
     ///
     /// # Errors
@@ -74,7 +75,8 @@ impl SteadyState {
             board_links: alone.board_links,
             // Of few frames, a simulation may show a little less than links carry.
             period: Nanoseconds::from_seconds(period_seconds).max(least_period),
-            latency: simulation.worst_time_in_stages(),
+            // No frame of those that were simulated need have met the slowest replica of each stage.
+            latency: simulation.worst_time_in_stages().max(alone.latency),
         };
         let energy = simulation.steady_energy(schedule, table);
         Ok(Self { evaluation, energy })

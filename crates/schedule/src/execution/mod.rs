@@ -1,5 +1,5 @@
-//! How tasks run on processors: the rules that evaluation, validation, energy, mapping, branch and bound, teams and the simulator
-//! share.
+//! How tasks run on processors: the rules by which every number that is promised comes about. Evaluation, energy, mapping, branch and bound,
+//! teams and the simulator go through them; validation asks for an order in which tasks can run.
 //!
 //! A processor runs its tasks in order, each as soon as the processor is free and the task's inputs have arrived (self-timed). A
 //! value that another processor made arrives after a transfer, which all readers there share. A transfer that occupies its sender
@@ -133,11 +133,13 @@ impl Execution {
     }
 
     /// Runs a task whose inputs are made, and sends its values to all that will read them; `home` has every task's processor, each of
-    /// which must be able to run its task.
+    /// which must be able to run its task. Otherwise nothing happens.
     pub fn run(&mut self, graph: &impl TaskGraph, task: TaskId, home: &[ProcessorId]) -> Span {
         let processor = home[task.index()];
         let recipients = recipients(graph, task, processor, |reader| std::iter::once(home[reader.index()]));
-        self.run_to(graph, task, processor, Nanoseconds::ZERO, &recipients).unwrap_or_default()
+        let span = self.run_to(graph, task, processor, Nanoseconds::ZERO, &recipients);
+        debug_assert!(span.is_some(), "{task:?} can't run on {processor:?} yet, or at all");
+        span.unwrap_or_default()
     }
 
     /// Runs a task on a processor, but not before some time, and sends its values to these recipients, in order. `None`, and

@@ -1,4 +1,4 @@
-mod margin;
+mod limits;
 mod one_plan;
 mod page;
 mod printing;
@@ -51,7 +51,7 @@ pub(crate) fn run(command: &ScheduleCommand) -> Result<()> {
     files::check_writable(&command.output)?;
     command.html.iter().try_for_each(|path| files::check_writable(path))?;
     published::check(command)?;
-    margin::check(command)?;
+    limits::check(command)?;
     if let Some(path) = &command.system {
         return system::schedule(command, path);
     }
@@ -138,7 +138,7 @@ fn plan_one(command: &ScheduleCommand, network: &Network, machine: &Machine) -> 
         true => plan_with_clocks(machine, network, &aim, costs.unwrap_or(millstream::CostSource::Cached), &control()),
         false => plan(machine, network, &aim, command.on(), &control()),
     };
-    let Planned { plans, plan: chosen, document, clocked_front } = margin::told(planned, aim.margin)?;
+    let Planned { plans, plan: chosen, document, clocked_front } = limits::told(planned, aim.margin)?;
     if let Some(path) = &command.certificate {
         files::write(path, &files::to_json(&plans.certificate(&document, network, machine.board())?)?)?;
         output::remark(format!("wrote {}; {}", path.display(), command.certify_command(path)));

@@ -7,7 +7,7 @@ use crate::arguments::ScheduleCommand;
 use crate::control::control;
 use crate::{html, output};
 
-use super::margin;
+use super::limits;
 use super::page::Told;
 
 /// Divides the board among the networks of a command.
@@ -23,7 +23,7 @@ pub(super) fn schedule(command: &ScheduleCommand, machine: &Machine) -> Result<(
     let networks: Vec<Network> = command.models.iter().zip(options).map(open).collect::<Result<_, _>>()?;
     check_names(command, &networks)?;
     let shares: Vec<NetworkShare> = networks.iter().map(|network| share_of(command, network)).collect();
-    let shared = margin::told(plan_shared(machine, &networks, &shares, command.on(), &control()), wants.margin)?;
+    let shared = limits::told(plan_shared(machine, &networks, &shares, command.on(), &control()), wants.margin)?;
     files::write(&command.output, &files::to_json(&shared.document)?)?;
     if command.json {
         output::json(&shared.document)?;
@@ -106,6 +106,10 @@ fn shared_facts(shared: &Shared) -> Vec<Fact> {
             ratio => format!("this is {ratio:.2} times as many"),
         };
         facts.push(Fact::new("", format!("{how} there would be {other:.2}: {outcome}.")));
+    }
+    if !document.takes_turns && document.networks.iter().any(|own| own.deadline_seconds.is_some()) {
+        let text = "Frames by themselves meet the deadlines. Those that wait in queues, because they come faster than they pass, may not: `simulate` and `run` show it.";
+        facts.push(Fact::new("Deadline", text));
     }
     for (own, latency) in document.networks.iter().zip(shared.simulated_latencies.iter().flatten()) {
         if own.deadline_seconds.is_some() {
