@@ -7,8 +7,8 @@ use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
 use millstream_pipeline::{
-    Objective, PipelineError, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_memory, divide_processors,
-    share, take_turns,
+    Objective, PipelineError, Problem, Sharing, TeamSpace, Tenant, ThroughputBound, divide_as_rated, divide_memory,
+    divide_processors, share, take_turns,
 };
 use millstream_schedule::{
     Energy, Prediction, SCHEDULE_SET_FORMAT, SCHEDULE_SET_VERSION, Schedule, ScheduleDocument, ScheduleSetDocument,
@@ -154,21 +154,22 @@ impl Ground<'_> {
     /// something did not fit.
     fn share(&self, problems: &[Problem], is_roomy: &Cell<bool>) -> Result<Found, Error> {
         let tenants = self.tenants(problems);
-        let sharing = share(&tenants, |sharing| {
+        let rate = |sharing: &Sharing| {
             if !self.fit(sharing) {
                 is_roomy.set(false);
                 return None;
             }
             let Some(together) = self.simulate(sharing).ok()? else { return Some(sharing.rounds_per_second) };
             self.are_in_time(&together).then_some(together.rounds_per_second)
-        })?;
-
-        let other = match sharing.takes_turns {
-            true => divide_processors(&tenants),
-            false => take_turns(&tenants),
         };
-        let other = other.ok().filter(|other| self.fit(other));
-        let other_rounds_per_second = other.and_then(|other| self.rounds_per_second(&other));
+        let sharing = share(&tenants, rate)?;
+
+        let other_rounds_per_second = if sharing.takes_turns {
+            divide_as_rated(&tenants, rate).ok().map(|other| other.rounds_per_second)
+        } else {
+            let turns = take_turns(&tenants).ok().filter(|turns| self.fit(turns));
+            turns.and_then(|turns| self.rounds_per_second(&turns))
+        };
         Ok((sharing, other_rounds_per_second))
     }
 

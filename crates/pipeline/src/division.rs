@@ -20,9 +20,12 @@ const MOST_RATED: usize = 60;
 
 /// The best division that was found by what rounds really pass, of which `rounds` is asked as by [`share`](crate::share): the one that is best
 /// if nobody waits, and if it does not pass what it promises, those of plans with lower latencies that promise more than what was found.
-pub(crate) fn divide_where_all_wait(
+///
+/// # Errors
+/// As [`divide_processors`].
+pub fn divide_as_rated(
     tenants: &[Tenant<'_>],
-    rounds: &impl Fn(&Sharing) -> Option<f64>,
+    rounds: impl Fn(&Sharing) -> Option<f64>,
 ) -> Result<Sharing, PipelineError> {
     let unhindered = divide_processors(tenants)?;
     let rated = |sharing: &Sharing| Some(Sharing { rounds_per_second: rounds(sharing)?, ..sharing.clone() });

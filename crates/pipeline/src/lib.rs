@@ -124,7 +124,7 @@ pub mod explained {
 
 pub use constraints::Constraints;
 pub use design_space::{design_points, pipelines};
-pub use division::divide_processors;
+pub use division::{divide_as_rated, divide_processors};
 pub use effort::Effort;
 pub use energy_front::{ClockedPlan, clocked_front, energy_front};
 pub use error::PipelineError;

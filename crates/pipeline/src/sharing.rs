@@ -2,7 +2,7 @@
 
 use millstream_cost::Nanoseconds;
 
-use crate::division::{divide_where_all_wait, last_within};
+use crate::division::{divide_as_rated, last_within};
 use crate::least_memory::LeastMemory;
 use crate::tenant::{Sharing, Tenant};
 use crate::{PipelineError, Plan, Problem, best_period, pareto_front};
@@ -22,7 +22,7 @@ const PARTS_OF_LATENCY: [f64; 8] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1];
 /// As [`divide_processors`](crate::divide_processors), if taking turns is not possible either.
 pub fn share(tenants: &[Tenant<'_>], rounds: impl Fn(&Sharing) -> Option<f64>) -> Result<Sharing, PipelineError> {
     let turns = best_turns(tenants, &rounds);
-    let divided = divide_where_all_wait(tenants, &rounds);
+    let divided = divide_as_rated(tenants, &rounds);
     match (divided, turns) {
         // Who has processors of their own waits for nobody.
         (Ok(divided), Some(turns)) if turns.passes_more_than(&divided) => Ok(turns),
