@@ -6,11 +6,11 @@ use millstream_partition::{BlockId, BlockRange};
 use crate::cores::Cores;
 use crate::multisets::MultisetId;
 use crate::nanojoules::Nanojoules;
-use crate::planning::StageWays;
 use crate::senders::Senders;
 use crate::stage_option::StageOption;
 use crate::stage_options::StageOptions;
 use crate::stage_power::StagePower;
+use crate::way::StageWays;
 use crate::{Constraints, Plan, Problem};
 
 /// Pipelines of so many first blocks, by what their last stage is to the next and the cores they use.

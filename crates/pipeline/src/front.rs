@@ -7,11 +7,11 @@ use crate::core_sets::CoreSet;
 use crate::cores::Cores;
 use crate::latency_remainders::LatencyRemainders;
 use crate::period::ShortestStages;
-use crate::planning::StageWays;
 use crate::refining::is_about_as_short;
 use crate::senders::Senders;
 use crate::stage_options::StageOptions;
 use crate::useful_ways::UsefulWays;
+use crate::way::StageWays;
 use crate::{PipelineError, Plan, Problem};
 
 /// All plans that no other plan beats in period without losing in latency, from the lowest latency to the shortest period. Exact for stages

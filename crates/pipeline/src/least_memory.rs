@@ -5,10 +5,9 @@ use millstream_partition::BlockRange;
 
 use crate::cores::Cores;
 use crate::memory::SharedCapacity;
-use crate::planning::StageWays;
 use crate::range_table::{place, ranges};
 use crate::senders::Senders;
-use crate::way::WayId;
+use crate::way::{StageWays, WayId};
 use crate::{Plan, Problem};
 
 /// Beyond so many steps, one search is made instead of one for each of several periods.

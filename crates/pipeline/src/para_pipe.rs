@@ -5,10 +5,9 @@ use millstream_cost::Nanoseconds;
 use millstream_partition::{BlockId, BlockRange};
 
 use crate::design_space::binomial;
-use crate::planning::StageWays;
 use crate::senders::Senders;
 use crate::undominated::keep_undominated;
-use crate::way::WayId;
+use crate::way::{StageWays, WayId};
 use crate::{PipelineError, Plan, Problem, Search};
 
 /// Which of the enumerated pipelines is wanted.

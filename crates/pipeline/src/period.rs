@@ -9,11 +9,10 @@ use crate::allocations::Allocations;
 use crate::core_sets::CoreSet;
 use crate::cores::Cores;
 use crate::known_options::KnownOptions;
-use crate::planning::StageWays;
 use crate::senders::Senders;
 use crate::stage_periods::{StagePeriods, fewest_within};
 use crate::useful_ways::UsefulWays;
-use crate::way::WayId;
+use crate::way::{StageWays, WayId};
 use crate::ways_by_cores::FewerCores;
 use crate::{PipelineError, Plan, Problem};
 

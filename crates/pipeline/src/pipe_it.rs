@@ -4,9 +4,8 @@ use millstream_board::ProcessorClass;
 use millstream_cost::Nanoseconds;
 use millstream_partition::{BlockId, BlockRange};
 
-use crate::planning::StageWays;
 use crate::senders::Senders;
-use crate::way::WayId;
+use crate::way::{StageWays, WayId};
 use crate::{PipelineError, Plan, Problem, Search};
 
 /// Pipe-it's `merge_stage` (algorithm 3), with `work_flow` and `find_split` (algorithms 1 and 2) inside: one stage per core, the

@@ -10,11 +10,8 @@ use millstream_schedule::{Replica, Schedule, Stage, shared_period};
 
 use crate::least_memory::LeastMemory;
 use crate::senders::Senders;
-use crate::way::WayId;
+use crate::way::{StageWays, WayId};
 use crate::{PipelineError, Plan, PlannedReplica, PlannedStage, Problem, TeamWork};
-
-/// The blocks of a stage, and its replicas.
-pub(crate) type StageWays = (BlockRange, Vec<WayId>);
 
 impl Problem {
     /// A plan of these stages, with its period and latency; `None` if one of them can't run.

@@ -3,12 +3,11 @@
 use millstream_cost::Nanoseconds;
 use millstream_partition::BlockRange;
 
-use crate::planning::StageWays;
 use crate::range_table::ranges;
 use crate::senders::Senders;
 use crate::team::TeamTime;
 use crate::team_way::Reading;
-use crate::way::WayId;
+use crate::way::{StageWays, WayId};
 use crate::{PipelineError, Plan, Problem, SearchProgress};
 
 /// What is no better than something known by more than this part of it is not looked at.

@@ -2,8 +2,8 @@
 
 use millstream_cost::Nanoseconds;
 
-use crate::planning::StageWays;
 use crate::team_way::Reading;
+use crate::way::StageWays;
 use crate::{Plan, Problem};
 
 impl Problem {

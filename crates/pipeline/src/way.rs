@@ -1,3 +1,8 @@
+use millstream_partition::BlockRange;
+
+/// The blocks of a stage, and its replicas.
+pub(crate) type StageWays = (BlockRange, Vec<WayId>);
+
 /// A way to run a stage: a processor class of the board, or a team of several. Classes are numbered first, cluster by cluster with counts
 /// of cores ascending, and then teams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

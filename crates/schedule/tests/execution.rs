@@ -153,6 +153,7 @@ fn moment_by_moment(tasks: &ReplicaTasks<'_>, asked: &[usize]) -> Execution {
                 doing[own] = Doing::Nothing;
             }
         }
+
         for &own in asked {
             let Some(&task) = tasks.tracks()[own].get(next[own]) else { continue };
             if !matches!(doing[own], Doing::Nothing) {
@@ -278,6 +279,7 @@ fn tasks_wait_for_what_comes_from_outside() {
             self.0.transfer(dependency, from, to)
         }
     }
+
     let graph = graph();
     let table = table(&graph, Some(BlockedEnd::Receiver));
     let replica = replica(&graph, &["stem"], &["left", "right", "join", "last"]);
