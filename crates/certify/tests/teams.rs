@@ -26,6 +26,18 @@ enum Piece {
     Divided(OperatorSplit),
 }
 
+/// A convolution of one element of each channel.
+fn pointwise(channels: usize) -> Convolution {
+    Convolution {
+        input_channels: channels,
+        output_channels: channels,
+        kernel: vec![1, 1],
+        strides: vec![1, 1],
+        dilations: vec![1, 1],
+        groups: 1,
+    }
+}
+
 /// A chain of four operators, or branches and joins: convolutions whose channels can be divided, or windows whose rows can.
 fn graph(has_rows: bool, channels: usize, random: &mut ChaCha8Rng) -> Graph {
     let shape = if has_rows { [1, 1, ROWS, 25] } else { [1, channels, 1, 25] };
@@ -40,17 +52,9 @@ fn graph(has_rows: bool, channels: usize, random: &mut ChaCha8Rng) -> Graph {
     let fourth: Vec<_> = with_c.into_iter().chain([c]).collect();
 
     let mut made = |name: &str, reads: &[_], makes| {
-        let convolution = Convolution {
-            input_channels: channels,
-            output_channels: channels,
-            kernel: vec![1, 1],
-            strides: vec![1, 1],
-            dilations: vec![1, 1],
-            groups: 1,
-        };
         let (op_type, kind) = match (has_rows, reads.len(), random.random_range(0..3)) {
             (true, ..) => ("Any", OperatorKind::Opaque),
-            (false, 1, 0..2) => ("Conv", OperatorKind::Convolution(convolution)),
+            (false, 1, 0..2) => ("Conv", OperatorKind::Convolution(pointwise(channels))),
             (false, 1, _) => ("Relu", OperatorKind::Activation),
             (false, ..) => ("Add", OperatorKind::Elementwise),
         };
@@ -247,14 +251,6 @@ fn transfers_between_whole_and_divided_operators_count_once() {
     let [x, a, b, c, d] = ["x", "a", "b", "c", "d"]
         .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 10, 1, 1]))).unwrap());
     builder.input(x);
-    let kernel = Convolution {
-        input_channels: 10,
-        output_channels: 10,
-        kernel: vec![1, 1],
-        strides: vec![1, 1],
-        dilations: vec![1, 1],
-        groups: 1,
-    };
     let mut made = |name: &str, kind: OperatorKind, reads: &[_], makes| {
         let op_type = if kind == OperatorKind::Opaque { "Any" } else { "Conv" };
         let operator = NewOperator::new(name, op_type, kind).reads(reads.iter().copied()).makes([makes]);
@@ -262,7 +258,7 @@ fn transfers_between_whole_and_divided_operators_count_once() {
     };
     made("a", OperatorKind::Opaque, &[x], a);
     made("b", OperatorKind::Opaque, &[a], b);
-    made("c", OperatorKind::Convolution(kernel), &[b], c);
+    made("c", OperatorKind::Convolution(pointwise(10)), &[b], c);
     made("d", OperatorKind::Opaque, &[a, c], d);
     builder.output(d);
     let graph = builder.build().unwrap();

@@ -27,14 +27,18 @@ pub fn divide_as_rated(
     tenants: &[Tenant<'_>],
     rounds: impl Fn(&Sharing) -> Option<f64>,
 ) -> Result<Sharing, PipelineError> {
-    let unhindered = divide_processors(tenants)?;
+    let fronts = Fronts::of(tenants, has_deadline)?;
+    let unhindered = fronts.unhindered()?;
     let rated = |sharing: &Sharing| Some(Sharing { rounds_per_second: rounds(sharing)?, ..sharing.clone() });
     let mut best = match rated(&unhindered) {
         Some(best) if !unhindered.passes_more_than(&best) => return Ok(best),
         best => best,
     };
 
-    let mut others = Fronts::of(tenants)?.quicker_divisions();
+    // Where nobody has a deadline, anybody may be quicker than it would be.
+    let are_free = !tenants.iter().any(has_deadline);
+    let fronts = if are_free { Fronts::of(tenants, |_| true)? } else { fronts };
+    let mut others = fronts.quicker_divisions(|tenant| are_free || has_deadline(tenant));
     others.sort_by(|one, other| other.rounds_per_second.total_cmp(&one.rounds_per_second));
     others.dedup_by(|one, other| one.plans == other.plans);
     for other in others.into_iter().take(MOST_RATED) {
@@ -50,34 +54,36 @@ pub fn divide_as_rated(
 /// What each network can do on each number of cores.
 struct Fronts<'a> {
     tenants: &'a [Tenant<'a>],
-    /// By network and number of cores, the plans that keep to its deadline, from the lowest latency to the shortest period. Where only some
-    /// networks have deadlines, only the last one of the others.
+    /// By network and number of cores, the plans that keep to its deadline, from the lowest latency to the shortest period; or the last one
+    /// alone.
     plans: Vec<Vec<Vec<Plan>>>,
 }
 
 impl<'a> Fronts<'a> {
-    fn of(tenants: &'a [Tenant<'a>]) -> Result<Self, PipelineError> {
-        let are_free = tenants.iter().all(|tenant| tenant.deadline.is_none());
+    /// All plans of some networks, and the last ones of the others, none of which may have a deadline.
+    fn of(tenants: &'a [Tenant<'a>], has_all: impl Fn(&Tenant<'_>) -> bool) -> Result<Self, PipelineError> {
         let plans = |tenant: &Tenant<'_>| -> Result<Vec<Vec<Plan>>, PipelineError> {
-            let on = |cores: Cores| match tenant.deadline {
-                None if !are_free => Ok(best_within(tenant, cores)?.into_iter().collect()),
-                _ => front_within(tenant, cores),
-            };
-            tenant.problem.counts.all().map(on).collect()
+            let found_on = if has_all(tenant) { front_within } else { shortest_within };
+            tenant.problem.counts.all().map(|cores| found_on(tenant, cores)).collect()
         };
         Ok(Self { tenants, plans: tenants.iter().map(plans).collect::<Result<_, _>>()? })
     }
 
-    /// The best divisions if one network with a deadline, or all of them, have to be quicker than they are asked to be; where nobody has one, if
-    /// one network has to be quicker than it would be. Of a single deadline that is looser, there are all of a stricter one and more.
-    fn quicker_divisions(&self) -> Vec<Sharing> {
+    /// The best division if nobody waits for anybody.
+    fn unhindered(&self) -> Result<Sharing, PipelineError> {
+        let deadlines: Vec<Option<Nanoseconds>> = self.tenants.iter().map(|tenant| tenant.deadline).collect();
+        self.divided_within(&deadlines).ok_or_else(|| obstacle(self.tenants))
+    }
+
+    /// The best divisions if one of these networks, or all with a deadline, have to be quicker than they are asked to be. Of a single deadline
+    /// that is looser, there are all of a stricter one and more.
+    fn quicker_divisions(&self, is_limited: impl Fn(&Tenant<'_>) -> bool) -> Vec<Sharing> {
         let all = self.tenants.iter().map(|tenant| tenant.deadline);
         let together = PARTS_OF_DEADLINE.iter().map(|part| {
             let shorter = |own: Nanoseconds| Nanoseconds((own.0 as f64 * part) as u64);
             all.clone().map(|own| own.map(shorter)).collect::<Vec<_>>()
         });
-        let are_free = self.tenants.iter().all(|tenant| tenant.deadline.is_none());
-        let limited = (0..self.tenants.len()).filter(|&own| are_free || self.tenants[own].deadline.is_some());
+        let limited = (0..self.tenants.len()).filter(|&own| is_limited(&self.tenants[own]));
         let of_one = limited.flat_map(|own| self.latencies(own).into_iter().map(move |latency| (own, latency)));
         let alone = of_one.map(|(tenant, latency)| {
             let mut limits: Vec<Option<Nanoseconds>> = all.clone().collect();
@@ -115,6 +121,10 @@ impl<'a> Fronts<'a> {
     }
 }
 
+fn has_deadline(tenant: &Tenant<'_>) -> bool {
+    tenant.deadline.is_some()
+}
+
 /// All plans on at most these processors that keep to the deadline.
 fn front_within(tenant: &Tenant<'_>, cores: Cores) -> Result<Vec<Plan>, PipelineError> {
     if cores == Cores::NONE {
@@ -130,14 +140,14 @@ fn front_within(tenant: &Tenant<'_>, cores: Cores) -> Result<Vec<Plan>, Pipeline
     }
 }
 
-/// The plan with the shortest period on at most these processors that keeps to the deadline.
-fn best_within(tenant: &Tenant<'_>, cores: Cores) -> Result<Option<Plan>, PipelineError> {
-    if tenant.deadline.is_some() || cores == Cores::NONE {
-        return Ok(front_within(tenant, cores)?.pop());
+/// The plan with the shortest period on at most these processors, alone, of a network without a deadline.
+fn shortest_within(tenant: &Tenant<'_>, cores: Cores) -> Result<Vec<Plan>, PipelineError> {
+    if cores == Cores::NONE {
+        return Ok(Vec::new());
     }
     match best_period(&tenant.problem.within(cores)) {
-        Err(PipelineError::Infeasible | PipelineError::Memory { .. }) => Ok(None),
-        found => Ok(Some(found?)),
+        Err(PipelineError::Infeasible | PipelineError::Memory { .. }) => Ok(Vec::new()),
+        found => Ok(vec![found?]),
     }
 }
 
@@ -158,13 +168,7 @@ pub(crate) fn last_within(front: &[Plan], most: Nanoseconds) -> Option<&Plan> {
 /// [`PipelineError::Deadline`] if deadlines can't be met, with the network and the stage that stand in the way;
 /// [`PipelineError::Infeasible`] if the networks can't run beside each other at all.
 pub fn divide_processors(tenants: &[Tenant<'_>]) -> Result<Sharing, PipelineError> {
-    let Some(first) = tenants.first() else { return Err(PipelineError::Infeasible) };
-    let counts = &first.problem.counts;
-    let choices: Vec<Vec<Option<Plan>>> = tenants
-        .iter()
-        .map(|tenant| counts.all().map(|cores| best_within(tenant, cores)).collect::<Result<_, _>>())
-        .collect::<Result<_, _>>()?;
-    divided(tenants, &choices).ok_or_else(|| obstacle(tenants))
+    Fronts::of(tenants, has_deadline)?.unhindered()
 }
 
 /// The division with the most rounds, each network by the plan that it has on so many cores.
