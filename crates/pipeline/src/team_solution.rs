@@ -179,7 +179,8 @@ impl Passage<'_> {
         let Ok(execution) = tasks.execute(graph) else { return Ok(None) };
         let time = finish(Executed { replica: &replica, tasks: &tasks, execution: &execution });
         if let Some((makers, source)) = &entrance {
-            replica.assignments[source.index()].operators.drain(..makers.len());
+            // A part of a divided operator may stand before them by now.
+            replica.assignments[source.index()].operators.retain(|id| !makers.contains(id));
         }
         let lists = replica.assignments.into_iter().map(|assignment| assignment.operators).collect();
         Ok(Some(Solution { lists, splits: replica.splits, nanoseconds: time.0.saturating_sub(lead).max(1) }))
