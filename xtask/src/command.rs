@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 /// Why a verb failed, for people.
 pub(crate) struct Failure(pub(crate) String);
@@ -34,9 +35,17 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Runs a program and fails if it does.
+/// Whoever waits as long for a program is told where the time went.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Runs a program, fails if it does, and says what it took if that was long.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
+    let start = Instant::now();
     let status = command.status().map_err(|error| not_started(command, &error))?;
+    let took = start.elapsed();
+    if took >= LONG {
+        eprintln!("{} s for {}", took.as_secs(), describe(command));
+    }
     if status.success() { Ok(()) } else { Err(Failure(format!("{} failed ({status})", describe(command)))) }
 }
 

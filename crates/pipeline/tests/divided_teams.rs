@@ -14,13 +14,8 @@ fn board() -> Board {
     Board::from_json(text).unwrap()
 }
 
-/// A convolution of 8 channels of one element each, and something that needs all of them.
-fn graph() -> Graph {
-    let mut builder = GraphBuilder::new("small");
-    let [input, made, result] = ["input", "made", "result"]
-        .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 8, 1, 1]))).unwrap());
-    builder.input(input);
-    let convolution = OperatorKind::Convolution(Convolution {
+fn convolution(name: &str) -> NewOperator {
+    let kind = OperatorKind::Convolution(Convolution {
         input_channels: 8,
         output_channels: 8,
         kernel: vec![1, 1],
@@ -28,9 +23,31 @@ fn graph() -> Graph {
         dilations: vec![1, 1],
         groups: 1,
     });
-    let work = Work { macs: 64, ..Work::default() };
-    builder.operator(NewOperator::new("conv", "Conv", convolution).reads([input]).makes([made]).work(work)).unwrap();
+    NewOperator::new(name, "Conv", kind).work(Work { macs: 64, ..Work::default() })
+}
+
+/// A convolution of 8 channels of one element each, and something that needs all of them.
+fn graph() -> Graph {
+    let mut builder = GraphBuilder::new("small");
+    let [input, made, result] = ["input", "made", "result"]
+        .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 8, 1, 1]))).unwrap());
+    builder.input(input);
+    builder.operator(convolution("conv").reads([input]).makes([made])).unwrap();
     builder.operator(NewOperator::new("rest", "x", OperatorKind::Opaque).reads([made]).makes([result])).unwrap();
+    builder.output(result);
+    builder.build().unwrap()
+}
+
+/// A convolution as that one which reads what the network reads, as an operator before it does, and something that needs both.
+fn graph_with_two_readers() -> Graph {
+    let mut builder = GraphBuilder::new("branched");
+    let [input, short, made, result] = ["input", "short", "made", "result"]
+        .map(|name| builder.value(name, Some(DataType::F32), Some(Shape::from([1, 8, 1, 1]))).unwrap());
+    builder.input(input);
+    builder.operator(NewOperator::new("before", "x", OperatorKind::Opaque).reads([input]).makes([short])).unwrap();
+    builder.operator(convolution("conv").reads([input]).makes([made])).unwrap();
+    let join = NewOperator::new("join", "x", OperatorKind::Opaque);
+    builder.operator(join.reads([short, made]).makes([result])).unwrap();
     builder.output(result);
     builder.build().unwrap()
 }
@@ -80,4 +97,27 @@ fn a_team_gives_less_to_where_results_come_from_late() {
 #[test]
 fn a_team_that_gains_nothing_is_none() {
     assert_eq!(shortest(500), (Nanoseconds(800 + 100), None));
+}
+
+/// B may make its part of the convolution, which reads the network's input, before the operator that the join waits for: neither is lost.
+#[test]
+fn a_part_may_begin_before_what_another_subgraph_made() {
+    let (graph, board) = (graph_with_two_readers(), board());
+    let mut table = CostTable::new(3, board.processor_classes());
+    for (times, processor) in [[300, 1200, 100], [900, 800, 5000]].into_iter().zip(table.processors()) {
+        for (operator, time) in times.into_iter().enumerate() {
+            table.set_time(processor, operator, Nanoseconds(time));
+        }
+    }
+    let chain = Chain::of(&graph);
+    let problem = Problem::with_teams(&graph, &chain, &board, &table, &teams_of(&board)).unwrap();
+    let front = pareto_front(&problem).unwrap();
+    for plan in &front {
+        let schedule = problem.schedule(plan);
+        schedule.validate(&graph, &board).unwrap();
+        let evaluation = schedule.evaluate(&graph, &table).unwrap();
+        assert_eq!((evaluation.period, evaluation.latency), (plan.period, plan.latency), "{schedule}");
+    }
+    let has_splits = |plan: &Plan| problem.schedule(plan).stages[0].replicas[0].splits.len() == 1;
+    assert!(front.iter().any(has_splits));
 }
