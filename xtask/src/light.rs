@@ -13,17 +13,21 @@ const CRATES: [&str; 6] =
 const LEFT_OUT: [&str; 5] = ["openvino,ort,wgpu", "highs,openvino,wgpu", "highs,openvino,ort", "highs,ort,wgpu", ""];
 
 const TEST: [&str; 3] = ["test", "--release", "--no-default-features"];
+const CLIPPY: [&str; 5] = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
 
-/// Runs the tests of searches without the solver, and of the front door and the command without any feature. `lint` compiles what has one
-/// feature left out; its tests, for which all is compiled anew each time, are those of [`features`].
+/// Runs the tests of searches without the solver, and of the front door and the command without any feature: what has one of them left out
+/// is for [`features`], since all is compiled anew each time.
 pub(crate) fn test(library: &Path) -> Result<(), Failure> {
     run(cargo().args(TEST).args(CRATES))?;
     test_with("", library)
 }
 
-/// Runs the tests of the front door with each feature left out and with all, and those of the command that are about it.
+/// Lints the front door and the command with each feature left out, and runs the tests that are about it.
 pub(crate) fn features() -> Result<(), Failure> {
     let library = native::prepare()?;
+    LEFT_OUT.iter().try_for_each(|features| lint_with(features))?;
+    let library_alone = ["--package", "millstream", "--lib", "--quiet", "--", "-D", "warnings"];
+    run(cargo().args(["clippy", "--release", "--no-default-features"]).args(library_alone))?;
     LEFT_OUT.iter().try_for_each(|features| test_with(features, &library))
 }
 
@@ -37,20 +41,19 @@ fn test_with(features: &str, library: &Path) -> Result<(), Failure> {
 
 /// Lints with features left out, and looks at what the searches need then.
 pub(crate) fn lint() -> Result<(), Failure> {
-    let clippy = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
-    run(cargo().args(clippy).args(CRATES).args(["--", "-D", "warnings"]))?;
-    for features in LEFT_OUT {
-        let front = ["--package", "millstream-api", "--package", "millstream", "--features", features];
-        run(cargo().args(clippy).args(front).args(["--features", "millstream/command", "--", "-D", "warnings"]))?;
-    }
-    let library = ["--package", "millstream", "--lib", "--quiet", "--", "-D", "warnings"];
-    run(cargo().args(["clippy", "--release", "--no-default-features"]).args(library))?;
+    run(cargo().args(CLIPPY).args(CRATES).args(["--", "-D", "warnings"]))?;
+    lint_with("")?;
     let tree = ["tree", "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
     let tree = capture(cargo().args(tree).args(CRATES))?;
     match native_packages(&tree) {
         found if found.is_empty() => Ok(()),
         found => Err(Failure(format!("without the feature `highs`, {CRATES:?} still need {}", found.join(", ")))),
     }
+}
+
+fn lint_with(features: &str) -> Result<(), Failure> {
+    let front = ["--package", "millstream-api", "--package", "millstream", "--features", features];
+    run(cargo().args(CLIPPY).args(front).args(["--features", "millstream/command", "--", "-D", "warnings"]))
 }
 
 /// Named as if they were native, but tables in Rust.

@@ -99,7 +99,7 @@ Work on Millstream:
   chaos       run the engine in a simulation of threads, time and faults, for a minute; [--long] for an hour or two;
               scenarios of faults [--seeds 100] [--from 0, the first seed] [--frames 1000, of each], or interleavings of a part
               [--model sleeper, team, generations, results or supervision] [--schedules 10000] [--from 0, the first hundred]
-  features    run the tests of the front door and the command with each feature left out
+  features    lint and run the tests of the front door and the command with each feature left out
   node        run a network over several machines, on dora-rs: builds millstream-node, fetches dora-rs with pip, and hands arguments on;
               the first time takes a quarter of an hour
   node-test   build millstream-node and run its tests, two hosts as processes of this computer among them

@@ -130,7 +130,7 @@ pub fn certify(
     Ok(certificate)
 }
 
-/// Whether all that was promised is what a simulation shows, where processors wait for memory or stages for the same link.
+/// Whether all that was promised is what a simulation shows, where processors wait for memory or stages and replicas for the same link.
 fn check_simulated(
     document: &ScheduleDocument,
     Scheduled { network, schedule, .. }: &Scheduled,

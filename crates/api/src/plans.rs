@@ -36,7 +36,7 @@ pub struct Plans {
     pub searched: (PeriodBound, TeamSpace),
     /// Whether processors compete for the memory's bandwidth, so that plans' numbers are simulated.
     pub competes_for_memory: bool,
-    /// Whether some plans' numbers are simulated: for the sake of memory, or because several of their stages wait for the same link.
+    /// Whether some plans' numbers are simulated: for the sake of memory, or because several of their stages, or replicas of one, wait for the same link.
     pub is_simulated: bool,
     /// What was asked for.
     pub aim: Aim,
@@ -85,7 +85,7 @@ impl Plans {
         let bound = ThroughputBound::of(network.graph(), board, table);
         let searched = (searched_bound, space);
         let singles = problem.clone().without_teams().without_memory_limit();
-        // Several stages may wait for the same link, which only the bound does not know.
+        // Stages and replicas may wait for the same link, which only the bound does not know.
         let is_exact = |plan: &Plan| {
             problem.has_room_for(plan)
                 && (!singles.has_links() || PeriodBound::of(&singles) == Ok(PeriodBound(plan.period)))
@@ -248,7 +248,7 @@ fn searched_plans(
     })
 }
 
-/// Gives plans of which several stages take frames over the same link the numbers that a simulation shows. Whether there are any.
+/// Gives plans whose stages or replicas wait for the same link the numbers that a simulation shows. Whether there are any.
 fn simulate_shared_links(
     (network, table): (&Network, &CostTable),
     problem: &Problem,

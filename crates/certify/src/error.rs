@@ -56,7 +56,7 @@ pub enum CertifyError {
         what: &'static str,
         /// What the schedule says.
         promised: f64,
-        /// What comes out: where processors wait for memory or stages for the same link, and nothing was simulated, at least that.
+        /// What comes out: where processors wait for memory, or stages or replicas for the same link, and nothing was simulated, at least that.
         found: f64,
     },
     /// A schedule promises to keep to a limit, and another number that does not.

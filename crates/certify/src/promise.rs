@@ -8,7 +8,7 @@ use crate::CertifyError;
 const JOULES: f64 = 2e-9;
 
 /// Whether everything that a schedule promises of its frames is what an evaluation says, or a simulation, where processors wait for memory or
-/// stages for the same link: period, latency, the times of all replicas and the energy. Its power follows from these.
+/// stages or replicas for the same link: period, latency, the times of all replicas and the energy. Its power follows from these.
 ///
 /// # Errors
 /// [`CertifyError::Promise`] with the first number that is another one.

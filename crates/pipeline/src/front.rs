@@ -23,7 +23,8 @@ use crate::{PipelineError, Plan, Problem};
 /// without a bound and then asking for a shorter period than the last answer's walks along the front point by point, to the shortest period.
 ///
 /// That counts links as if each stage had its own. Of plans in which several stages take frames over the same link, the period is then
-/// raised to what the link takes for all of them, so that others may be better.
+/// raised to what the link takes for all of them, so that others may be better; what replicas that take unlike times wait for each other before
+/// a link is not counted at all.
 ///
 /// Where some of these do not fit into the board's memory, they are left out, and what is found on fewer cores, without replicas and with
 /// the least memory takes their place: the front is then one of those that were found, not of all.

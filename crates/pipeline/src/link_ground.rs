@@ -27,7 +27,7 @@ impl LinkGround {
         evaluation.map_or(Nanoseconds::ZERO, |evaluation| evaluation.board_link_period())
     }
 
-    /// Whether several stages take frames over the same link.
+    /// Whether stages or replicas wait for the same link, as [`Evaluation::shares_board_links`](millstream_schedule::Evaluation::shares_board_links) says.
     pub(crate) fn is_shared_by(&self, schedule: &Schedule) -> bool {
         schedule.evaluate(&self.graph, &self.table).is_ok_and(|evaluation| evaluation.shares_board_links())
     }

@@ -30,7 +30,8 @@ impl Problem {
         ground.map_or(Nanoseconds::ZERO, |ground| ground.period(&self.schedule(plan)))
     }
 
-    /// Whether several stages of a plan take frames over the same link, so that what they wait for each other depends on when they do.
+    /// Whether several stages of a plan take frames over the same link, or replicas that take unlike times, so that what they wait for each other
+    /// depends on when they do.
     pub fn shares_links(&self, plan: &Plan) -> bool {
         self.links.as_ref().is_some_and(|ground| ground.is_shared_by(&self.schedule(plan)))
     }

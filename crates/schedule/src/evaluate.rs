@@ -101,8 +101,8 @@ impl Evaluation {
         self.board_links.iter().map(|link| link.period).max().unwrap_or_default()
     }
 
-    /// Whether several stages take frames over the same link within a board, or a link holds replicas of a stage up, so that what they wait for
-    /// each other depends on when they do.
+    /// Whether several stages take frames over the same link within a board, or replicas of a stage that wait for each other there: how long
+    /// depends on when they come.
     pub fn shares_board_links(&self) -> bool {
         self.board_links.iter().any(|link| link.stages > 1) || self.stages.iter().any(StageEvaluation::waits_for_links)
     }
@@ -119,9 +119,20 @@ impl StageEvaluation {
         self.replica_times.iter().copied().max().unwrap_or_default()
     }
 
-    /// Whether its replicas would take frames more often if it were not for the links that they share.
+    /// Whether its replicas wait for each other before links that they share: since these carry no more frames, or since replicas that take
+    /// unlike times come there at the same moment again and again.
     fn waits_for_links(&self) -> bool {
-        self.period > replicated_period(&self.replica_times)
+        self.period > replicated_period(&self.replica_times) || self.meet_at_links()
+    }
+
+    /// Whether replicas that take unlike times share a link. Of those that take the same, each comes when the others have gone.
+    fn meet_at_links(&self) -> bool {
+        let shares = |links: &[LinkUse], link: &LinkUse| links.iter().any(|own| own.is_of_same_link(link));
+        let replicas = || self.replica_times.iter().zip(&self.links);
+        replicas().any(|(time, links)| {
+            let mut unlike = replicas().filter(|(other, _)| *other != time);
+            unlike.any(|(_, own)| links.iter().any(|link| shares(own, link)))
+        })
     }
 
     /// Which part of the frames each replica takes.

@@ -1,4 +1,4 @@
-//! What a schedule achieves where its processors compete for memory, or its stages for links.
+//! What a schedule achieves where its processors compete for memory, or its stages and replicas for links.
 
 use millstream_cost::{CostTable, Nanoseconds};
 use millstream_graph::Graph;
@@ -19,8 +19,8 @@ impl SteadyState {
     /// Frames after which periods hardly change any more.
     pub const FRAMES: usize = 1600;
 
-    /// Period, latency and energy of a schedule whose processors share a memory that moves so many bytes a second, or of which several stages
-    /// take frames over the same link: as simulated, because who competes with whom depends on when. Otherwise, what
+    /// Period, latency and energy of a schedule whose processors share a memory that moves so many bytes a second, or whose
+    /// stages or replicas wait for the same link ([`Evaluation::shares_board_links`]): as simulated, because who competes with whom depends on when. Otherwise, what
     /// [`Schedule::evaluate`] and [`Schedule::energy`] say.
     ///
     /// Times of replicas are means; the latency is the longest that stages worked on a frame, and not below what [`Schedule::evaluate`] says.

@@ -1,4 +1,4 @@
-//! Replicas that occupy the same link for different times, by hand.
+//! Replicas that occupy the same link for different times, or are not done at the same time, by hand.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -63,5 +63,40 @@ fn unlike_replicas_behind_a_link_are_promised_what_they_show() {
     let settings = SimulationSettings { frames: 5000, ..SimulationSettings::default() };
     let shown = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
     assert!((shown / (2300e-9 / 3.0) - 1.0).abs() < 0.001, "{shown}");
+    assert!((promised.seconds() / shown - 1.0).abs() < 0.001, "{promised} {shown}");
+}
+
+/// A replica of 130 ns and one of 100 ns behind a link that each occupies for 50 of them: the link could pass a frame every 50 ns, and together
+/// they would take one every 1 / (1/130 + 1/100) = 57 ns. But they come to the link at the same moment again and again, and one of the two waits.
+#[test]
+fn replicas_that_meet_at_a_link_are_promised_what_they_show() {
+    let graph = graph();
+    let classes = ["A", "B"].map(|cluster| ProcessorClass::new(cluster, 1));
+    let pair = ProcessorClass::new("B", 2);
+    let mut table = CostTable::new(3, classes.into_iter().chain([pair]));
+    let [from, one, two] = [0, 1, 2].map(|place| table.processors().nth(place).unwrap());
+    table.set_time(from, 0, Nanoseconds(10));
+    for (processor, times) in [(one, [30, 50]), (two, [20, 30])] {
+        times.into_iter().zip(1..).for_each(|(time, operator)| table.set_time(processor, operator, Nanoseconds(time)));
+        let hand_over = HandOver { seconds: 50e-9, seconds_per_byte: 0.0 };
+        table.set_link(from, processor, LinkCost { hand_over, occupied_seconds_per_byte: 50e-9 / 1100.0 });
+    }
+
+    let [first, rest @ ..] = graph.order() else { panic!("there are three operators") };
+    let on = |cluster: &str, cores: &[u32], operators: &[_]| {
+        let processor = Processor::new(cluster, cores.iter().copied());
+        Replica::new(vec![Assignment { processor, operators: operators.to_vec() }])
+    };
+    let stages = [vec![on("A", &[0], &[*first])], vec![on("B", &[1], rest), on("B", &[2, 3], rest)]];
+    let schedule = Schedule { stages: stages.map(|replicas| Stage { replicas }).to_vec() };
+    let evaluated = schedule.evaluate(&graph, &table).unwrap();
+    assert_eq!(evaluated.stages[1].replica_times, [Nanoseconds(130), Nanoseconds(100)]);
+    assert_eq!((evaluated.period, evaluated.board_link_period()), (Nanoseconds(57), Nanoseconds(50)));
+    assert!(evaluated.shares_board_links());
+
+    let promised = SteadyState::of(&schedule, &graph, &table, None).unwrap().evaluation.period;
+    let settings = SimulationSettings { frames: 5000, ..SimulationSettings::default() };
+    let shown = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
+    assert!(shown > 1.02 * evaluated.period.seconds(), "{shown}");
     assert!((promised.seconds() / shown - 1.0).abs() < 0.001, "{promised} {shown}");
 }

@@ -19,8 +19,8 @@ const SPACE: &str = "contiguous stages of whole blocks on single processors of o
 
 /// A network on a system.
 pub struct SystemPlan {
-    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where several stages take frames
-    /// over the same link of a board, with the numbers of a simulation.
+    /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where stages or replicas wait
+    /// for the same link of a board, with the numbers of a simulation.
     pub front: Vec<Plan>,
     /// Whether nothing in the space that was searched is better than the front; not so where the memory of a host has no room for it.
     pub is_exact: bool,
@@ -133,7 +133,7 @@ fn place_of(hosts: &Hosts, name: &str) -> Result<usize, Error> {
     names.iter().position(|own| *own == name).ok_or_else(unknown)
 }
 
-/// A plan with the numbers that a simulation shows, if several of its stages take frames over the same link of a board.
+/// A plan with the numbers that a simulation shows, if its stages or replicas wait for the same link of a board.
 fn simulated_if_it_waits(
     plan: &Plan,
     schedule: &Schedule,

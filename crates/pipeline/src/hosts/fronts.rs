@@ -12,7 +12,7 @@ pub struct SystemFront {
     /// Plans of which none beats another in period without losing in latency, from the lowest latency to the shortest period.
     pub plans: Vec<Plan>,
     /// Whether nothing in the problem's space is better. It is not known where the memory of a host has no room for what would be the best, or
-    /// where several stages of a host wait for the same link.
+    /// where stages or replicas of a host wait for the same link.
     pub is_exact: bool,
 }
 
@@ -78,13 +78,15 @@ impl SystemProblem {
         if plans.is_empty() { Err(exceeded) } else { Ok(SystemFront { plans, is_exact: false }) }
     }
 
-    /// Gives plans the period of their links within hosts where that is longer. Whether it is of some.
+    /// Gives plans the period of their links within hosts where that is longer. Whether some wait for these links, which the search does not
+    /// count.
     fn raise_to_links(&self, plans: &mut [Plan]) -> bool {
         let Some(ground) = &self.board_links else { return false };
         let mut is_held_up = false;
         for plan in plans {
-            let links = ground.period(&self.schedule(plan));
-            is_held_up |= links > plan.period;
+            let schedule = self.schedule(plan);
+            let links = ground.period(&schedule);
+            is_held_up |= links > plan.period || ground.is_shared_by(&schedule);
             plan.period = plan.period.max(links);
         }
         is_held_up

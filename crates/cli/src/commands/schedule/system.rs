@@ -221,7 +221,7 @@ fn bound(planned: &SystemPlan) -> String {
              a host follow each other (exact)."
         ),
         false => format!(
-            "{shortest} ms is the least that was found, not proven: memories have no room for what is faster, and not all that has room was looked at."
+            "{shortest} ms is the least that was found, not proven: memories have no room for what is faster, or frames wait for links within a host, and not all else was looked at."
         ),
     };
     format!(
