@@ -16,11 +16,22 @@ fn open(model: &Arc<Model>) -> Result<Box<dyn Observed>, BackendError> {
     Ok(Box::new(OpenVinoBackend::new(&OpenVino::load()?, Arc::clone(model))))
 }
 
-/// Each operator computed by itself. With its optimisations, ONNX Runtime computes products of integers as processors without instructions
-/// for them do: with sums that do not fit cut off.
+/// Products of integers with exact sums: on processors with instructions for them, ONNX Runtime has these without its optimisations only, and on
+/// others with them only.
 fn reference(model: &Arc<Model>) -> Result<Box<dyn Backend>, BackendError> {
-    let settings = SessionSettings { optimised: false, ..SessionSettings::default() };
+    let optimised = !has_integer_products();
+    let settings = SessionSettings { optimised, exact_integers: true, ..SessionSettings::default() };
     Ok(Box::new(OrtBackend::with_settings(&Environment::load()?, Arc::clone(model), settings)))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_integer_products() -> bool {
+    std::arch::is_x86_feature_detected!("avx512vnni") || std::arch::is_x86_feature_detected!("avxvnni")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_integer_products() -> bool {
+    true
 }
 
 /// Products of quantised values whose columns have scales of their own.

@@ -42,11 +42,14 @@ pub struct SessionSettings {
     /// Whether ONNX Runtime may fuse operators and change layouts. Without that, every operator is computed as its definition says,
     /// rounded after each: slow, and good to see how much rounding matters to a network.
     pub optimised: bool,
+    /// Whether sums of products of signed and unsigned bytes are exact on x86 processors without instructions for them (VNNI), where ONNX Runtime
+    /// cuts off intermediate sums otherwise, which is faster. Only [`optimised`](Self::optimised) sessions can do it.
+    pub exact_integers: bool,
 }
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { spinning: Spinning::WhileRunning, pinned: true, optimised: true }
+        Self { spinning: Spinning::WhileRunning, pinned: true, optimised: true, exact_integers: false }
     }
 }
 

@@ -137,6 +137,9 @@ impl OrtBackend {
         if let Some((key, value)) = waiting {
             builder = builder.with_config_entry(key, value).map_err(text)?;
         }
+        if self.settings.exact_integers {
+            builder = builder.with_config_entry("session.x64quantprecision", "1").map_err(text)?;
+        }
         if let Some(affinities) = self.affinities(processor, threads) {
             builder = builder.with_config_entry("session.intra_op_thread_affinities", affinities).map_err(text)?;
         }

@@ -58,11 +58,20 @@ fn keep_drivers_quiet() {
 }
 
 fn parse() -> Result<Arguments, clap::Error> {
-    let definition = || program::with_own_name(Arguments::command());
+    // A negative number is a value that is refused with its reason, not an option that nobody knows.
+    let definition = || negative_numbers_are_values(program::with_own_name(Arguments::command()));
     definition()
         .try_get_matches()
         .and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches))
         .map_err(|error| error.format(&mut definition()))
+}
+
+fn negative_numbers_are_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    });
+    command.mut_subcommands(negative_numbers_are_values)
 }
 
 fn run(command: &Command) -> Result<()> {

@@ -93,6 +93,8 @@ fn constraints_that_nothing_meets_name_the_tightest() {
     let message = workplace.fail(&schedule(&["--max-latency", "1ms", "--min-throughput", "100000000"]));
     assert!(message.contains("no pipeline that was found passes 100000000.00 frames/s or more"), "{message}");
     assert!(workplace.fail(&schedule(&["--min-throughput", "0"])).contains("frames per second above 0"));
+    let message = workplace.fail(&schedule(&["--min-throughput", "-5"]));
+    assert!(message.contains("frames per second above 0") && !message.contains("unexpected"), "{message}");
     assert_eq!(workplace.files(), ["profile.json", "small.onnx"]);
     workplace.succeed(&schedule(&["--max-latency", "10s", "--min-throughput", "1"]));
 }

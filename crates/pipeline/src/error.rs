@@ -43,7 +43,7 @@ pub enum PipelineError {
         with_others: bool,
     },
     /// No pipeline draws so little.
-    #[error("no pipeline of those that no other beats draws {most_watts:.2} W or less{}: the least that was found is {least_watts:.2} W", beside(*with_others))]
+    #[error("no pipeline of those that no other beats draws {} W or less{}: the least that was found is {} W", watts(*most_watts), beside(*with_others), watts(*least_watts))]
     Power {
         /// What was asked for.
         most_watts: f64,
@@ -159,6 +159,11 @@ fn missed(what: &str, most: Nanoseconds, least: Nanoseconds, beside: &str) -> St
         );
     }
     format!("no pipeline that was found has a {what} of {most} or less{beside}: the shortest is {least}")
+}
+
+/// With two decimals, or as many as small powers need.
+fn watts(watts: f64) -> String {
+    if watts < 0.1 { format!("{watts:.4}") } else { format!("{watts:.2}") }
 }
 
 fn beside(with_others: bool) -> &'static str {

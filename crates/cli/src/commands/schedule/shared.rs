@@ -74,6 +74,9 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
                 bail!("no network is called '{name}'; there are {}", known.join(", "));
             }
             [_] => {}
+            [first, others @ ..] if others.contains(first) => bail!(
+                "several networks are '{first}', so that nobody knows which one is meant: give a copy of it under another name"
+            ),
             several => bail!("{} networks are called '{name}': say {}", several.len(), several.join(" or ")),
         }
     }
