@@ -29,8 +29,8 @@ pub struct Plans {
     /// What no schedule on the board goes below under these costs.
     pub bound: ThroughputBound,
     /// The shortest period of all pipelines whose stages run on one processor each, or on replicas of it, under these costs: exact where
-    /// memory's bandwidth limits nothing, and not above it where it does. `None` if some stage needs several, or if the memory has no
-    /// room for it.
+    /// memory's bandwidth limits nothing, and not above it where it does. `None` if some stage needs several, if the memory has no
+    /// room for it, or if its stages or replicas wait for the same link, so that it takes longer.
     pub best_on_single_processors: Option<Nanoseconds>,
     /// A period that no pipeline of the searched stages goes below, and which teams these may run on.
     pub searched: (PeriodBound, TeamSpace),
@@ -85,9 +85,10 @@ impl Plans {
         let bound = ThroughputBound::of(network.graph(), board, table);
         let searched = (searched_bound, space);
         let singles = problem.clone().without_teams().without_memory_limit();
-        // Stages and replicas may wait for the same link, which only the bound does not know.
+        // What stages take over the same link together is in its period and not in the bound, and what replicas wait there for each other in neither.
         let is_exact = |plan: &Plan| {
             problem.has_room_for(plan)
+                && !singles.shares_links(plan)
                 && (!singles.has_links() || PeriodBound::of(&singles) == Ok(PeriodBound(plan.period)))
         };
         let single = best_period(&singles).ok().filter(is_exact);
@@ -306,7 +307,7 @@ fn activity(network: &Network) -> String {
 }
 
 /// What found a schedule: a search that is exact without teams, and with them looks where bounds promise something; where processors compete for
-/// memory or stages for links, simulations show which of its results is best.
+/// memory, or stages or replicas for links, simulations show which of its results is best.
 pub(crate) fn algorithm(has_teams: bool, is_simulated: bool) -> &'static str {
     match (has_teams, is_simulated) {
         (false, false) => "exact",

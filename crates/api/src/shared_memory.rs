@@ -109,7 +109,8 @@ impl<'a> SharedMemory<'a> {
         Ok(())
     }
 
-    /// Simulates for long what objectives choose once plans that others beat are gone: of plans alike, another one may be left then.
+    /// Simulates for long what objectives choose once plans that others beat are gone: of plans alike, another one may be left then. So are the
+    /// ends of the front, which say what limits can be kept.
     fn simulate_chosen(&self, problem: &Problem, looked_at: &mut [(Plan, Known)], aim: &Aim) -> Result<(), Error> {
         let limits = aim.limits();
         loop {
@@ -117,7 +118,8 @@ impl<'a> SharedMemory<'a> {
             let front = if aim.wants_energy { Plan::undominated_with_energy(plans) } else { Plan::undominated(plans) };
             let allowed: Vec<&Plan> = front.iter().filter(|plan| limits.allow(plan)).collect();
             let chosen = Objective::ALL.into_iter().filter_map(|objective| allowed.get(choose(&allowed, objective)?));
-            let chosen: Vec<&Plan> = chosen.copied().collect();
+            let ends = [front.iter().min_by_key(|plan| plan.period), front.iter().min_by_key(|plan| plan.latency)];
+            let chosen: Vec<&Plan> = chosen.copied().chain(ends.into_iter().flatten()).collect();
 
             let is_open = |(plan, known): &(Plan, Known)| {
                 *known == Known::Glimpsed && chosen.iter().any(|own| own.is_same_pipeline(plan))

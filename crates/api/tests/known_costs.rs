@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use fixtures::{fixture, network};
 use millstream_api::{
-    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, NetworkShare, Objective, PlanOn,
-    ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, Simulated, files, plan, plan_shared, plan_with_clocks,
-    simulate,
+    Aim, Constraints, Control, CostSource, Error, Event, Inputs, Loaded, Machine, Network, NetworkShare, Objective,
+    PlanOn, ReadOptions, Rounds, RunSource, Scheduled, SimulateOptions, Simulated, files, plan, plan_shared,
+    plan_with_clocks, simulate,
 };
-use millstream_cost::Nanoseconds;
+use millstream_board::ProcessorClass;
+use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
+use millstream_onnx::ModelBuilder;
 
 fn machine() -> Machine {
     Machine::read(&fixture("boards", "hikey-970")).unwrap()
@@ -292,4 +294,40 @@ fn without_an_engine_for_gpus_nothing_runs_there() {
     let machine = Machine::of_board(machine.board().with_accelerators(accelerators).unwrap());
     let refused = machine.profile(&network("squeezenet"), Duration::from_millis(1), &Control::new());
     assert!(matches!(refused, Err(Error::NoEngine { feature: Some("wgpu"), .. })));
+}
+
+/// The least of stages on single processors is said to be exact only where a schedule reaches it: not where unlike replicas wait for each other
+/// before a link.
+#[test]
+fn the_least_on_single_processors_is_what_can_be_reached() {
+    let mut builder = ModelBuilder::new("two");
+    let input = builder.input("x", [1, 10]);
+    let made = builder.node("Relu", &[&input]);
+    let made = builder.node("Sigmoid", &[&made]);
+    builder.output(&made);
+    let network = Network::of_model(Arc::new(builder.build().unwrap()), "two", ReadOptions::default());
+    let machine = Machine::of_board(millstream_test_support::board("c1+d3"));
+
+    let board = machine.board();
+    let mut table = CostTable::new(network.graph().operators().len(), board.processor_classes());
+    let class = |cluster: &str, count| ProcessorClass::new(cluster, count);
+    for (cluster, count, operator, time) in [("c", 1, 0, 100), ("d", 1, 1, 1000), ("d", 2, 1, 300), ("d", 3, 1, 300)] {
+        table.set_time(table.find(&class(cluster, count)).unwrap(), operator, Nanoseconds(time));
+    }
+    let [from, to] = [class("c", 1), class("d", 1)].map(|own| table.find(&own).unwrap());
+    let least = |table: &CostTable| {
+        let source = PlanOn::Costs(CostSource::Table(table));
+        let planned = plan(&machine, &network, &Aim::default(), source, &Control::new()).unwrap();
+        (planned.plans.best_on_single_processors, planned.plan.period)
+    };
+    let (free, period) = least(&table);
+    assert_eq!(free, Some(period));
+    let occupied_seconds_per_byte = 7.5e-9;
+    table.set_link(
+        from,
+        to,
+        LinkCost { hand_over: HandOver { seconds: 0.0, seconds_per_byte: 7.5e-9 }, occupied_seconds_per_byte },
+    );
+    let (held_up, slower) = least(&table);
+    assert!(held_up.is_none() && slower.0 > 411, "{held_up:?} {slower}");
 }

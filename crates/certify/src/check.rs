@@ -12,7 +12,7 @@ use crate::{Certificate, CertifyError, check_searched, check_single_processors, 
 
 /// Checks what a certificate says of a schedule, and what the schedule promises, on the costs at the schedule's clocks.
 ///
-/// What is measured is not promised by costs. Where processors compete for memory or stages for a link, it depends on a simulation what
+/// What is measured is not promised by costs. Where processors compete for memory, or stages or replicas for a link, it depends on a simulation what
 /// frames take; here, only that the period is not below what is possible. [`check_prediction`] compares the rest
 /// with what a simulation shows.
 ///

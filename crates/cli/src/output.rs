@@ -104,8 +104,9 @@ pub(crate) fn usage(help_or_error: &clap::Error) -> ExitCode {
 /// Sends log records to standard error: warnings, or more with `-v`, or what `MILLSTREAM_LOG` asks for.
 pub(crate) fn start_logging(verbosity: u8) {
     let default = match verbosity {
-        0 => "warn,ort=off",
-        1 => "info,ort=off",
+        // The solver warns of models that can not be solved, which is an answer.
+        0 => "warn,ort=off,highs=error",
+        1 => "info,ort=off,highs=error",
         _ => "debug",
     };
     let asked = std::env::var("MILLSTREAM_LOG").ok().and_then(|directives| Targets::from_str(&directives).ok());

@@ -161,9 +161,11 @@ fn missed(what: &str, most: Nanoseconds, least: Nanoseconds, beside: &str) -> St
     format!("no pipeline that was found has a {what} of {most} or less{beside}: the shortest is {least}")
 }
 
-/// With two decimals, or as many as small powers need.
+/// With two decimals, or as many as leave small powers two digits.
 fn watts(watts: f64) -> String {
-    if watts < 0.1 { format!("{watts:.4}") } else { format!("{watts:.2}") }
+    let leading_zeros = if watts > 0.0 { -watts.log10().floor() } else { 0.0 };
+    let decimals = (leading_zeros + 1.0).clamp(2.0, 12.0) as usize;
+    format!("{watts:.decimals$}")
 }
 
 fn beside(with_others: bool) -> &'static str {

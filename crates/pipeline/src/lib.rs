@@ -4,7 +4,8 @@
 //! blocks with one or more replicas, each a number of cores of one cluster or an accelerator; stages come in any order.
 //! [`best_period`] finds the schedule with the highest throughput, [`pareto_front`] every trade-off between period and
 //! latency, and [`choose`] picks from the front what an [`Objective`] asks for. All three are exact for the given costs
-//! and stages on one processor each, or replicas of it: none of these pipelines has a shorter period than what [`best_period`] returns.
+//! and stages on one processor each, or replicas of it: none of these pipelines has a shorter period than what [`best_period`] returns,
+//! unless it does not fit into the memory, or stages or replicas wait for each other before a link. [`PeriodBound`] holds there too.
 //! [`ThroughputBound`] is a period that no schedule of any kind goes below. [`Problem::with_teams`] adds stages whose processors
 //! work on one frame together; their times are those of the best mappings and channel splits that were found. [`PipeIt`] is the
 //! published heuristic and [`ParaPipe`] the published enumeration, behind the same trait as [`ShortestPeriod`].

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use millstream_cost::{CostTable, Nanoseconds};
+use millstream_cost::CostTable;
 use millstream_graph::Graph;
-use millstream_schedule::Schedule;
+use millstream_schedule::{Evaluation, Schedule};
 
 /// What shows what plans occupy of links.
 ///
@@ -21,14 +21,8 @@ impl LinkGround {
         Arc::new(Self { graph: graph.clone(), table: table.clone() })
     }
 
-    /// The longest that a frame occupies a link.
-    pub(crate) fn period(&self, schedule: &Schedule) -> Nanoseconds {
-        let evaluation = schedule.evaluate(&self.graph, &self.table);
-        evaluation.map_or(Nanoseconds::ZERO, |evaluation| evaluation.board_link_period())
-    }
-
-    /// Whether stages or replicas wait for the same link, as [`Evaluation::shares_board_links`](millstream_schedule::Evaluation::shares_board_links) says.
-    pub(crate) fn is_shared_by(&self, schedule: &Schedule) -> bool {
-        schedule.evaluate(&self.graph, &self.table).is_ok_and(|evaluation| evaluation.shares_board_links())
+    /// What frames take and occupy; `None` if a schedule can't run.
+    pub(crate) fn evaluate(&self, schedule: &Schedule) -> Option<Evaluation> {
+        schedule.evaluate(&self.graph, &self.table).ok()
     }
 }

@@ -27,12 +27,14 @@ impl Problem {
     /// The longest that a frame occupies a link; nothing for what is only hoped for, of which nobody knows who does what.
     fn link_period(&self, plan: &Plan) -> Nanoseconds {
         let ground = self.links.as_ref().filter(|_| self.reading == Reading::Found);
-        ground.map_or(Nanoseconds::ZERO, |ground| ground.period(&self.schedule(plan)))
+        let evaluation = ground.and_then(|ground| ground.evaluate(&self.schedule(plan)));
+        evaluation.map_or(Nanoseconds::ZERO, |evaluation| evaluation.board_link_period())
     }
 
     /// Whether several stages of a plan take frames over the same link, or replicas that take unlike times, so that what they wait for each other
     /// depends on when they do.
     pub fn shares_links(&self, plan: &Plan) -> bool {
-        self.links.as_ref().is_some_and(|ground| ground.is_shared_by(&self.schedule(plan)))
+        let evaluation = self.links.as_ref().and_then(|ground| ground.evaluate(&self.schedule(plan)));
+        evaluation.is_some_and(|evaluation| evaluation.shares_board_links())
     }
 }

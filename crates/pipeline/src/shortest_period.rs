@@ -15,7 +15,7 @@ use crate::{PipelineError, Plan, Problem, pareto_front};
 ///
 /// That counts links as if each stage had its own. If several stages of the result take frames over the same link, and it is what holds them
 /// up, the best of [`pareto_front`] with all that its links carry takes its place, and there may be better ones: it is exact if
-/// [`PeriodBound`](crate::PeriodBound) is as long. What replicas that take unlike times wait for each other before a link is not counted.
+/// [`PeriodBound`](crate::PeriodBound) is as long and no replicas of unlike times wait for each other before a link, which is not counted.
 ///
 /// If it does not fit into the board's memory, the best that does of [`pareto_front`] takes its place: there may be better ones with replicas.
 ///

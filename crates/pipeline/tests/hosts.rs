@@ -13,7 +13,7 @@ use millstream_board::{
 use millstream_cost::{CostTable, HostCrossing};
 use millstream_graph::Graph;
 use millstream_partition::Chain;
-use millstream_pipeline::{HostDivision, PipelineError, Plan, Problem, SystemProblem, ThroughputBound};
+use millstream_pipeline::{HostDivision, PipelineError, Plan, Problem, SystemFront, SystemProblem, ThroughputBound};
 use millstream_schedule::ScheduleError;
 use proptest::prelude::*;
 use random_cases::{Case, Point, network, plans, undominated};
@@ -260,6 +260,46 @@ fn shortest(case: &SystemCase) -> (String, u64, u64) {
     let problem = SystemProblem::new(&graph, &Chain::of(&graph), &system, &table).unwrap();
     let plan = problem.front().unwrap().plans.pop().unwrap();
     (plan.configuration(), plan.period.0, plan.latency.0)
+}
+
+/// One host that runs everything, with this link between its clusters, and another one that runs nothing.
+fn front_within_a_host(cores: Vec<usize>, times: Vec<Vec<Option<u64>>>, link: Option<(f64, f64)>) -> SystemFront {
+    let mut case = two_hosts(1e-12);
+    case.hosts[0] = HostCase { cores, times, link, ..case.hosts[0].clone() };
+    case.hosts[1].times = vec![vec![None; 4]];
+    let (graph, system, table) = case.build().unwrap();
+    let problem = SystemProblem::new(&graph, &Chain::of(&graph), &system, &table).unwrap();
+    let front = problem.front().unwrap();
+    for plan in &front.plans {
+        let evaluation = problem.schedule(plan).evaluate(&graph, &table).unwrap();
+        assert_eq!(evaluation.period, plan.period, "{}", plan.configuration());
+    }
+    front
+}
+
+/// What stages or replicas wait for each other before a link of their host, the search does not know: nothing says then that none is faster.
+#[test]
+fn fronts_are_exact_where_nobody_waits_for_links() {
+    let there_and_back = || {
+        let on = |places: [bool; 4]| places.map(|is_there| is_there.then_some(100)).to_vec();
+        vec![on([true, false, true, false]), vec![None; 4], on([false, true, false, true]), vec![None; 4]]
+    };
+    let free = front_within_a_host(vec![2, 2], there_and_back(), None);
+    assert!(free.is_exact);
+    // 400 bytes or more to the second stage and to the fourth, which each could take a frame more often than the link carries both.
+    let held_up = front_within_a_host(vec![2, 2], there_and_back(), Some((0.0, 1e-9)));
+    assert!(!held_up.is_exact);
+    let shortest = |front: &SystemFront| front.plans.iter().map(|plan| plan.period).min();
+    assert!(shortest(&held_up) > shortest(&free));
+
+    // One core, and two, behind the same link: it carries all that they take, and they wait for each other.
+    let unlike = || {
+        let first = vec![Some(100), None, None, None];
+        let rest = |time| vec![None, Some(time), Some(time), Some(time)];
+        vec![first, rest(1000), rest(300), rest(300)]
+    };
+    assert!(front_within_a_host(vec![1, 3], unlike(), None).is_exact);
+    assert!(!front_within_a_host(vec![1, 3], unlike(), Some((0.0, 0.5e-9))).is_exact);
 }
 
 /// After the first operator its value is needed, and what the network is given, which the second reads as well: 404 bytes. Host b pays 2 ns a

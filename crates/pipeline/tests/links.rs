@@ -127,6 +127,22 @@ fn replicas_take_no_more_frames_than_their_link_carries() {
     assert_eq!(best(&case).configuration(), "c01");
 }
 
+/// After 100 ns on c0, one core of c1 takes 1000 ns and two of them 300, of which the link takes no more than 300 a frame: the search and its bound
+/// count on 1 / (1/1300 + 1/600) ns. But the two wait for each other before the link, which only a simulation shows.
+#[test]
+fn what_unlike_replicas_wait_for_each_other_is_to_be_simulated() {
+    let mut case = Case::with_cores(vec![1, 3], 2);
+    case.sizes = vec![10; 2];
+    case.times = vec![vec![Some(100), None], vec![None, Some(1000)], vec![None, Some(300)], vec![None, Some(300)]];
+    case.links = vec![None, Some((0.0, 7.5e-9)), None, None];
+    let best = best(&case);
+    assert_eq!((best.configuration().as_str(), best.period.0), ("c01-(c11|c12)", 411));
+    let (graph, board, table) = case.build();
+    let problem = Problem::new(&graph, &Chain::of(&graph), &board, &table).unwrap();
+    assert_eq!(PeriodBound::of(&problem), Ok(PeriodBound(best.period)));
+    assert!(waits_for_links(&case));
+}
+
 /// Frames go over the same link to two stages: 40 bytes in 120 ns to the one, and 80 in 240 to the other, beside 100 ns for their operators.
 /// Each could take a frame every 340 ns, and the link passes one every 360.
 #[test]

@@ -24,29 +24,46 @@ pub fn bound_text(
     };
 
     // A bound on fewer schedules is shown only if it is higher.
-    let is_shown = |own: &&SearchedBound| own.period_seconds > bound * (1.0 + NOISE) && own.period_seconds <= period;
-    let searched = searched.filter(is_shown).map_or(String::new(), |own| {
-        let above = (100.0 * (period / own.period_seconds.max(1e-12) - 1.0)).max(0.0);
+    let is_higher = |own: &&SearchedBound| own.period_seconds > bound * (1.0 + NOISE);
+    let is_measured = document.predicted.is_measured;
+    let searched = searched.filter(is_higher).map_or(String::new(), |own| {
         let least = milliseconds(own.period_seconds);
-        format!(
-            "\nNo pipeline in the searched space ({}) has one below {least} ms. Its own is at most {above:.1} % above the least of them.",
-            own.space
-        )
+        let gap = match period / own.period_seconds.max(1e-12) - 1.0 {
+            above if above >= 0.0 => format!("Its own is at most {:.1} % above the least of them.", 100.0 * above),
+            below if below > -NOISE => "Its own reaches that.".to_owned(),
+            below if is_measured => {
+                format!("Its trial was {:.1} % below that: the profile is out of date.", -100.0 * below)
+            }
+            // It is none of these pipelines.
+            _ => return String::new(),
+        };
+        format!("\nNo pipeline in the searched space ({}) has one below {least} ms. {gap}", own.space)
     });
 
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
     // Not shown where no schedule reaches it.
-    let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |best| {
-        let best = milliseconds(best);
+    let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |own| {
+        let best = milliseconds(own);
         let memory = if competes_for_memory { ", ignoring memory contention" } else { "" };
+        let measured = match period / own - 1.0 {
+            below if below < -NOISE && is_measured && is_of_single_processors(document) => {
+                format!(" Its trial was {:.1} % below that: the profile is out of date.", -100.0 * below)
+            }
+            _ => String::new(),
+        };
         format!(
-            "\n{best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact)."
+            "\n{best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact).{measured}"
         )
     });
     format!(
         "no schedule by these costs{clocks} has a period below {} ms; {gap}.{searched}{single}",
         milliseconds(bound)
     )
+}
+
+fn is_of_single_processors(document: &ScheduleDocument) -> bool {
+    let replicas = document.stages.iter().flat_map(|stage| &stage.replicas);
+    replicas.into_iter().all(|replica| replica.assignments.len() == 1)
 }
 
 #[cfg(test)]
@@ -81,10 +98,16 @@ mod tests {
         let said = bound_text(&document(0.0102), None, Some(&searched(0.0102)), false);
         assert!(said.contains("searched space (stages and teams) has one below 10.2 ms."), "{said}");
         assert!(said.contains("Its own is at most 0.0 % above the least of them."), "{said}");
-        // A bound that is no higher than the first, or that a trial went below, says nothing.
-        for (own, least) in [(0.0102, 0.01), (0.0102, 0.0103)] {
+        // A bound that is no higher than the first says nothing, nor does one on pipelines of which this is none.
+        for (own, least) in [(0.0102, 0.01), (0.0102, 0.0105)] {
             assert!(!bound_text(&document(own), None, Some(&searched(least)), false).contains("searched space"));
         }
+        let mut tried = document(0.0102);
+        tried.predicted.is_measured = true;
+        let said = bound_text(&tried, Some(0.0106), Some(&searched(0.0105)), false);
+        let below = |percent| format!("trial was {percent} % below that: the profile is out of date.");
+        assert!(said.contains(&format!("has one below 10.5 ms. Its {}", below(2.9))), "{said}");
+        assert!(said.ends_with(&format!("(exact). Its {}", below(3.8))), "{said}");
         let clocked = ScheduleDocument { clocks: [("B".to_owned(), 1_000_000)].into(), ..document(0.02) };
         assert!(bound_text(&clocked, None, None, true).contains("at these clocks"));
     }

@@ -8,6 +8,7 @@ use millstream_mapping::MappingError;
 use millstream_pipeline::PipelineError;
 use millstream_predict::PredictError;
 use millstream_report::PlotError;
+use millstream_schedule::ScheduleError;
 use millstream_tune::TuneError;
 use millstream_zoo::ZooError;
 use thiserror::Error;
@@ -95,6 +96,9 @@ pub enum ReproduceError {
     /// A search failed.
     #[error(transparent)]
     Tune(#[from] TuneError),
+    /// What was mapped can't run.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
     /// A network could not be built.
     #[error(transparent)]
     Zoo(#[from] ZooError),

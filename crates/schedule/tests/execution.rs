@@ -252,6 +252,31 @@ fn values_are_fetched_in_the_order_in_which_they_were_made() {
     assert_eq!(execution.next(&tasks, last, b), Next::Fetch(fetch(40, join, 0)));
 }
 
+/// The one that was made first is fetched first, whichever operator comes first in the network and whichever input it is.
+#[test]
+fn values_of_different_makers_are_fetched_as_they_were_made() {
+    let graph = millstream_test_support::graph(
+        25,
+        "left: input -> a
+         right: input -> b
+         join: a b -> c",
+    );
+    let table = table(&graph, Some(BlockedEnd::Receiver));
+    let replica = replica(&graph, &["left", "right"], &["join"]);
+    let tasks = ReplicaTasks::new(&replica, &graph, &table).unwrap();
+    let [left, right, join] = [0, 1, 2].map(TaskId::new);
+    let [a, b] = [0, 1].map(ProcessorId::new);
+    for (order, first) in [([left, right], left), ([right, left], right)] {
+        let mut execution = Execution::new(&tasks);
+        for (task, start) in order.into_iter().zip([0, 10]) {
+            let span = Span { start: Nanoseconds(start), end: Nanoseconds(start + 10) };
+            execution.ended(task, a, span, &[]);
+        }
+        let Next::Fetch(fetch) = execution.next(&tasks, join, b) else { panic!("both were made") };
+        assert_eq!((fetch.maker, fetch.made), (first, Nanoseconds(10)));
+    }
+}
+
 /// What comes from outside is waited for, and a processor may fetch before.
 #[test]
 fn tasks_wait_for_what_comes_from_outside() {

@@ -93,3 +93,34 @@ fn stages_add_up_what_they_occupy_of_a_link() {
     // The link carries a frame in 100 ns, of which those that go to G take none: 100 + 100 / 11.
     assert_eq!(two.period, Nanoseconds(109));
 }
+
+/// Replicas of a stage wait for each other where they take unlike times and share a link: then what they promise is to be simulated.
+#[test]
+fn unlike_replicas_wait_for_links_that_both_take_frames_over() {
+    let graph = chain_of(2, 25);
+    let (before, own) = graph.order().split_at(1);
+    let [single, other, pair] =
+        [&[1][..], &[4], &[2, 3]].map(|cores: &[u32]| Processor::new("s", cores.iter().copied()));
+    let (sender, accelerator) = (Processor::new("A", [0]), Processor::accelerator("G"));
+    let mut table = CostTable::new(2, [&sender, &single, &pair, &accelerator].map(Processor::class));
+    for (processor, time) in table.processors().zip([90, 100, 60, 70]) {
+        (0..2).for_each(|operator| table.set_time(processor, operator, Nanoseconds(time)));
+    }
+    let [a, s, _, g] = [0, 1, 2, 3].map(|place| table.processors().nth(place).unwrap());
+    for to in [s, g] {
+        table.set_link(a, to, LinkCost { hand_over: HandOver::FREE, occupied_seconds_per_byte: 1e-10 });
+    }
+
+    let shares = |replicas: [&Processor; 2]| {
+        let stage = |processors: &[&Processor], operators: &[OperatorId]| Stage {
+            replicas: processors.iter().map(|&own| Replica::single(own.clone(), operators.to_vec())).collect(),
+        };
+        let first = Processor::new("A", [9]);
+        let schedule = Schedule { stages: vec![stage(&[&first], before), stage(&replicas, own)] };
+        schedule.evaluate(&graph, &table).unwrap().shares_board_links()
+    };
+    assert!(shares([&single, &pair]) && shares([&pair, &single]));
+    assert!(!shares([&single, &other]), "each comes when the other has gone");
+    assert!(!shares([&single, &accelerator]), "each has a link of its own");
+    assert!(!shares([&pair, &sender]), "only one takes frames over a link");
+}

@@ -22,7 +22,8 @@ pub struct SystemPlan {
     /// Everything that no other plan beats in period without losing in latency, from the lowest latency on. Where stages or replicas wait
     /// for the same link of a board, with the numbers of a simulation.
     pub front: Vec<Plan>,
-    /// Whether nothing in the space that was searched is better than the front; not so where the memory of a host has no room for it.
+    /// Whether nothing in the space that was searched is better than the front; not known where the memory of a host has no room for
+    /// what would be, or where stages or replicas of a host wait for the same link.
     pub is_exact: bool,
     /// The one that suits the aim.
     pub plan: Plan,
@@ -53,7 +54,7 @@ pub struct SystemRival {
 }
 
 impl SystemPlan {
-    /// The shortest period of everything that was searched, if no stage waits for a link of a board that another uses.
+    /// The shortest period of everything that was searched, or where the plan is not [exact](Self::is_exact), of what was found.
     pub fn shortest(&self) -> Nanoseconds {
         self.shortest
     }
@@ -90,9 +91,9 @@ pub fn plan_system(hosts: &Hosts, network: &Network, aim: &Aim, without: &[Strin
         return Err(Error::Unfit("no host is left to plan for".to_owned()));
     }
     let SystemFront { plans, is_exact } = problem.front_without(&lost)?;
-    let shortest = plans.iter().map(|plan| plan.period).min().unwrap_or_default();
     let simulate = |plan: &Plan| simulated_if_it_waits(plan, &problem.schedule(plan), network, &table);
     let front = Plan::undominated(plans.iter().map(simulate).collect::<Result<_, Error>>()?);
+    let shortest = front.iter().map(|plan| plan.period).min().unwrap_or_default();
     let plan = best(aim.limits().among(&front)?, aim.objective)?;
 
     let schedule = problem.schedule(&plan);

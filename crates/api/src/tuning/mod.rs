@@ -12,7 +12,7 @@ pub(crate) use places::parse as parse_places;
 use std::time::Duration;
 
 use millstream_cost::CostTable;
-use millstream_pipeline::{Objective, Problem, ThroughputBound, best_period};
+use millstream_pipeline::{Objective, PeriodBound, Problem, ThroughputBound, best_period};
 use millstream_runtime::{EngineOptions, Goal, TuningPolicy};
 use millstream_schedule::{Prediction, Schedule, ScheduleDocument};
 use millstream_tune::{
@@ -116,7 +116,8 @@ pub struct Tuned {
     pub best: (Schedule, Trial),
     /// Its file.
     pub document: ScheduleDocument,
-    /// No pipeline of stages on single processors has a shorter period, by the costs that the search began with.
+    /// No pipeline of stages on single processors, or replicas of them, has a shorter period, by the costs that the search began with
+    /// ([`PeriodBound`]).
     pub best_on_single_processors_seconds: f64,
 }
 
@@ -141,12 +142,9 @@ pub fn tune(
             (table, Some(backends))
         }
     };
-    let exact = {
-        let problem = Problem::new(graph, network.chain(), board, &table)?;
-        let plan = best_period(&problem)?;
-        (problem.schedule(&plan), plan.period.seconds())
-    };
-    let start = start.unwrap_or(exact.0);
+    let problem = Problem::new(graph, network.chain(), board, &table)?;
+    let PeriodBound(bound) = PeriodBound::of(&problem.clone().without_memory_limit())?;
+    let start = start.map_or_else(|| Ok(problem.schedule(&best_period(&problem)?)), Ok::<_, Error>)?;
     let places = Places::new(network, board, options.places.as_deref())?;
     let search = Search { machine, network, table: &table, places: &places, start: &start, options, control };
 
@@ -165,7 +163,7 @@ pub fn tune(
     };
     let best = trials.iter().min_by_key(|(_, trial)| trial.period).cloned().ok_or(Error::Interrupted)?;
     let document = search.document(&best)?;
-    Ok(Tuned { trials, best, document, best_on_single_processors_seconds: exact.1 })
+    Ok(Tuned { trials, best, document, best_on_single_processors_seconds: bound.seconds() })
 }
 
 /// What a search needs.

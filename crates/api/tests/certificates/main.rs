@@ -49,12 +49,12 @@ fn proofs(network: &Network, machine: &Machine, table: &CostTable) -> (Throughpu
 
 #[test]
 fn proofs_of_some_pairs_hold() {
-    proofs_hold(|network, board| (network + board) % 8 == 0, 40);
+    proofs_hold(|network, board| (network + board) % 16 == 0, 20);
 }
 
 #[test]
 fn proofs_of_some_other_pairs_hold() {
-    proofs_hold(|network, board| (network + board) % 8 == 4, 40);
+    proofs_hold(|network, board| (network + board) % 16 == 8, 20);
 }
 
 #[test]

@@ -84,9 +84,9 @@ impl SystemProblem {
         let Some(ground) = &self.board_links else { return false };
         let mut is_held_up = false;
         for plan in plans {
-            let schedule = self.schedule(plan);
-            let links = ground.period(&schedule);
-            is_held_up |= links > plan.period || ground.is_shared_by(&schedule);
+            let Some(evaluation) = ground.evaluate(&self.schedule(plan)) else { continue };
+            let links = evaluation.board_link_period();
+            is_held_up |= links > plan.period || evaluation.shares_board_links();
             plan.period = plan.period.max(links);
         }
         is_held_up

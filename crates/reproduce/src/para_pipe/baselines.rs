@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use millstream_board::BlockedEnd;
+use millstream_board::{CoreId, Processor};
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_mapping::{
@@ -10,6 +10,9 @@ use millstream_mapping::{
     SingleProcessor, TaskId,
 };
 use millstream_partition::{Subgraph, joined};
+use millstream_schedule::{Assignment, Replica};
+
+use crate::paper::ReproduceError;
 
 /// A network on some processors, as one subgraph.
 pub(super) struct Whole<'a> {
@@ -40,22 +43,24 @@ impl<'a> Whole<'a> {
     }
 
     /// HEFT or CPOP, whichever is faster, as the paper does (section VII-A).
-    pub(super) fn lists(&self) -> Result<Baseline, MappingError> {
+    pub(super) fn lists(&self) -> Result<Baseline, ReproduceError> {
         let limits = MapperLimits::default();
         let [heft, cpop] = [Heft.map(&self.problem, &limits)?, Cpop.map(&self.problem, &limits)?];
         let faster = if cpop.makespan < heft.makespan { cpop } else { heft };
-        Ok(Baseline { seconds: faster.makespan.seconds(), joules: self.joules(&faster, faster.makespan.seconds()) })
+        let seconds = faster.makespan.seconds();
+        Ok(Baseline { seconds, joules: self.joules(&faster, seconds)? })
     }
 
     /// One node after the other, with changes of processor or on the best one alone, whichever is faster: the search takes what a node reads
     /// to be where the node before it ran, which branches are not. A mapping's own makespan would let processors work at the same time.
-    pub(super) fn layer_switched(&self) -> Result<Baseline, MappingError> {
+    pub(super) fn layer_switched(&self) -> Result<Baseline, ReproduceError> {
         let limits = MapperLimits::default();
         let mappings = [LayerSwitched.map(&self.problem, &limits)?, SingleProcessor.map(&self.problem, &limits)?];
-        let [switched, single] = mappings.map(|mapping| {
-            let seconds = self.in_turn(&mapping);
-            Baseline { seconds, joules: self.joules(&mapping, seconds) }
-        });
+        let baseline = |mapping: &Mapping| -> Result<Baseline, ReproduceError> {
+            let seconds = self.in_turn(mapping);
+            Ok(Baseline { seconds, joules: self.joules(mapping, seconds)? })
+        };
+        let [switched, single] = [baseline(&mappings[0])?, baseline(&mappings[1])?];
         Ok(if single.seconds < switched.seconds { single } else { switched })
     }
 
@@ -63,17 +68,16 @@ impl<'a> Whole<'a> {
     fn in_turn(&self, mapping: &Mapping) -> f64 {
         let time = |node: TaskId| self.problem.time(node, mapping.processor_of(node));
         let work: u64 = self.problem.nodes().filter_map(time).sum();
-        let transfers: u64 = self.transfers(mapping).iter().map(|(_, _, nanoseconds)| nanoseconds).sum();
-        (work + transfers) as f64 * 1e-9
+        (work + self.transfers(mapping)) as f64 * 1e-9
     }
 
-    /// Processors between which values cross, and nanoseconds. A value crosses once to each processor that reads it.
-    fn transfers(&self, mapping: &Mapping) -> Vec<(ProcessorId, ProcessorId, u64)> {
+    /// Nanoseconds of all values that cross between processors, each once to each processor that reads it.
+    fn transfers(&self, mapping: &Mapping) -> u64 {
         let mut home = vec![ProcessorId::new(0); self.graph.operators().len()];
         for (&processor, operators) in mapping.placement.iter().zip(&self.subgraph.nodes) {
             operators.iter().for_each(|id| home[id.index()] = processor);
         }
-        let mut found = Vec::new();
+        let mut sum = 0;
         for id in self.graph.operator_ids() {
             let from = home[id.index()];
             for &value in &self.graph.operator(id).outputs {
@@ -81,10 +85,10 @@ impl<'a> Whole<'a> {
                 let targets: BTreeSet<ProcessorId> = readers.filter(|&to| to != from).collect();
                 let bytes = self.graph.value(value).bytes().unwrap_or(0);
                 let time = |to: ProcessorId| self.table.transfer(self.class(from), self.class(to), bytes).0;
-                found.extend(targets.into_iter().map(|to| (from, to, time(to))));
+                sum += targets.into_iter().map(time).sum::<u64>();
             }
         }
-        found
+        sum
     }
 
     fn class(&self, processor: ProcessorId) -> ProcessorIndex {
@@ -92,24 +96,25 @@ impl<'a> Whole<'a> {
     }
 
     /// What processors draw while they work or are occupied by transfers, and while they wait, as far as that is known.
-    fn joules(&self, mapping: &Mapping, seconds: f64) -> f64 {
-        let mut busy = vec![0; self.processors.len()];
-        for node in self.problem.nodes() {
-            let place = mapping.processor_of(node);
-            busy[place.index()] += self.problem.time(node, place).unwrap_or(0);
-        }
-        for (from, to, nanoseconds) in self.transfers(mapping) {
-            match self.table.blocks(self.class(from), self.class(to)) {
-                Some(BlockedEnd::Sender) => busy[from.index()] += nanoseconds,
-                Some(BlockedEnd::Receiver) => busy[to.index()] += nanoseconds,
-                None => {}
-            }
-        }
-        let drawn = self.processors.iter().zip(busy).map(|(&processor, busy)| {
+    fn joules(&self, mapping: &Mapping, seconds: f64) -> Result<f64, ReproduceError> {
+        let replica = self.replica(mapping);
+        let execution = replica.execute(self.graph, self.table)?;
+        let drawn = self.processors.iter().zip(execution.busy()).map(|(&processor, busy)| {
             let Some(power) = self.table.power(processor) else { return f64::NAN };
-            (power.active_watts - power.idle_watts) * busy as f64 * 1e-9 + power.idle_watts * seconds
+            (power.active_watts - power.idle_watts) * busy.seconds() + power.idle_watts * seconds
         });
-        drawn.sum()
+        Ok(drawn.sum())
+    }
+
+    /// The operators on stand-ins for the processors, in the order in which these run them.
+    fn replica(&self, mapping: &Mapping) -> Replica {
+        let assignments = self.processors.iter().zip(&mapping.order).map(|(processor, nodes)| {
+            let class = &self.table.classes()[processor.index()];
+            let stand_in = Processor::on_cores(class.cluster.clone(), vec![CoreId(0); class.count]);
+            let operators = nodes.iter().flat_map(|node| self.subgraph.nodes[node.index()].iter().copied());
+            Assignment { processor: stand_in.with_engine(class.engine), operators: operators.collect() }
+        });
+        Replica::new(assignments.collect())
     }
 }
 

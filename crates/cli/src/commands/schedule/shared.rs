@@ -67,15 +67,20 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
         if networks.iter().any(|network| *name == network.source()) {
             continue;
         }
-        let called: Vec<&str> = networks.iter().filter(|own| own.name() == name).map(Network::source).collect();
+        let called = networks.iter().filter(|own| own.name() == name).map(Network::source);
+        let mut called: Vec<&str> = called.collect();
+        let all = called.len();
+        called.sort_unstable();
+        called.dedup();
         match called.as_slice() {
             [] => {
                 let known: Vec<&str> = networks.iter().map(Network::name).collect();
                 bail!("no network is called '{name}'; there are {}", known.join(", "));
             }
-            [_] => {}
-            [first, others @ ..] if others.contains(first) => bail!(
-                "several networks are '{first}', so that nobody knows which one is meant: give a copy of it under another name"
+            [_] if all == 1 => {}
+            several if several.len() < all => bail!(
+                "several of the networks that are called '{name}' are the same file, so that nobody knows which one is meant: give copies under \
+                 other names"
             ),
             several => bail!("{} networks are called '{name}': say {}", several.len(), several.join(" or ")),
         }
