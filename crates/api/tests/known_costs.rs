@@ -16,7 +16,7 @@ use millstream_api::{
 };
 use millstream_board::ProcessorClass;
 use millstream_cost::{CostTable, HandOver, LinkCost, Nanoseconds};
-use millstream_onnx::ModelBuilder;
+use millstream_onnx::{ModelBuilder, Weight};
 
 fn machine() -> Machine {
     Machine::read(&fixture("boards", "hikey-970")).unwrap()
@@ -301,9 +301,11 @@ fn without_an_engine_for_gpus_nothing_runs_there() {
 #[test]
 fn the_least_on_single_processors_is_what_can_be_reached() {
     let mut builder = ModelBuilder::new("two");
-    let input = builder.input("x", [1, 10]);
-    let made = builder.node("Relu", &[&input]);
-    let made = builder.node("Sigmoid", &[&made]);
+    let mut made = builder.input("x", [1, 8, 16, 16]);
+    for _ in 0..2 {
+        let filter = builder.weight("filter", &Weight::from_f32([8, 8, 1, 1], vec![0.1; 64]));
+        made = builder.node("Conv", &[&made, &filter]);
+    }
     builder.output(&made);
     let network = Network::of_model(Arc::new(builder.build().unwrap()), "two", ReadOptions::default());
     let machine = Machine::of_board(millstream_test_support::board("c1+d3"));
@@ -322,12 +324,9 @@ fn the_least_on_single_processors_is_what_can_be_reached() {
     };
     let (free, period) = least(&table);
     assert_eq!(free, Some(period));
-    let occupied_seconds_per_byte = 7.5e-9;
-    table.set_link(
-        from,
-        to,
-        LinkCost { hand_over: HandOver { seconds: 0.0, seconds_per_byte: 7.5e-9 }, occupied_seconds_per_byte },
-    );
+    let seconds_per_byte = 300e-9 / (4.0 * 8.0 * 16.0 * 16.0);
+    let hand_over = HandOver { seconds: 0.0, seconds_per_byte };
+    table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: seconds_per_byte });
     let (held_up, slower) = least(&table);
     assert!(held_up.is_none() && slower.0 > 411, "{held_up:?} {slower}");
 }

@@ -3,7 +3,9 @@
 pub struct SimulationSettings {
     /// Frames that pass through.
     pub frames: usize,
-    /// Frames that fit into the queue before a stage, beside those that its replicas work on.
+    /// Frames that fit into the queue before a stage, beside those that its replicas work on. With a single one, pipelines whose replicas take
+    /// unlike times may pass some percent fewer frames than their evaluation says, since who is done waits for room; the engine's queues hold all
+    /// frames that are under way.
     pub queue: usize,
     /// Relative standard deviation of the times of operators; 0 for exactly the table's times.
     pub noise: f64,
