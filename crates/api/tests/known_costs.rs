@@ -327,6 +327,7 @@ fn the_least_on_single_processors_is_what_can_be_reached() {
     let seconds_per_byte = 300e-9 / (4.0 * 8.0 * 16.0 * 16.0);
     let hand_over = HandOver { seconds: 0.0, seconds_per_byte };
     table.set_link(from, to, LinkCost { hand_over, occupied_seconds_per_byte: seconds_per_byte });
+    // Processors that work on one frame together pass more than these.
     let (held_up, slower) = least(&table);
-    assert!(held_up.is_none() && slower.0 > 411, "{held_up:?} {slower}");
+    assert!(held_up.is_none() && slower > period, "{held_up:?} {slower}");
 }

@@ -68,17 +68,16 @@ fn check_names(command: &ScheduleCommand, networks: &[Network]) -> Result<()> {
             continue;
         }
         let called = networks.iter().filter(|own| own.name() == name).map(Network::source);
-        let mut called: Vec<&str> = called.collect();
-        let all = called.len();
-        called.sort_unstable();
-        called.dedup();
-        match called.as_slice() {
+        let called: Vec<&str> = called.collect();
+        let is_first = |(place, source): &(usize, &&str)| !called[..*place].contains(source);
+        let files: Vec<&str> = called.iter().enumerate().filter(is_first).map(|(_, source)| *source).collect();
+        match files.as_slice() {
             [] => {
                 let known: Vec<&str> = networks.iter().map(Network::name).collect();
                 bail!("no network is called '{name}'; there are {}", known.join(", "));
             }
-            [_] if all == 1 => {}
-            several if several.len() < all => bail!(
+            [_] if called.len() == 1 => {}
+            several if several.len() < called.len() => bail!(
                 "several of the networks that are called '{name}' are the same file, so that nobody knows which one is meant: give copies under \
                  other names"
             ),
