@@ -8,12 +8,11 @@ use millstream_cost::{
     BlockedEnd, CostTable, HandOver, LinkCost, Nanoseconds, PartCost, ProcessorIndex, RowCost, TransferModel,
 };
 use millstream_graph::{
-    Along, Convolution, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window,
-    Work,
+    Along, DataType, Graph, GraphBuilder, Locality, NewOperator, OperatorId, OperatorKind, Shape, Window, Work,
 };
 use millstream_partition::{Chain, subgraphs};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
-use millstream_test_support::{board, chain, chain_of};
+use millstream_test_support::{board, chain, chain_of, pointwise};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -24,18 +23,6 @@ const ROWS: usize = 4;
 enum Piece {
     Whole(usize, OperatorId),
     Divided(OperatorSplit),
-}
-
-/// A convolution of one element of each channel.
-fn pointwise(channels: usize) -> Convolution {
-    Convolution {
-        input_channels: channels,
-        output_channels: channels,
-        kernel: vec![1, 1],
-        strides: vec![1, 1],
-        dilations: vec![1, 1],
-        groups: 1,
-    }
 }
 
 /// A chain of four operators, or branches and joins: convolutions whose channels can be divided, or windows whose rows can.

@@ -4,9 +4,10 @@
 
 use millstream_board::Board;
 use millstream_cost::{CostTable, Nanoseconds, TransferModel};
-use millstream_graph::{Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
+use millstream_graph::{DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
 use millstream_partition::Chain;
 use millstream_pipeline::{Plan, Problem, pareto_front, teams_of};
+use millstream_test_support::pointwise;
 
 fn board() -> Board {
     let text = r#"{"format": "millstream-board", "version": 1, "name": "uneven", "clusters": [
@@ -15,14 +16,7 @@ fn board() -> Board {
 }
 
 fn convolution(name: &str) -> NewOperator {
-    let kind = OperatorKind::Convolution(Convolution {
-        input_channels: 8,
-        output_channels: 8,
-        kernel: vec![1, 1],
-        strides: vec![1, 1],
-        dilations: vec![1, 1],
-        groups: 1,
-    });
+    let kind = OperatorKind::Convolution(pointwise(8));
     NewOperator::new(name, "Conv", kind).work(Work { macs: 64, ..Work::default() })
 }
 

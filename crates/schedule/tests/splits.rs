@@ -11,7 +11,7 @@ use millstream_schedule::execution::{Execution, TaskId};
 use millstream_schedule::{
     Assignment, OperatorSplit, Replica, ReplicaTasks, Schedule, ScheduleDocument, ScheduleError, Stage,
 };
-use millstream_test_support::uniform_table;
+use millstream_test_support::{pointwise, uniform_table};
 
 /// `x -> a (8 channels) -> relu -> b (2 groups of 4 channels) -> sum(relu, b)`, all of 8 channels of one pixel.
 fn graph() -> Graph {
@@ -21,16 +21,7 @@ fn graph() -> Graph {
     };
     let [x, a, relu, b, sum] = ["x", "a", "relu", "b", "sum"].map(|name| value(&mut builder, name));
     builder.input(x);
-    let convolution = |groups| {
-        OperatorKind::Convolution(Convolution {
-            input_channels: 8,
-            output_channels: 8,
-            kernel: vec![1, 1],
-            strides: vec![1, 1],
-            dilations: vec![1, 1],
-            groups,
-        })
-    };
+    let convolution = |groups| OperatorKind::Convolution(Convolution { groups, ..pointwise(8) });
     builder.operator(NewOperator::new("a", "Conv", convolution(1)).reads([x]).makes([a])).unwrap();
     builder.operator(NewOperator::new("relu", "Relu", OperatorKind::Activation).reads([a]).makes([relu])).unwrap();
     builder.operator(NewOperator::new("b", "Conv", convolution(2)).reads([relu]).makes([b])).unwrap();

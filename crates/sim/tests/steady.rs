@@ -7,6 +7,7 @@ use millstream_cost::{CostTable, Nanoseconds, PartCost, PowerOrigin, ProcessorPo
 use millstream_graph::{Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorKind, Shape, Work};
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
 use millstream_sim::SteadyState;
+use millstream_test_support::pointwise;
 
 /// One operator that moves 4 + 3996 bytes.
 fn graph() -> Graph {
@@ -42,14 +43,7 @@ fn divided() -> (Graph, CostTable, Schedule) {
     let input = builder.value("input", Some(DataType::F32), shape(1)).unwrap();
     let output = builder.value("output", Some(DataType::F32), shape(4)).unwrap();
     builder.input(input);
-    let convolution = Convolution {
-        input_channels: 1,
-        output_channels: 4,
-        kernel: vec![1, 1],
-        strides: vec![1, 1],
-        dilations: vec![1, 1],
-        groups: 1,
-    };
+    let convolution = Convolution { input_channels: 1, ..pointwise(4) };
     let work = Work { weight_bytes: 4000, ..Work::default() };
     let operator = NewOperator::new("o", "Conv", OperatorKind::Convolution(convolution)).work(work);
     builder.operator(operator.reads([input]).makes([output])).unwrap();

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 
-use millstream_graph::{DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorKind, Shape, ValueId, Work};
+use millstream_graph::{
+    Convolution, DataType, Graph, GraphBuilder, GraphError, NewOperator, OperatorKind, Shape, ValueId, Work,
+};
 
 /// A graph of opaque operators, one a line: `join: left right -> sum`.
 ///
@@ -35,6 +37,18 @@ pub fn diamond() -> Graph {
          right: a -> c
          join: b c -> d",
     )
+}
+
+/// A convolution of one element of each of so many channels: any of them can be made apart.
+pub fn pointwise(channels: usize) -> Convolution {
+    Convolution {
+        input_channels: channels,
+        output_channels: channels,
+        kernel: vec![1, 1],
+        strides: vec![1, 1],
+        dilations: vec![1, 1],
+        groups: 1,
+    }
 }
 
 struct Line<'a> {

@@ -30,5 +30,5 @@ mod graphs;
 mod tables;
 
 pub use boards::board;
-pub use graphs::{chain, chain_of, diamond, graph};
+pub use graphs::{chain, chain_of, diamond, graph, pointwise};
 pub use tables::{connect, table, uniform_table};

@@ -9,6 +9,7 @@ use millstream_graph::{
     Along, Convolution, DataType, Graph, GraphBuilder, NewOperator, OperatorId, OperatorKind, Shape, Work,
 };
 use millstream_schedule::{Assignment, OperatorSplit, Replica, Schedule, Stage};
+use millstream_test_support::pointwise;
 
 /// An operator. Every value has the same number of channels, of one element each.
 #[derive(Clone, Copy)]
@@ -182,12 +183,5 @@ fn graph(channels: usize, nodes: &[(Step, Vec<usize>)]) -> Graph {
 }
 
 fn convolution(channels: usize, unit: usize) -> Convolution {
-    Convolution {
-        input_channels: channels,
-        output_channels: channels,
-        kernel: vec![1, 1],
-        strides: vec![1, 1],
-        dilations: vec![1, 1],
-        groups: if unit == 1 { 1 } else { channels / unit },
-    }
+    Convolution { groups: if unit == 1 { 1 } else { channels / unit }, ..pointwise(channels) }
 }
