@@ -53,16 +53,17 @@ fn limits_agree(board: &str, name: &str) {
         let aim = Aim::default().within(Constraints { max_latency, max_period, ..Constraints::default() });
         plan(&machine, &network, &aim, PlanOn::Costs(CostSource::Models(&costs)), &Control::new())
     };
-    let front = planned(None, None).unwrap().plans.front;
+    let unlimited = planned(None, None).unwrap();
     let planned = |max_latency, max_period| planned(max_latency, max_period).map(|planned| planned.document.predicted);
     // The ends of the front can be asked for.
+    let front = &unlimited.plans.front;
     let [fastest, quickest] = [front.iter().map(|plan| plan.period).min(), front.iter().map(|plan| plan.latency).min()];
     let [fastest, quickest] = [fastest, quickest].map(|end| end.unwrap().seconds() * 1.00001);
     for (max_latency, max_period) in [(None, Some(fastest)), (Some(quickest), None)] {
         planned(max_latency, max_period).unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
     }
 
-    let free = planned(None, None).unwrap();
+    let free = unlimited.document.predicted;
     let [latency, period] = [free.latency_seconds, free.period_seconds].map(|own| own * 1.0001);
     let found = planned(Some(latency), Some(period)).unwrap_or_else(|error| panic!("{name} on {board}: {error}"));
     assert!(found.period_seconds <= period && found.latency_seconds <= latency, "{found:?} after {free:?}");

@@ -15,29 +15,21 @@ pub fn bound_text(
     competes_for_memory: bool,
 ) -> String {
     let (period, bound) = (document.predicted.period_seconds, document.predicted.lower_bound_period_seconds);
-    let ratio = period / bound.max(1e-12) - 1.0;
-    let gap = match ratio {
-        above if above >= 0.0 => format!("its own is at most {:.1} % above the least", 100.0 * above),
-        below if below > -NOISE => "its own reaches that".to_owned(),
-        // The bound holds by the costs, whatever a trial showed.
-        below => format!("its trial was {:.1} % below that: the profile is out of date", -100.0 * below),
-    };
+    let above = |bound: f64| period / bound.max(1e-12) - 1.0;
+    let gap_of_all = gap(above(bound), "");
 
     // A bound on fewer schedules is shown only if it is higher.
     let is_higher = |own: &&SearchedBound| own.period_seconds > bound * (1.0 + NOISE);
     let is_measured = document.predicted.is_measured;
     let searched = searched.filter(is_higher).map_or(String::new(), |own| {
         let least = milliseconds(own.period_seconds);
-        let gap = match period / own.period_seconds.max(1e-12) - 1.0 {
-            above if above >= 0.0 => format!("Its own is at most {:.1} % above the least of them.", 100.0 * above),
-            below if below > -NOISE => "Its own reaches that.".to_owned(),
-            below if is_measured => {
-                format!("Its trial was {:.1} % below that: the profile is out of date.", -100.0 * below)
-            }
-            // It is none of these pipelines.
-            _ => return String::new(),
-        };
-        format!("\nNo pipeline in the searched space ({}) has one below {least} ms. {gap}", own.space)
+        let above = above(own.period_seconds);
+        // It is none of these pipelines.
+        if above < 0.0 && !is_measured {
+            return String::new();
+        }
+        let gap = gap(above, " of them");
+        format!("\nNo pipeline in the searched space ({}) has one below {least} ms. Its {gap}.", own.space)
     });
 
     let clocks = if document.clocks.is_empty() { "" } else { " at these clocks" };
@@ -45,22 +37,29 @@ pub fn bound_text(
     let single = single.filter(|best| *best >= bound * (1.0 - NOISE)).map_or(String::new(), |own| {
         let best = milliseconds(own);
         let memory = if competes_for_memory { ", ignoring memory contention" } else { "" };
-        let measured = match period / own - 1.0 {
-            below if below < -NOISE && is_measured && is_of_single_processors(document) => {
-                format!(" Its trial was {:.1} % below that: the profile is out of date.", -100.0 * below)
-            }
-            _ => String::new(),
-        };
+        let is_below = above(own) <= -NOISE && is_measured && is_of_single_processors(document);
+        let measured = if is_below { format!(" Its {}.", gap(above(own), "")) } else { String::new() };
         format!(
             "\n{best} ms is the least of contiguous stages on one processor each, or replicas of it{memory} (exact).{measured}"
         )
     });
     format!(
-        "no schedule by these costs{clocks} has a period below {} ms; {gap}.{searched}{single}",
+        "no schedule by these costs{clocks} has a period below {} ms; its {gap_of_all}.{searched}{single}",
         milliseconds(bound)
     )
 }
 
+/// How a schedule's period stands to a bound that it is above by this part, or below if negative: what a trial showed does not change a bound by
+/// costs.
+fn gap(above: f64, of: &str) -> String {
+    match above {
+        above if above >= 0.0 => format!("own is at most {:.1} % above the least{of}", 100.0 * above),
+        below if below > -NOISE => "own reaches that".to_owned(),
+        below => format!("trial was {:.1} % below that: the profile is out of date", -100.0 * below),
+    }
+}
+
+/// Whether no frame is worked on by several processors at once within a stage.
 fn is_of_single_processors(document: &ScheduleDocument) -> bool {
     let replicas = document.stages.iter().flat_map(|stage| &stage.replicas);
     replicas.into_iter().all(|replica| replica.assignments.len() == 1)

@@ -13,9 +13,7 @@ pub struct SimulatedNetwork<'a> {
     pub table: &'a CostTable,
     /// Frames that pass through.
     pub frames: usize,
-    /// Frames that fit into the queue before a stage, beside those that its replicas work on. With a single one, pipelines whose replicas take
-    /// unlike times may pass some percent fewer frames than their evaluation says, since who is done waits for room; the engine's queues hold all
-    /// frames that are under way.
+    /// As [`SimulationSettings::queue`](crate::SimulationSettings::queue).
     pub queue: usize,
     /// Time between the arrivals of frames, as from a camera; `None` if there is always another frame.
     pub interval: Option<Nanoseconds>,
