@@ -1,6 +1,6 @@
 //! Certificates of the zoo's networks on the fixtures' boards.
 
-use crate::command::{Failure, cargo, run};
+use crate::command::{Failure, example, run};
 use crate::native;
 
 /// What continuous integration looks at: one in so many pairs of a network and a board.
@@ -10,9 +10,7 @@ pub(crate) const FEW: [&str; 2] = ["--shard", "7/100"];
 pub(crate) fn certificates(arguments: &[String]) -> Result<(), Failure> {
     let (part, parts) = shard(arguments)?;
     let environment = native::environment(native::prepare()?);
-    let mut example = cargo();
-    example.args(["run", "--release", "--quiet", "--package", "millstream-api", "--example", "certificates", "--"]);
-    run(example.args([part.to_string(), parts.to_string()]).envs(environment))
+    run(example("certificates")?.args([part.to_string(), parts.to_string()]).envs(environment))
 }
 
 fn shard(arguments: &[String]) -> Result<(usize, usize), Failure> {

@@ -10,7 +10,7 @@ use crate::native::target_folder;
 /// The package of the simulation.
 const PACKAGE: &str = "millstream-chaos";
 /// What is asked of every change, within a minute: seeds, of a thousand frames each, and schedules of each model.
-const SHORT: [u64; 2] = [800, 10_000];
+const SHORT: [u64; 2] = [500, 5_000];
 /// Ten million frames with a hundred thousand faults and more, and a million schedules of each model.
 const LONG: [u64; 2] = [12_500, 1_000_000];
 

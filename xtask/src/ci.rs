@@ -33,7 +33,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Failure> {
     if !arguments.is_empty() {
         return Ok(());
     }
-    light::test(&library)?;
+    light::test()?;
     certificates::certificates(&certificates::FEW.map(str::to_owned))?;
     soak::soak(&[])?;
     chaos::chaos(&[])?;

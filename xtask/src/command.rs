@@ -1,8 +1,11 @@
 //! Running other programs.
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
+
+use crate::native::target_folder;
 
 /// Why a verb failed, for people.
 pub(crate) struct Failure(pub(crate) String);
@@ -33,6 +36,26 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
+}
+
+/// Builds an example as the tests are built, and returns its program: where cargo is asked for one package, it chooses other features and compiles
+/// nearly everything once more.
+pub(crate) fn example(name: &str) -> Result<Command, Failure> {
+    run(cargo().args(BUILD_ALIKE).args(["--example", name]))?;
+    Ok(Command::new(release().join("examples").join(format!("{name}{EXE_SUFFIX}"))))
+}
+
+/// Builds a package's program as the tests are built, and returns it.
+pub(crate) fn program(name: &str) -> Result<Command, Failure> {
+    // An example has cargo choose the features that tests have.
+    run(cargo().args(BUILD_ALIKE).args(["--bin", name, "--example", "soak"]))?;
+    Ok(Command::new(release().join(format!("{name}{EXE_SUFFIX}"))))
+}
+
+const BUILD_ALIKE: [&str; 4] = ["build", "--release", "--quiet", "--workspace"];
+
+fn release() -> PathBuf {
+    target_folder().join("release")
 }
 
 /// Whoever waits as long for a program is told where the time went.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, capture, cargo, root, run};
+use crate::command::{Failure, capture, program, root, run};
 use crate::native::{self, Suits};
 
 /// What makes the models of ONNX's own test suite, with what it needs.
@@ -69,7 +69,5 @@ fn make_suite(folder: &Path, suite: &Path) -> Result<(), Failure> {
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), Failure> {
     let library = native::prepare()?;
     let models = prepare()?;
-    let mut command = cargo();
-    command.args(["run", "--release", "--quiet", "--package", "millstream-conformance", "--"]);
-    run(command.arg(models.suite).args(arguments).envs(native::environment(library)))
+    run(program("millstream-conformance")?.arg(models.suite).args(arguments).envs(native::environment(library)))
 }

@@ -15,11 +15,10 @@ const LEFT_OUT: [&str; 5] = ["openvino,ort,wgpu", "highs,openvino,wgpu", "highs,
 const TEST: [&str; 3] = ["test", "--release", "--no-default-features"];
 const CLIPPY: [&str; 5] = ["clippy", "--release", "--no-default-features", "--all-targets", "--quiet"];
 
-/// Runs the tests of searches without the solver, and of the front door and the command without any feature: what has one of them left out
-/// is for [`features`], since all is compiled anew each time.
-pub(crate) fn test(library: &Path) -> Result<(), Failure> {
-    run(cargo().args(TEST).args(CRATES))?;
-    test_with("", library)
+/// Runs the tests of searches without the solver. Those of the front door and the command with features left out are for [`features`],
+/// since all is compiled anew each time.
+pub(crate) fn test() -> Result<(), Failure> {
+    run(cargo().args(TEST).args(CRATES))
 }
 
 /// Lints the front door and the command with each feature left out, and runs the tests that are about it.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Failure, cargo, root, run};
+use crate::command::{Failure, cargo, crates, package, root, run};
 use crate::files::failed;
 use crate::native;
 use crate::scratch::Scratch;
@@ -22,7 +22,7 @@ pub(crate) fn outside() -> Result<(), Failure> {
     let front =
         project(outside.path(), "front-door", &dependency("millstream", "crates/cli", WITHOUT_COMMAND), &program)?;
     let mut run_front = build_in(&front, &native::target_folder());
-    run_front.args(["run", "--release", "--quiet"]).envs(native::environment(library));
+    run_front.args(["run", "--release", "--quiet"]).args(quickly_compiled()?).envs(native::environment(library));
     run(run_front.env("LIBCLANG_PATH", tool("libclang/clang/native")).envs(solver()))?;
 
     let crates = ["board", "cost", "graph", "partition"];
@@ -34,6 +34,12 @@ pub(crate) fn outside() -> Result<(), Failure> {
     // In a target folder of its own, where nothing native was ever built.
     let target = native::target_folder().join("millstream/outside");
     run(build_in(&search, &target).args(["run", "--release", "--quiet"]).env("PATH", path_without_cpp(outside.path())?))
+}
+
+/// Has our own crates compiled without optimisation: their features are others than in the tests, so all of them are compiled anew.
+fn quickly_compiled() -> Result<Vec<String>, Failure> {
+    let without = |folder: &String| format!("profile.release.package.{}.opt-level=0", package(folder));
+    Ok(crates()?.iter().flat_map(|folder| ["--config".to_owned(), without(folder)]).collect())
 }
 
 /// What a user outside the repository says to have HiGHS found, or compiled where there is no library.

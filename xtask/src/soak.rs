@@ -1,6 +1,6 @@
 //! Hours of faults, with every frame checked and memory, threads and descriptors watched.
 
-use crate::command::{Failure, cargo, root, run};
+use crate::command::{Failure, example, root, run};
 use crate::native;
 
 /// Minutes, unless the caller says otherwise.
@@ -14,10 +14,7 @@ pub(crate) fn soak(arguments: &[String]) -> Result<(), Failure> {
     let folder = root().join("target/millstream");
     std::fs::create_dir_all(&folder).map_err(|error| Failure(format!("cannot make {}: {error}", folder.display())))?;
     eprintln!("{minutes} minutes with seed {seed}; {} has a line for each round", table.display());
-    let mut soak = cargo();
-    soak.args(["run", "--release", "--quiet", "--package", "millstream-runtime", "--example", "soak", "--"]);
-    soak.args([minutes.to_string(), seed.to_string()]).arg(&table).envs(environment);
-    run(&mut soak)
+    run(example("soak")?.args([minutes.to_string(), seed.to_string()]).arg(&table).envs(environment))
 }
 
 #[derive(Debug, PartialEq)]

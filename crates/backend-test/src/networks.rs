@@ -1,6 +1,7 @@
 //! Every network of the zoo gives the same as a whole, in two segments and in the reference.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use millstream_backend::{Segment, Tensor, WholeNetwork};
 use millstream_graph::{Graph, OperatorId, ValueId};
@@ -18,22 +19,49 @@ const SMALL_NETWORK: u64 = 1_000_000_000;
 const SHORT_SEGMENT: usize = 7;
 
 pub(crate) fn check(subject: &Subject) -> Result<(), String> {
-    let mut seen = HashSet::new();
-    let mut whole = 0;
-    for &name in &subject.networks {
+    let progress = Mutex::new(Progress { left: subject.networks.clone(), ..Progress::default() });
+    // Most of the time goes into preparing segments, which needs a single core.
+    let all: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let workers = [0; 2].map(|_| scope.spawn(|| work(subject, &progress)));
+        let ended =
+            workers.map(|worker| worker.join().unwrap_or_else(|_| Err("a network ended its thread".to_owned())));
+        ended.into()
+    });
+    all.into_iter().collect::<Result<(), String>>()?;
+    match lock(&progress).whole {
+        0 => Err("no network runs as a whole".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// What those who work on networks have done together.
+#[derive(Default)]
+struct Progress {
+    left: Vec<&'static str>,
+    /// Operators that somebody has looked at.
+    seen: HashSet<String>,
+    /// Networks that ran as a whole.
+    whole: usize,
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks at one network after the other until none is left.
+fn work(subject: &Subject, progress: &Mutex<Progress>) -> Result<(), String> {
+    loop {
+        let Some(name) = lock(progress).left.pop() else { return Ok(()) };
         let model = zoo(name)?;
         let rig = Rig::of(subject, &model)?;
         let reference = Rig::reference(subject, &model)?;
         let supports_all = rig.graph().operator_ids().all(|id| rig.supports(id));
         if supports_all && subject.slow.as_ref().is_none_or(|slow| slow.whole.contains(&name)) {
             network(subject, &rig, reference.as_ref()).map_err(failed(name))?;
-            whole += 1;
+            lock(progress).whole += 1;
         }
-        operators::check(subject, &rig, reference.as_ref(), &mut seen).map_err(failed(name))?;
-    }
-    match whole {
-        0 => Err("no network runs as a whole".to_owned()),
-        _ => Ok(()),
+        let is_new = |operator: String| lock(progress).seen.insert(operator);
+        operators::check(subject, &rig, reference.as_ref(), is_new).map_err(failed(name))?;
     }
 }
 

@@ -1,7 +1,5 @@
 //! Every distinct operator of the zoo once, beside the reference.
 
-use std::collections::HashSet;
-
 use millstream_backend::Segment;
 use millstream_graph::{Graph, OperatorId};
 
@@ -9,13 +7,13 @@ use crate::Subject;
 use crate::rig::{Rig, description, failed};
 use crate::tensors::{agree_in_steps, inputs_of};
 
-/// Runs the operators of a network that were not `seen` before. Without a reference there is nothing to compare them with: then whole
+/// Runs the operators of a network that are new, each by what it is. Without a reference there is nothing to compare them with: then whole
 /// networks have to do.
 pub(crate) fn check(
     subject: &Subject,
     rig: &Rig,
     reference: Option<&Rig>,
-    seen: &mut HashSet<String>,
+    is_new: impl Fn(String) -> bool,
 ) -> Result<(), String> {
     let graph = rig.graph();
     for &id in graph.order() {
@@ -27,7 +25,7 @@ pub(crate) fn check(
             return Err(format!("the operator '{}' ({}) is not supported", operator.name, operator.op_type));
         }
         let Some(reference) = reference else { continue };
-        if !seen.insert(format!("{} {:?} {:?}", operator.op_type, operator.kind, operator.work)) {
+        if !is_new(format!("{} {:?} {:?}", operator.op_type, operator.kind, operator.work)) {
             continue;
         }
         let segment = affordable(graph, id, subject.slow.as_ref().map(|slow| slow.most_macs));
