@@ -14,8 +14,8 @@ pub struct SimulateOptions<'a> {
     pub costs: CostSource<'a>,
     /// Frames of a network with weight 1.
     pub frames: u32,
-    /// Frames that fit into the queue before each stage.
-    pub queue: usize,
+    /// How many frames may be between the start of the first stage and the end of the last one; `None` is as many as in a run.
+    pub frames_in_flight: Option<usize>,
     /// Frames per second that arrive; if `None`, always another one is there.
     pub frame_rate_hertz: Option<f64>,
     /// Relative standard deviation of operators' times.
@@ -40,7 +40,7 @@ impl<'a> SimulateOptions<'a> {
         Self {
             costs,
             frames,
-            queue: 1,
+            frames_in_flight: None,
             frame_rate_hertz: None,
             noise: 0.0,
             seed: 0,
@@ -60,7 +60,7 @@ impl<'a> SimulateOptions<'a> {
         let is_rate = |hertz: f64| hertz.is_finite() && hertz > 0.0;
         let message = match self.frame_rate_hertz {
             _ if self.frames == 0 => "no frames are to be simulated; 1 is the fewest".to_owned(),
-            _ if self.queue == 0 => "the queue before each stage is 0: it must hold 1 frame or more".to_owned(),
+            _ if self.frames_in_flight == Some(0) => "no frames may be in flight; 1 is the fewest".to_owned(),
             Some(hertz) if !is_rate(hertz) => {
                 format!("the frame rate is {hertz} frames per second: it must be a number above 0")
             }

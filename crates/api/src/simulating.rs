@@ -89,7 +89,7 @@ pub fn simulate(
             graph: own.network.graph(),
             table,
             frames: frames(own) as usize,
-            queue: options.queue,
+            frames_in_flight: options.frames_in_flight,
             interval,
             weight: own.weight,
             takes_turns: own.takes_turns,

@@ -229,9 +229,9 @@ fn what_can_not_be_simulated_is_said_and_a_simulation_can_be_ended() {
         options.frame_rate_hertz = Some(hertz);
         assert!(said(&options, &control).contains("must be a number above 0"), "{hertz}");
     }
-    let mut queue = undisturbed(&costs, 5);
-    queue.queue = 0;
-    assert!(said(&queue, &control).contains("1 frame or more"));
+    let mut empty = undisturbed(&costs, 5);
+    empty.frames_in_flight = Some(0);
+    assert!(said(&empty, &control).contains("no frames may be in flight"));
     let ended = Control::new().cancelled_by(|| true);
     assert!(matches!(simulate(&machine, &set, &undisturbed(&costs, 100_000), &ended), Err(Error::Interrupted)));
 }

@@ -112,16 +112,17 @@ impl Report {
 ///
 /// schedule: a path, JSON or a dictionary; model: the network, if it is somewhere else than that says; board: as for Session.
 /// costs: the path of cost models or the name of a built-in board; profile: a path; by default the profile that was made last here.
-/// frames: how many. frame_rate: frames that arrive per second; by default there is always another one. queue: how many wait before each stage.
+/// frames: how many. frame_rate: frames that arrive per second; by default there is always another one. frames_in_flight: frames in the
+/// pipeline at most.
 /// noise: relative deviation of times, drawn by `seed`. memory: whether processors compete for it; heat: whether clocks go down with it.
 #[pyfunction]
 #[pyo3(
     signature = (
-        schedule, *, model=None, board=None, profile=None, costs=None, frames=Whole::Fits(1000), frame_rate=None, queue=Whole::Fits(1),
+        schedule, *, model=None, board=None, profile=None, costs=None, frames=Whole::Fits(1000), frame_rate=None, frames_in_flight=None,
         noise=0.0, seed=Whole::Fits(0), memory=true, heat=false
     ),
-    text_signature = "(schedule, *, model=None, board=None, profile=None, costs=None, frames=1000, frame_rate=None, queue=1, noise=0.0, \
-        seed=0, memory=True, heat=False)"
+    text_signature = "(schedule, *, model=None, board=None, profile=None, costs=None, frames=1000, frame_rate=None, frames_in_flight=None, \
+        noise=0.0, seed=0, memory=True, heat=False)"
 )]
 #[expect(clippy::too_many_arguments, reason = "in Python they have names and defaults")]
 pub(crate) fn simulate<'py>(
@@ -133,14 +134,15 @@ pub(crate) fn simulate<'py>(
     costs: Option<PathBuf>,
     frames: Whole,
     frame_rate: Option<f64>,
-    queue: Whole,
+    frames_in_flight: Option<Whole>,
     noise: f64,
     seed: Whole,
     memory: bool,
     heat: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (frames, queue, seed) = (frames.of("frames")?, queue.of("queue")?, seed.of("seed")?);
-    let numbers = Numbers { frames, frame_rate, queue, noise, seed };
+    let (frames, seed) = (frames.of("frames")?, seed.of("seed")?);
+    let frames_in_flight = frames_in_flight.map(|count| count.of("frames_in_flight")).transpose()?;
+    let numbers = Numbers { frames, frame_rate, frames_in_flight, noise, seed };
     // Before anything is read.
     numbers.options(CostSource::Cached).check().map_err(|error| errors::of(&error))?;
     let wanted = Wanted::new(model, None, None)?;
@@ -163,7 +165,7 @@ pub(crate) fn simulate<'py>(
 struct Numbers {
     frames: u32,
     frame_rate: Option<f64>,
-    queue: usize,
+    frames_in_flight: Option<usize>,
     noise: f64,
     seed: u64,
 }
@@ -171,7 +173,7 @@ struct Numbers {
 impl Numbers {
     fn options(self, costs: CostSource<'_>) -> SimulateOptions<'_> {
         let mut options = SimulateOptions::new(costs, self.frames);
-        options.queue = self.queue;
+        options.frames_in_flight = self.frames_in_flight;
         options.frame_rate_hertz = self.frame_rate;
         options.noise = self.noise;
         options.seed = self.seed;

@@ -19,12 +19,12 @@ def plan() -> dict:
     return millstream.plan("zoo:squeezenet", **BOARD)
 
 
-USUAL = {"frames": 60, "noise": 0.1, "seed": 1, "queue": 2}
+USUAL = {"frames": 60, "noise": 0.1, "seed": 1, "frames_in_flight": 2}
 
 
 @pytest.mark.parametrize(
     "other",
-    [{"frames": 61}, {"frame_rate": 1.0}, {"queue": 1}, {"noise": 0.3}, {"seed": 2}, {"memory": False}, {"heat": True}],
+    [{"frames": 61}, {"frame_rate": 1.0}, {"frames_in_flight": 1}, {"noise": 0.3}, {"seed": 2}, {"memory": False}, {"heat": True}],
     ids=lambda other: next(iter(other)),
 )
 def test_each_argument_of_simulate_changes_what_it_shows(plan, other):
@@ -169,7 +169,7 @@ def test_texts_keep_their_shape():
 
 
 def test_what_a_simulation_shows_is_beside_what_was_predicted(plan):
-    shown = millstream.simulate(plan, **BOARD, frames=300, queue=4, memory=False)
+    shown = millstream.simulate(plan, **BOARD, frames=300, frames_in_flight=8, memory=False)
     predicted = plan["predicted"]
     assert shown["predicted_frames_per_second"] > 1.0 and shown["frames_per_second"] > 1.0
     # Without what others stream from memory, frames are at least as fast as the plan promises, which counts it.

@@ -14,8 +14,8 @@ use millstream_schedule::Schedule;
 #[non_exhaustive]
 pub struct EngineOptions {
     /// How many frames may be between the start of the first stage and the end of the last one. More frames smooth out
-    /// uneven stage times, fewer keep each frame's way through the stages short. `None` is one per worker and one more
-    /// per hand-over between stages.
+    /// uneven stage times, fewer keep each frame's way through the stages short. `None` is as many as keep all workers
+    /// busy ([`Schedule::frames_in_flight`]).
     pub frames_in_flight: Option<usize>,
     /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
     /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.
@@ -94,9 +94,7 @@ impl EngineOptions {
     }
 
     pub(crate) fn in_flight(&self, schedule: &Schedule) -> usize {
-        self.frames_in_flight
-            .unwrap_or(replicas(schedule) + schedule.stages.len().saturating_sub(1))
-            .clamp(1, Self::MOST_IN_FLIGHT)
+        self.frames_in_flight.unwrap_or_else(|| schedule.frames_in_flight()).clamp(1, Self::MOST_IN_FLIGHT)
     }
 
     pub(crate) fn outstanding(&self, schedule: &Schedule) -> usize {

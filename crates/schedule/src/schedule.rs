@@ -59,6 +59,15 @@ impl Schedule {
             .map(|assignment| &assignment.processor)
     }
 
+    /// How many frames are between the start of the first stage and the end of the last one, unless somebody wants another number: one
+    /// for each replica; and between two stages one for each replica of that which has more of them, since replicas that take unlike times
+    /// come and go at uneven times. With fewer, some would wait for a frame now and then.
+    pub fn frames_in_flight(&self) -> usize {
+        let replicas = || self.stages.iter().map(|stage| stage.replicas.len());
+        let between = replicas().zip(replicas().skip(1)).map(|(one, next)| one.max(next));
+        replicas().sum::<usize>() + between.sum::<usize>()
+    }
+
     /// The same stages on other processors: what a function makes of each, in the order of [`Schedule::processors`].
     #[must_use]
     pub fn with_processors(&self, mut change: impl FnMut(&Processor) -> Processor) -> Self {

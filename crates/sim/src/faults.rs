@@ -62,7 +62,10 @@ impl Simulator<'_> {
         if let Some(frame) = own.frame.take() {
             let flow = &mut self.flows[own.stream];
             match own.stage {
-                0 => flow.returned.push_front(frame),
+                0 => {
+                    flow.in_flight -= 1;
+                    flow.returned.push_front(frame);
+                }
                 stage => flow.queues[stage].push_front(frame),
             }
         }
@@ -80,13 +83,13 @@ impl Simulator<'_> {
                 frames.extend(self.slots[slot].frame.take());
                 self.stop(slot);
             }
-            frames.extend(self.slots[slot].blocked.take());
         }
         let flow = &mut self.flows[stream];
         frames.extend(flow.ways.iter().flatten().flat_map(Way::frames));
         frames.sort_unstable();
         flow.generation += 1;
         flow.returned = frames.into();
+        flow.in_flight = 0;
         flow.fell_back = Some(self.now);
         // It was evaluated at the start.
         let _ = self.install(stream, fallback);

@@ -1,6 +1,5 @@
 //! Which frames start when.
 
-use crate::links::Way;
 use crate::simulation::Simulator;
 use crate::state::{Event, Flow};
 
@@ -34,6 +33,7 @@ impl Simulator<'_> {
     pub(crate) fn is_through(&mut self, stream: usize, frame: usize) {
         let flow = &mut self.flows[stream];
         flow.ends[frame] = Some(self.now);
+        flow.in_flight -= 1;
         if frame < flow.stream.frames {
             flow.left -= 1;
         }
@@ -64,15 +64,14 @@ impl Simulator<'_> {
         (0..self.flows.len()).filter(|&other| other != index && self.flows[other].stream.takes_turns).collect()
     }
 
-    /// Gives frames to whoever is free, the last stage first, until nobody can take or pass on another one.
+    /// Gives frames to whoever is free, the last stage first, until nobody can take another one.
     fn feed_stages(&mut self, index: usize) {
         loop {
             let mut has_moved = false;
             for stage in (0..self.flows[index].stages.len()).rev() {
-                has_moved |= self.pass_on(index, stage);
                 for slot in self.flows[index].stages[stage].clone() {
                     let own = &self.slots[slot];
-                    if own.frame.is_some() || own.blocked.is_some() || own.is_lost {
+                    if own.frame.is_some() || own.is_lost {
                         continue;
                     }
                     let frame = match stage {
@@ -96,23 +95,12 @@ impl Simulator<'_> {
         }
     }
 
-    /// Passes on what replicas of a stage could not pass on before, earlier frames first, so that none waits for ever.
-    fn pass_on(&mut self, index: usize, stage: usize) -> bool {
-        let mut has_moved = false;
-        loop {
-            let flow = &mut self.flows[index];
-            let blocked = flow.stages[stage].clone().filter_map(|slot| Some((self.slots[slot].blocked?, slot)));
-            let Some((frame, slot)) = blocked.min() else { return has_moved };
-            let (way, queue) = (&mut flow.ways[stage + 1], &mut flow.queues[stage + 1]);
-            if way.as_ref().map_or(queue.len(), Way::waiting) >= flow.stream.queue.max(1) {
-                return has_moved;
-            }
-            self.slots[slot].blocked = None;
-            match way {
-                Some(way) => way.wait(frame, self.now),
-                None => queue.push_back(frame),
-            }
-            has_moved = true;
+    /// Brings a frame that a stage is done with to the queue of the next one, or to the way there.
+    pub(crate) fn pass_on(&mut self, index: usize, stage: usize, frame: usize) {
+        let flow = &mut self.flows[index];
+        match &mut flow.ways[stage + 1] {
+            Some(way) => way.wait(frame, self.now),
+            None => flow.queues[stage + 1].push_back(frame),
         }
     }
 

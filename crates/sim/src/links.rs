@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use millstream_cost::Nanoseconds;
 use millstream_schedule::Crossing;
 
+/// Frames that may wait at the receiver while as many as the pipeline needs are on a way.
+const WAITING: usize = 2;
+
 /// The way from another host to a stage.
 pub(crate) struct Way {
     pub(crate) crossing: Crossing,
@@ -19,16 +22,11 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// A way that does not hold up a pipeline with this period, and where besides so many frames wait.
-    pub(crate) fn new(crossing: Crossing, queue: usize, period: Nanoseconds) -> Self {
+    /// A way that does not hold up a pipeline with this period.
+    pub(crate) fn new(crossing: Crossing, period: Nanoseconds) -> Self {
         let on_the_way = crossing.time().0.div_ceil(period.0.max(1));
-        let most = queue.max(1).saturating_add(1).saturating_add(usize::try_from(on_the_way).unwrap_or(usize::MAX));
+        let most = usize::try_from(on_the_way).unwrap_or(usize::MAX).saturating_add(WAITING);
         Self { crossing, waiting: VecDeque::new(), under_way: VecDeque::new(), most, last: 0 }
-    }
-
-    /// How many frames wait at the sender.
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
     }
 
     /// A frame waits from now on.

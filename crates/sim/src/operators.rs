@@ -153,8 +153,9 @@ impl Simulator<'_> {
         let (stream, served) = (own.stream, self.now - own.begun);
         own.served = (own.served.0 + served, own.served.1 + 1);
         self.flows[stream].served[frame] += served;
-        if own.stage + 1 < self.flows[stream].stages.len() {
-            own.blocked = Some(frame);
+        let stage = own.stage;
+        if stage + 1 < self.flows[stream].stages.len() {
+            self.pass_on(stream, stage, frame);
         } else {
             self.is_through(stream, frame);
         }

@@ -3,10 +3,10 @@
 pub struct SimulationSettings {
     /// Frames that pass through.
     pub frames: usize,
-    /// Frames that fit into the queue before a stage, beside those that its replicas work on. With a single one, pipelines whose replicas take
-    /// unlike times may pass some percent fewer frames than their evaluation says, since who is done waits for room; the engine's queues hold all
-    /// frames that are under way.
-    pub queue: usize,
+    /// How many frames may be between the start of the first stage and the end of the last one; `None` is as many as the engine has there
+    /// ([`Schedule::frames_in_flight`](millstream_schedule::Schedule::frames_in_flight)), and where stages are on several hosts also those that
+    /// wait for the links between them or are on them.
+    pub frames_in_flight: Option<usize>,
     /// Relative standard deviation of the times of operators; 0 for exactly the table's times.
     pub noise: f64,
     /// Draws the noise.
@@ -17,6 +17,6 @@ pub struct SimulationSettings {
 
 impl Default for SimulationSettings {
     fn default() -> Self {
-        Self { frames: 100, queue: 1, noise: 0.0, seed: 0, keeps_spans: false }
+        Self { frames: 100, frames_in_flight: None, noise: 0.0, seed: 0, keeps_spans: false }
     }
 }

@@ -16,8 +16,8 @@ use crate::state::{Due, Event, Flow, Slot, Track, add_slots, shaped};
 use crate::{Conditions, DisturbanceKind, SimulatedNetwork, SimulationError, SimulationSettings, Unit};
 
 /// Simulates frames through a schedule: every stage works on one frame per replica, takes over its inputs, and runs its
-/// operators self-timed on its processors, with transfers beside computation; a stage that can't pass a frame on because the
-/// next queue is full waits with it. Frames are always there for the first stage.
+/// operators self-timed on its processors, with transfers beside computation. Frames are always there for the first stage, which
+/// begins another one when fewer are in flight than may be.
 ///
 /// # Errors
 /// What [`Schedule::evaluate`] returns.
@@ -27,8 +27,10 @@ pub fn simulate(
     table: &CostTable,
     settings: &SimulationSettings,
 ) -> Result<Simulation, ScheduleError> {
-    let stream =
-        SimulatedNetwork { queue: settings.queue, ..SimulatedNetwork::new(schedule, graph, table, settings.frames) };
+    let stream = SimulatedNetwork {
+        frames_in_flight: settings.frames_in_flight,
+        ..SimulatedNetwork::new(schedule, graph, table, settings.frames)
+    };
     let SimulationSettings { noise, seed, keeps_spans, .. } = *settings;
     let conditions = Conditions { noise, seed, keeps_spans, ..Conditions::default() };
     let streams = [stream];
@@ -93,8 +95,8 @@ fn check(streams: &[SimulatedNetwork<'_>], conditions: &Conditions) -> Result<()
     if !(conditions.noise.is_finite() && conditions.noise >= 0.0) {
         return wrong("the noise", conditions.noise, "a number from 0 on, 0.1 for a tenth");
     }
-    if streams.iter().any(|stream| stream.queue == 0) {
-        return wrong("the queue before a stage", 0.0, "1 frame or more");
+    if streams.iter().any(|stream| stream.frames_in_flight == Some(0)) {
+        return wrong("the number of frames in flight", 0.0, "1 frame or more");
     }
     let last = |stream: &SimulatedNetwork<'_>| {
         let interval = stream.interval?;
@@ -225,8 +227,10 @@ impl<'a> Simulator<'a> {
         let ranges = add_slots(index, stages, table, labels, slots, tracks);
         self.speeds.resize(self.labels.len(), Speed { given: 1.0, cooled: 1.0, cooled_power: 1.0 });
         let flow = &mut self.flows[index];
-        let way = |crossing| Way::new(crossing, flow.stream.queue, period);
-        flow.ways = crossings.into_iter().map(|own| own.map(way)).collect();
+        flow.ways = crossings.into_iter().map(|own| own.map(|crossing| Way::new(crossing, period))).collect();
+        let on_ways = flow.ways.iter().flatten().map(|way| way.most).sum();
+        flow.most_in_flight =
+            flow.stream.frames_in_flight.unwrap_or(schedule.frames_in_flight().saturating_add(on_ways));
         flow.queues = vec![Default::default(); ranges.len()];
         flow.stages = ranges;
         // What was lost before is not there for another schedule either.

@@ -62,8 +62,6 @@ pub(crate) struct Slot {
     pub(crate) begun: u64,
     /// How long it has worked on frames, and on how many.
     pub(crate) served: (u64, u64),
-    /// A frame that is done but can't go on yet.
-    pub(crate) blocked: Option<usize>,
     pub(crate) epoch: u32,
     pub(crate) is_lost: bool,
     pub(crate) is_open: bool,
@@ -85,7 +83,6 @@ impl Slot {
             frame: None,
             begun: 0,
             served: (0, 0),
-            blocked: None,
             epoch: 0,
             is_lost: false,
             is_open: false,
@@ -153,6 +150,9 @@ pub(crate) struct Flow<'a> {
     pub(crate) ways: Vec<Option<Way>>,
     /// How often its schedule has changed.
     pub(crate) generation: u32,
+    /// Frames between the start of the first stage and the end of the last one, and how many there may be.
+    pub(crate) in_flight: usize,
+    pub(crate) most_in_flight: usize,
     /// Frames that have to start again.
     pub(crate) returned: VecDeque<usize>,
     pub(crate) next_frame: usize,
@@ -173,6 +173,8 @@ impl<'a> Flow<'a> {
             queues: Vec::new(),
             ways: Vec::new(),
             generation: 0,
+            in_flight: 0,
+            most_in_flight: 0,
             returned: VecDeque::new(),
             next_frame: 0,
             starts: Vec::with_capacity(stream.frames),
@@ -191,7 +193,11 @@ impl<'a> Flow<'a> {
 
     /// Whether and which frame can start; frames beyond the stream's own only if it goes on for the others' sake.
     pub(crate) fn take(&mut self, now: u64, goes_on: bool) -> Option<usize> {
+        if self.in_flight >= self.most_in_flight {
+            return None;
+        }
         if let Some(frame) = self.returned.pop_front() {
+            self.in_flight += 1;
             return Some(frame);
         }
         let frame = self.next_frame;
@@ -206,6 +212,7 @@ impl<'a> Flow<'a> {
             self.ends.push(None);
             self.served.push(0);
         }
+        self.in_flight += 1;
         self.next_frame += 1;
         self.starts.push(arrival);
         Some(frame)

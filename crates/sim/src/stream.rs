@@ -13,8 +13,8 @@ pub struct SimulatedNetwork<'a> {
     pub table: &'a CostTable,
     /// Frames that pass through.
     pub frames: usize,
-    /// As [`SimulationSettings::queue`](crate::SimulationSettings::queue).
-    pub queue: usize,
+    /// As [`SimulationSettings::frames_in_flight`](crate::SimulationSettings::frames_in_flight).
+    pub frames_in_flight: Option<usize>,
     /// Time between the arrivals of frames, as from a camera; `None` if there is always another frame.
     pub interval: Option<Nanoseconds>,
     /// Frames in a round: as many of this stream pass for each frame of a stream of weight 1. Above 0.
@@ -26,14 +26,14 @@ pub struct SimulatedNetwork<'a> {
 }
 
 impl<'a> SimulatedNetwork<'a> {
-    /// Frames without pause, queues of one frame, and nothing to fall back on.
+    /// Frames without pause, as many in flight as the engine has, and nothing to fall back on.
     pub fn new(schedule: &'a Schedule, graph: &'a Graph, table: &'a CostTable, frames: usize) -> Self {
         Self {
             schedule,
             graph,
             table,
             frames,
-            queue: 1,
+            frames_in_flight: None,
             interval: None,
             weight: 1.0,
             takes_turns: false,

@@ -92,16 +92,17 @@ proptest! {
         places in prop::collection::vec(0_usize..3, OPERATORS),
         cuts in prop::array::uniform2(1..OPERATORS),
         ways in prop::collection::vec(prop::option::of(0_u64..300), 9),
-        queue in 1_usize..4,
+        frames_in_flight in prop::option::of(5_usize..9),
     ) {
         let graph = graph(&edges);
         let mut table = table(&times, &transfers, &ends);
         ways.iter().enumerate().for_each(|(pair, way)| set_link(&mut table, pair, *way));
         let schedule = schedule(&graph, cuts, &places);
         let expected = schedule.evaluate(&graph, &table).unwrap();
-        let alone = simulate(&schedule, &graph, &table, &SimulationSettings { frames: 1, queue, ..SimulationSettings::default() }).unwrap();
+        let settings = SimulationSettings { frames: 1, frames_in_flight, ..SimulationSettings::default() };
+        let alone = simulate(&schedule, &graph, &table, &settings).unwrap();
         prop_assert_eq!(alone.worst_latency(), expected.latency);
-        let settings = SimulationSettings { frames: 41, queue, keeps_spans: true, ..SimulationSettings::default() };
+        let settings = SimulationSettings { frames: 41, keeps_spans: true, ..settings };
         let many = simulate(&schedule, &graph, &table, &settings).unwrap();
 
         // What stages wait for each other before the same link depends on when they do: the link carries all frames in any case.
@@ -273,12 +274,16 @@ fn noise_slows_a_pipeline_down_and_is_the_same_for_the_same_seed() {
     let places: Vec<usize> = (0..OPERATORS).map(|index| index / 4).collect();
     let schedule = schedule(&graph, [4, 8], &places);
     let expected = schedule.evaluate(&graph, &table).unwrap().period.seconds();
-    let noisy = |seed| {
-        let settings = SimulationSettings { frames: 3000, noise: 0.3, seed, ..SimulationSettings::default() };
+    let noisy_with = |frames_in_flight, seed| {
+        let settings =
+            SimulationSettings { frames: 3000, frames_in_flight, noise: 0.3, seed, ..SimulationSettings::default() };
         simulate(&schedule, &graph, &table, &settings).unwrap()
     };
-    let period = noisy(1).period_seconds();
-    assert!(period > 1.02 * expected && period < 1.5 * expected, "{period} {expected}");
+    let noisy = |seed| noisy_with(None, seed);
+    // The more frames there are between stages, the less one stage waits for another.
+    let periods = [Some(3), Some(4), None, Some(8)].map(|count| noisy_with(count, 1).period_seconds());
+    assert!(periods[0] < 1.5 * expected && periods[3] > expected, "{periods:?} {expected}");
+    assert!(periods.windows(2).all(|pair| pair[0] > 1.001 * pair[1]), "{periods:?}");
     assert_eq!(noisy(1), noisy(1));
     assert_ne!(noisy(1).frames, noisy(2).frames);
     assert!(noisy(1).frames.iter().all(|(start, end)| start < end));

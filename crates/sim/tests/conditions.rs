@@ -87,13 +87,14 @@ fn no_replica_waits_for_ever() {
     (0..OPERATORS).for_each(|operator| table.set_time(slow, operator, Nanoseconds(3 * MILLISECOND)));
     let schedule = schedule(&graph, &[&[("B", 0), ("B", 1)], &[("s", 2)]]);
     let slowest = schedule.evaluate(&graph, &table).unwrap().period.0;
-    for queue in [1, 4] {
-        let stream = SimulatedNetwork { queue, ..SimulatedNetwork::new(&schedule, &graph, &table, 200) };
+    for frames_in_flight in [None, Some(9)] {
+        let stream = SimulatedNetwork { frames_in_flight, ..SimulatedNetwork::new(&schedule, &graph, &table, 200) };
         let simulation = simulate_streams(&[stream], &Conditions::default()).unwrap().remove(0);
         assert!(simulation.frames.windows(2).all(|pair| pair[0].1 <= pair[1].1), "frames leave in their order");
-        // At the most a frame waits for a whole queue, for the other replica's frame and for its own stages.
+        // At the most a frame waits for all others, and for its own stages.
         let longest = simulation.frames.iter().map(|(from, to)| to.0 - from.0).max().unwrap();
-        assert!(longest <= (queue as u64 + 4) * slowest, "{longest} with a queue of {queue}");
+        let most = frames_in_flight.unwrap_or_else(|| schedule.frames_in_flight()) as u64;
+        assert!(longest <= (most + 1) * slowest, "{longest} with {most} frames in flight");
     }
 }
 
@@ -318,7 +319,7 @@ fn conditions_without_a_meaning_are_refused() {
         assert!(said.contains("the noise is"), "{said}");
     }
     let plain = Conditions::default();
-    assert!(refused(SimulatedNetwork { queue: 0, ..stream }, &plain).contains("1 frame or more"));
+    assert!(refused(SimulatedNetwork { frames_in_flight: Some(0), ..stream }, &plain).contains("1 frame or more"));
     assert!(refused(SimulatedNetwork { weight: f64::NAN, ..stream }, &plain).contains("weight"));
     let rare = Some(Nanoseconds(1_000_000_000_000_000));
     assert!(refused(SimulatedNetwork { interval: rare, ..stream }, &plain).contains("within a century"));

@@ -100,7 +100,7 @@ proptest! {
         let evaluation = schedule.evaluate(&graph, &table).unwrap();
         let alone = simulate(&schedule, &graph, &table, &SimulationSettings { frames: 1, ..SimulationSettings::default() }).unwrap();
         prop_assert_eq!(alone.worst_latency(), evaluation.latency);
-        let settings = SimulationSettings { frames: 2000, queue: 2, ..SimulationSettings::default() };
+        let settings = SimulationSettings { frames: 2000, ..SimulationSettings::default() };
         let simulation = simulate(&schedule, &graph, &table, &settings).unwrap();
         prop_assert_eq!((simulation.frames.len(), simulation.unfinished), (2000, 0));
         let expected = evaluation.period.seconds();

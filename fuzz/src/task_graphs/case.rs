@@ -20,7 +20,7 @@ const TIMES: [u64; 12] = [1, 2, 3, 5, 7, 10, 0, 20, 100, 4, 1_000_000, 86_400_00
 pub(super) struct Case {
     pub(super) graph: Arc<Graph>,
     pub(super) table: CostTable,
-    pub(super) queue: usize,
+    pub(super) more_in_flight: usize,
     /// How many of the operators come in the first stage of a pipeline.
     cut: usize,
     pub(super) takes_over: bool,
@@ -56,8 +56,8 @@ impl Case {
                 table.set_transfer(processor, other, model);
             }
         }
-        let (queue, cut) = (raw.int_in_range(1..=3)?, raw.int_in_range(0..=operators)?);
-        Ok(Self { graph: Arc::new(graph), table, queue, cut, takes_over: raw.arbitrary()? })
+        let (more_in_flight, cut) = (raw.int_in_range(0..=2)?, raw.int_in_range(0..=operators)?);
+        Ok(Self { graph: Arc::new(graph), table, more_in_flight, cut, takes_over: raw.arbitrary()? })
     }
 
     /// One stage, in which each processor runs these operators.

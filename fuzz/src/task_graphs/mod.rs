@@ -56,7 +56,8 @@ fn check_schedule(case: &Case, schedule: &Schedule, makespan: Option<millstream_
     };
     assert!(makespan.is_none_or(|makespan| makespan == evaluation.latency), "{makespan:?} {evaluation:?}");
     let frames = |frames| {
-        let settings = SimulationSettings { frames, queue: case.queue, ..SimulationSettings::default() };
+        let frames_in_flight = Some(schedule.frames_in_flight() + case.more_in_flight);
+        let settings = SimulationSettings { frames, frames_in_flight, ..SimulationSettings::default() };
         simulate(schedule, &case.graph, &case.table, &settings)
     };
     match (frames(1), frames(31)) {

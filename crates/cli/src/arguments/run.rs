@@ -63,7 +63,7 @@ pub(crate) struct RunCommand {
     #[arg(long, conflicts_with = "trace")]
     pub(crate) adaptive: bool,
     /// Frames between the first stage's start and the last one's end: more for throughput, fewer for latency
-    /// [default: workers + hand-overs]
+    /// [default: enough to keep all workers busy]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
     /// Cancel a frame that a stage works on for longer than this, such as 2s: it fails, others go on, and the command fails at the end.

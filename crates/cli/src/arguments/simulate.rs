@@ -23,9 +23,9 @@ pub(crate) struct SimulateCommand {
     /// Frames to simulate
     #[arg(long, default_value_t = 1000, value_parser = parse_count::<u32>)]
     pub(crate) frames: u32,
-    /// Frames that fit into the queue before each stage
-    #[arg(long, default_value_t = 1, value_parser = parse_count::<u32>)]
-    pub(crate) queue: u32,
+    /// Frames between the first stage's start and the last one's end, as for `run` [default: enough to keep all workers busy]
+    #[arg(long, value_name = "COUNT", value_parser = parse_count::<u32>)]
+    pub(crate) in_flight: Option<u32>,
     /// Noise on the times of operators, and on what frames take over links: standard deviation in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]
     pub(crate) noise: f64,
@@ -71,7 +71,7 @@ impl SimulateCommand {
         let disturbances = self.speeds.iter().chain(&self.losses).chain(&self.restorations);
         let costs = cost_source(self.cost.as_deref(), self.profile.as_deref()).unwrap_or(CostSource::Cached);
         let mut options = SimulateOptions::new(costs, self.frames);
-        options.queue = self.queue as usize;
+        options.frames_in_flight = self.in_flight.map(|count| count as usize);
         options.frame_rate_hertz = self.frame_rate;
         options.noise = self.noise / 100.0;
         options.seed = self.seed;

@@ -119,7 +119,7 @@ def simulate(
     costs: Optional[_Path] = None,
     frames: int = 1000,
     frame_rate: Optional[float] = None,
-    queue: int = 1,
+    frames_in_flight: Optional[int] = None,
     noise: float = 0.0,
     seed: int = 0,
     memory: bool = True,
