@@ -1,5 +1,7 @@
 //! Tests that take minutes each: `test` has some of the same cases, these have all.
 
+use std::collections::BTreeSet;
+
 use crate::command::{Failure, cargo, run};
 use crate::{conformance, native};
 
@@ -8,20 +10,25 @@ use crate::{conformance, native};
 const REASON: &str = "takes minutes: `cargo xtask long-tests`";
 
 /// The files of tests that have any, each after its package.
-const FILES: [(&str, &[&str]); 2] = [("millstream-api", &["certificates", "memory"]), ("millstream", &["networks"])];
+const FILES: [(&str, &[&str]); 5] = [
+    ("millstream-api", &["certificates", "memory"]),
+    ("millstream", &["networks"]),
+    ("millstream-backend-openvino", &["conformance"]),
+    ("millstream-backend-wgpu", &["conformance"]),
+    ("millstream-conformance", &["networks"]),
+];
 
 /// Runs those that are marked as ignored. Arguments narrow them down as those of a test do.
 pub(crate) fn long_tests(arguments: &[String]) -> Result<(), Failure> {
     let environment = native::environment(native::prepare()?);
     let models = conformance::prepare()?;
-    for (package, files) in FILES {
-        let mut tests = cargo();
-        tests.args(["test", "--release", "--package", package]);
-        tests.args(files.iter().flat_map(|file| ["--test", file]));
-        tests.args(["--", "--ignored"]).args(arguments);
-        run(tests.envs(environment.clone()).env("MILLSTREAM_NETWORKS", &models.networks))?;
-    }
-    Ok(())
+    let files: BTreeSet<&str> = FILES.iter().flat_map(|(_, files)| files.iter().copied()).collect();
+    let mut tests = cargo();
+    // Files of the same name in other packages have none: nothing is compiled with other features for a package's sake.
+    tests.args(["test", "--release", "--workspace"]);
+    tests.args(files.into_iter().flat_map(|file| ["--test", file]));
+    tests.args(["--", "--ignored"]).args(arguments);
+    run(tests.envs(environment).env("MILLSTREAM_NETWORKS", &models.networks))
 }
 
 #[cfg(test)]

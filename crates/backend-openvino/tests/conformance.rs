@@ -7,7 +7,7 @@ use std::sync::Arc;
 use millstream_backend::{Backend, BackendError, Observed};
 use millstream_backend_openvino::{OpenVino, OpenVinoBackend};
 use millstream_backend_ort::{Environment, OrtBackend, SessionSettings};
-use millstream_backend_test::Subject;
+use millstream_backend_test::{Point, Subject};
 use millstream_board::Processor;
 use millstream_graph::OperatorId;
 use millstream_onnx::Model;
@@ -45,4 +45,14 @@ fn subject() -> Subject {
     subject.compared_with(processor, reference).rounding_otherwise().refusing(may_refuse)
 }
 
-millstream_backend_test::conformance!(subject());
+/// Networks with most kinds of layers, of bytes as well: preparing all of the zoo takes minutes.
+const SOME: [&str; 6] =
+    ["googlenet", "squeezenet", "mobilenet-v2", "bevformer-like", "mobilenet-v2-int8", "minilm-like-int8"];
+
+millstream_backend_test::conformance!(subject().networks(SOME));
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn all_networks() -> Result<(), String> {
+    Point::Networks.check(&subject())
+}

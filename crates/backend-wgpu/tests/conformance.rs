@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use millstream_backend::{Backend, BackendError, Observed};
 use millstream_backend_ort::{Environment, OrtBackend};
-use millstream_backend_test::{Losable, Subject};
+use millstream_backend_test::{Losable, Point, Subject};
 use millstream_backend_wgpu::{Gpu, WgpuBackend};
 use millstream_board::Processor;
 use millstream_graph::{DataType, OperatorId, OperatorKind, ValueId};
@@ -64,4 +64,13 @@ fn subject() -> Option<Subject> {
     Some(subject.without_tiles().tolerance(2e-4).slow(["squeezenet", "mobilenet-v2"], MOST_MACS))
 }
 
-millstream_backend_test::conformance!(subject());
+/// Networks with most kinds of layers: the operators of all of the zoo take minutes on a device that is emulated.
+const SOME: [&str; 5] = ["googlenet", "squeezenet", "mobilenet-v2", "tiny-darknet", "bevformer-like"];
+
+millstream_backend_test::conformance!(subject().map(|subject| subject.networks(SOME)));
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn all_networks() -> Result<(), String> {
+    subject().map_or(Ok(()), |subject| Point::Networks.check(&subject))
+}

@@ -83,6 +83,11 @@ impl ProcessorClass {
         Self { engine, ..self }
     }
 
+    /// Some processor of this class, where it does not matter which: the numbers of its cores mean nothing.
+    pub fn stand_in(&self) -> Processor {
+        Processor::on_cores(self.cluster.clone(), vec![CoreId(0); self.count]).with_engine(self.engine)
+    }
+
     /// Whether the other one has as many cores of the same cluster, with whatever engine.
     pub fn has_same_cores(&self, other: &Self) -> bool {
         self.cluster == other.cluster && self.count == other.count

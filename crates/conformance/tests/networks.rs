@@ -41,16 +41,22 @@ const EVERY_WAY: (bool, bool, bool) = (true, true, true);
 /// Cut into two stages; whole networks in the branches of a condition are not divided.
 const TWO_STAGES: (bool, bool, bool) = (true, false, false);
 
+// The networks with the most weights.
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn light_networks_of_most_weights() {
+    for file in ["light_bvlc_alexnet", "light_vgg19", "light_zfnet512"] {
+        assert_eq!(ways(&format!("light/{file}.onnx"), &[]), EVERY_WAY, "{file}");
+    }
+}
+
 networks! {
-    light_alexnet: "light/light_bvlc_alexnet.onnx", [], EVERY_WAY;
     light_densenet121: "light/light_densenet121.onnx", [], EVERY_WAY;
     light_inception_v1: "light/light_inception_v1.onnx", [], EVERY_WAY;
     light_inception_v2: "light/light_inception_v2.onnx", [], EVERY_WAY;
     light_resnet50: "light/light_resnet50.onnx", [], EVERY_WAY;
     light_shufflenet: "light/light_shufflenet.onnx", [], EVERY_WAY;
     light_squeezenet: "light/light_squeezenet.onnx", [], EVERY_WAY;
-    light_vgg19: "light/light_vgg19.onnx", [], EVERY_WAY;
-    light_zfnet512: "light/light_zfnet512.onnx", [], EVERY_WAY;
     text_detector: "rapidocr/rapidocr/models/PP-OCRv6_det_small.onnx", ["x.2" = 160, "x.3" = 224], EVERY_WAY;
     text_recogniser: "rapidocr/rapidocr/models/PP-OCRv6_rec_small.onnx", ["x.3" = 160], EVERY_WAY;
     text_classifier: "rapidocr/rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", ["x.2" = 48, "x.3" = 192], EVERY_WAY;

@@ -17,7 +17,7 @@ use crate::senders::Senders;
 use crate::stage_power::{ClassPower, StagePower};
 use crate::stage_times::possible;
 use crate::team_bounds::has_tiles;
-use crate::team_solution::{Solutions, stand_in};
+use crate::team_solution::Solutions;
 use crate::team_tiles::TileSolutions;
 use crate::team_work::TeamWork;
 
@@ -274,7 +274,7 @@ impl Team {
     fn stage(&self, blocks: BlockRange) -> Option<TeamStage> {
         let Ground { graph, table, memory, kinds, .. } = &*self.ground;
         let work = self.divided(blocks)?;
-        let replica = work.replica(self.classes.iter().map(stand_in).collect());
+        let replica = work.replica(self.classes.iter().map(ProcessorClass::stand_in).collect());
         if !memory.allow(&replica, graph) {
             return None;
         }
@@ -411,7 +411,7 @@ mod tests {
                     for (senders, hoped) in problem.all_senders().zip(hoped) {
                         let TeamTime::Found(found) = own.team.time(senders, blocks) else { continue };
                         let least = own.team.lower_bound(senders, blocks).unwrap();
-                        let processors = own.team.classes.iter().map(stand_in).collect();
+                        let processors = own.team.classes.iter().map(ProcessorClass::stand_in).collect();
                         let splits = own.team.work(blocks).unwrap().replica(processors).splits;
                         tiled += usize::from(splits.iter().any(|split| split.along == Along::Rows));
                         assert!(least <= found, "{name} {:?} {blocks:?}: {least} > {found}", own.team.classes);

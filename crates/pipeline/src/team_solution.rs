@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use millstream_board::{CoreId, Processor, ProcessorClass};
+use millstream_board::ProcessorClass;
 use millstream_cosched::{Executed, divide_where_close};
 use millstream_cost::{Nanoseconds, ProcessorIndex};
 use millstream_graph::{Graph, OperatorId};
@@ -208,7 +208,7 @@ impl Passage<'_> {
             nodes.iter().flat_map(|node| subgraph.nodes[node.index()].iter().copied()).collect::<Vec<OperatorId>>()
         });
         let assignments = self.classes.iter().zip(lists);
-        let assignments = assignments.map(|(class, operators)| Assignment { processor: stand_in(class), operators });
+        let assignments = assignments.map(|(class, operators)| Assignment { processor: class.stand_in(), operators });
         Ok(Some(Replica::new(assignments.collect())))
     }
 
@@ -243,11 +243,6 @@ impl Passage<'_> {
         }
         latest
     }
-}
-
-/// A processor of this class, for computing.
-pub(crate) fn stand_in(class: &ProcessorClass) -> Processor {
-    Processor::on_cores(class.cluster.clone(), vec![CoreId(0); class.count]).with_engine(class.engine)
 }
 
 /// The operators of a sink whose values the next subgraph reads.

@@ -178,9 +178,30 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
     assert!((saved.period_seconds() - 200e-9).abs() < 1e-12);
 }
 
+/// A frame every 100 ns that is on its way for 10 us: a hundred of them are between the hosts when one is lost.
+#[test]
+fn frames_on_a_link_are_done_again_when_its_end_is_lost() {
+    let graph = graph(&[50, 1]);
+    let table = table(&[100, 100], &way(10_000.0, 1.0, 0.0, 0.0), false);
+    let schedule = schedule(&graph, &[0, 1]);
+    let other = Schedule {
+        stages: vec![Stage { replicas: vec![Replica::single(Processor::new("a/B", [9]), graph.order().to_vec())] }],
+    };
+    let stream = SimulatedNetwork { fallback: Some(&other), ..SimulatedNetwork::new(&schedule, &graph, &table, 400) };
+    let lost = at(20_000, DisturbanceKind::Lost(Unit::Host("b".to_owned())));
+    let conditions = Conditions { disturbances: vec![lost], ..Conditions::default() };
+    let saved = simulate_streams(&[stream], &conditions).unwrap().pop().unwrap();
+    assert_eq!((saved.unfinished, saved.frames.len(), saved.fell_back), (0, 400, Some(Nanoseconds(20_000))));
+    let on_their_way = saved.frames.iter().filter(|(start, end)| start.0 < 20_000 && end.0 > 20_000).count();
+    assert!(on_their_way > 90, "{on_their_way}");
+}
+
 #[test]
 fn noise_on_links_is_the_same_for_the_same_seed_and_no_frame_overtakes_another() {
-    let (graph, table, schedule) = two_hosts();
+    let graph = graph(&[50, 1]);
+    // So long under way that the next frame could come before.
+    let table = table(&[100, 100], &way(10_000.0, 1.0, 0.0, 0.0), false);
+    let schedule = schedule(&graph, &[0, 1]);
     let run = |seed| {
         let settings = SimulationSettings { frames: 300, noise: 0.5, seed, ..SimulationSettings::default() };
         simulate(&schedule, &graph, &table, &settings).unwrap()

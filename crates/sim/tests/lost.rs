@@ -11,6 +11,7 @@ use millstream_schedule::{Assignment, Replica, Schedule, Stage};
 use millstream_sim::{
     Conditions, Disturbance, DisturbanceKind, OperatorSpan, SimulatedNetwork, Unit, simulate_streams,
 };
+use millstream_test_support::chain;
 use proptest::prelude::*;
 
 const OPERATORS: usize = 8;
@@ -169,4 +170,36 @@ fn what_is_lost_no_longer_works() {
         let until = if memory_bytes_per_second.is_some() { 950 } else { 1000 };
         assert_eq!(found.busy, [[[Nanoseconds(9 * 800)], [Nanoseconds(until)]]]);
     }
+}
+
+/// A team whose one processor is lost gives the core of the other one to who waited for it.
+#[test]
+fn who_waited_for_a_core_of_a_lost_team_goes_on_at_once() {
+    let costs = |graph: &Graph, times: &[[u64; 2]]| {
+        let mut table = CostTable::new(graph.operators().len(), ["B", "m"].map(|own| ProcessorClass::new(own, 1)));
+        let processors: Vec<_> = table.processors().collect();
+        for (operator, own) in times.iter().enumerate() {
+            processors.iter().zip(own).for_each(|(&on, &time)| table.set_time(on, operator, Nanoseconds(time)));
+        }
+        table
+    };
+    let on = |cluster: &str, core: u32, operators: &[OperatorId]| Assignment {
+        processor: Processor::new(cluster, [core]),
+        operators: operators.to_vec(),
+    };
+    let alone = |assignments| Schedule { stages: vec![Stage { replicas: vec![Replica::new(assignments)] }] };
+
+    let (large, small) = (chain(2), chain(1));
+    let (of_large, of_small) = (costs(&large, &[[1000, 1000], [10, 100]]), costs(&small, &[[10, 10]]));
+    let [first, second] = large.order() else { panic!("a chain of two operators") };
+    let team = alone(vec![on("B", 0, &[*first]), on("m", 4, &[*second])]);
+    let beside = alone(vec![on("B", 0, small.order())]);
+    let streams =
+        [SimulatedNetwork::new(&team, &large, &of_large, 1), SimulatedNetwork::new(&beside, &small, &of_small, 3)];
+
+    let lost = DisturbanceKind::Lost(Unit::Core(CoreId(4)));
+    let disturbances = vec![Disturbance { at: Nanoseconds(500), kind: lost }];
+    let simulations = simulate_streams(&streams, &Conditions { disturbances, ..Conditions::default() }).unwrap();
+    let ends: Vec<u64> = simulations[1].frames.iter().map(|(_, end)| end.0).collect();
+    assert_eq!((simulations[0].unfinished, ends), (1, vec![510, 520, 530]));
 }

@@ -64,6 +64,13 @@ fn unlike_replicas_behind_a_link_are_promised_what_they_show() {
     let shown = simulate(&schedule, &graph, &table, &settings).unwrap().period_seconds();
     assert!((shown / (2300e-9 / 3.0) - 1.0).abs() < 0.001, "{shown}");
     assert!((promised.seconds() / shown - 1.0).abs() < 0.001, "{promised} {shown}");
+
+    // However few frames are looked at: not all of them meet the slower replica, and the last ones may leave the link alone.
+    for frames in 1..8 {
+        let few = SteadyState::over(frames, &schedule, &graph, &table, None).unwrap().evaluation;
+        assert!(few.latency >= evaluated.latency, "{frames}: {}", few.latency);
+        assert!(few.period >= evaluated.least_period(), "{frames}: {}", few.period);
+    }
 }
 
 /// A replica of 130 ns and one of 100 ns behind a link that each occupies for 50 of them: the link could pass a frame every 50 ns, and together

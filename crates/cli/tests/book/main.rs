@@ -13,6 +13,7 @@ mod shell;
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use blocks::{Block, blocks};
 use shell::run;
@@ -64,13 +65,22 @@ fn what_is_typed_works_and_prints_what_is_shown() {
     let shells = pages.iter().filter(|(_, blocks)| blocks.iter().any(Block::is_run_in_shell));
     let cache = support::Workplace::new();
     shell::measure(&cache.path("cache"));
-    let failed = |(page, blocks): &(String, Vec<Block>)| {
-        let start = std::time::Instant::now();
-        let failure = run(blocks, &cache.path("cache")).err();
-        println!("{page}: {:.1?}", start.elapsed());
-        Some(format!("{page}: {}", failure?))
-    };
-    let failures: Vec<String> = shells.filter_map(failed).collect();
+    let (left, failures) = (Mutex::new(shells), Mutex::new(Vec::new()));
+    let next = || left.lock().unwrap().next();
+    // Two at a time: much of a page runs on a single core.
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((page, blocks)) = next() {
+                    let start = std::time::Instant::now();
+                    let failure = run(blocks, &cache.path("cache")).err();
+                    println!("{page}: {:.1?}", start.elapsed());
+                    failures.lock().unwrap().extend(failure.map(|failure| format!("{page}: {failure}")));
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 

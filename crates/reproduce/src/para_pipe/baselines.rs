@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use millstream_board::{CoreId, Processor};
 use millstream_cost::{CostTable, ProcessorIndex};
 use millstream_graph::Graph;
 use millstream_mapping::{
@@ -110,9 +109,8 @@ impl<'a> Whole<'a> {
     fn replica(&self, mapping: &Mapping) -> Replica {
         let assignments = self.processors.iter().zip(&mapping.order).map(|(processor, nodes)| {
             let class = &self.table.classes()[processor.index()];
-            let stand_in = Processor::on_cores(class.cluster.clone(), vec![CoreId(0); class.count]);
             let operators = nodes.iter().flat_map(|node| self.subgraph.nodes[node.index()].iter().copied());
-            Assignment { processor: stand_in.with_engine(class.engine), operators: operators.collect() }
+            Assignment { processor: class.stand_in(), operators: operators.collect() }
         });
         Replica::new(assignments.collect())
     }
