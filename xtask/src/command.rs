@@ -42,17 +42,23 @@ pub(crate) fn cargo() -> Command {
 /// nearly everything once more.
 pub(crate) fn example(name: &str) -> Result<Command, Failure> {
     run(cargo().args(BUILD_ALIKE).args(["--example", name]))?;
-    Ok(Command::new(release().join("examples").join(format!("{name}{EXE_SUFFIX}"))))
+    Ok(in_root(release().join("examples").join(format!("{name}{EXE_SUFFIX}"))))
 }
 
 /// Builds a package's program as the tests are built, and returns it.
 pub(crate) fn program(name: &str) -> Result<Command, Failure> {
     // An example has cargo choose the features that tests have.
     run(cargo().args(BUILD_ALIKE).args(["--bin", name, "--example", "soak"]))?;
-    Ok(Command::new(release().join(format!("{name}{EXE_SUFFIX}"))))
+    Ok(in_root(release().join(format!("{name}{EXE_SUFFIX}"))))
 }
 
 const BUILD_ALIKE: [&str; 4] = ["build", "--release", "--quiet", "--workspace"];
+
+fn in_root(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
 
 fn release() -> PathBuf {
     target_folder().join("release")

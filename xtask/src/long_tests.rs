@@ -9,7 +9,7 @@ use crate::{conformance, native};
 #[cfg(test)]
 const REASON: &str = "takes minutes: `cargo xtask long-tests`";
 
-/// The files of tests that have any, each after its package.
+/// The files of tests that have any, each after its package, which only the test below looks at.
 const FILES: [(&str, &[&str]); 5] = [
     ("millstream-api", &["certificates", "memory"]),
     ("millstream", &["networks"]),

@@ -108,7 +108,7 @@ Work on Millstream:
   outside     build and run projects outside the workspace that depend on its crates
   lint        check formatting, clippy, documentation, licences, the crate map and what crates pull in
   book        build the book from docs into target/book, and see that no link leads nowhere
-  ci          lint and test, as continuous integration does first; `.ci/run` fuzzes as well, and CONTRIBUTING.md says what else CI runs
+  ci          lint and test, as continuous integration does first; CONTRIBUTING.md says what else CI runs
   bench       run the benchmarks [name of a crate]
   bench-mapper
               map others' benchmark problems, which pip fetches, beside others' schedulers, and write docs/mapper-benchmarks.md

@@ -14,7 +14,8 @@ pub struct SimulateOptions<'a> {
     pub costs: CostSource<'a>,
     /// Frames of a network with weight 1.
     pub frames: u32,
-    /// How many frames may be between the start of the first stage and the end of the last one; `None` is as many as in a run.
+    /// How many frames of each network may be between the start of the first stage and the end of the last one; `None` is as many as in a
+    /// run, and over several boards as many as keep links busy too.
     pub frames_in_flight: Option<usize>,
     /// Frames per second that arrive; if `None`, always another one is there.
     pub frame_rate_hertz: Option<f64>,
@@ -60,7 +61,7 @@ impl<'a> SimulateOptions<'a> {
         let is_rate = |hertz: f64| hertz.is_finite() && hertz > 0.0;
         let message = match self.frame_rate_hertz {
             _ if self.frames == 0 => "no frames are to be simulated; 1 is the fewest".to_owned(),
-            _ if self.frames_in_flight == Some(0) => "no frames may be in flight; 1 is the fewest".to_owned(),
+            _ if self.frames_in_flight == Some(0) => "the number of frames in flight is 0; 1 is the fewest".to_owned(),
             Some(hertz) if !is_rate(hertz) => {
                 format!("the frame rate is {hertz} frames per second: it must be a number above 0")
             }

@@ -231,7 +231,7 @@ fn what_can_not_be_simulated_is_said_and_a_simulation_can_be_ended() {
     }
     let mut empty = undisturbed(&costs, 5);
     empty.frames_in_flight = Some(0);
-    assert!(said(&empty, &control).contains("no frames may be in flight"));
+    assert!(said(&empty, &control).contains("the number of frames in flight is 0"));
     let ended = Control::new().cancelled_by(|| true);
     assert!(matches!(simulate(&machine, &set, &undisturbed(&costs, 100_000), &ended), Err(Error::Interrupted)));
 }

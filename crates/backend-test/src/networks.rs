@@ -34,7 +34,7 @@ pub(crate) fn check(subject: &Subject) -> Result<(), String> {
     }
 }
 
-/// What those who work on networks have done together.
+/// What those who work on networks have done together, and what is left to do.
 #[derive(Default)]
 struct Progress {
     left: Vec<&'static str>,

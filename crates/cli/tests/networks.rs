@@ -147,6 +147,17 @@ networks! {
 /// Networks without any known work, of single operators and of functions written out: planning from models alone ends.
 #[test]
 fn planning_without_a_profile_ends() {
+    // Those that once took longest, and every eightieth of the others.
+    planning_ends(80);
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn planning_more_of_them_ends() {
+    planning_ends(8);
+}
+
+fn planning_ends(step: usize) {
     let suite = PathBuf::from(std::env::var_os("MILLSTREAM_NETWORKS").unwrap_or_default()).join("../suite/node");
     let mut names: Vec<String> = std::fs::read_dir(&suite)
         .unwrap_or_else(|_| panic!("{} is not there: run `cargo xtask test`", suite.display()))
@@ -155,13 +166,12 @@ fn planning_without_a_profile_ends() {
     names.sort();
     let fixture = |name: &str| format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
     let (board, cost) = (fixture("boards/khadas-vim3.json"), fixture("costs/khadas-vim3.json"));
-    // Those that once took longest, and every eightieth of the others.
     let named = [
         "test_affine_grid_3d_expanded",
         "test_attention_4d_with_past_and_present_expanded",
         "test_rotary_embedding_expanded",
     ];
-    let some = names.iter().step_by(80).map(String::as_str).chain(named);
+    let some = names.iter().step_by(step).map(String::as_str).chain(named);
     for name in some {
         let workplace = Workplace::new();
         let model = suite.join(name).join("model.onnx");

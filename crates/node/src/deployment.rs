@@ -162,10 +162,13 @@ impl LoadedDeployment {
         self.plans.iter().map(LoadedPlan::route).collect()
     }
 
-    /// How many frames are under way: one on each replica, one on each way between hosts and to and from them, and as many again.
+    /// How many frames are under way: one on each replica, one on each way between hosts and to and from them, and as many again; and not fewer
+    /// than one host alone would have.
     pub fn in_flight(&self) -> usize {
         let replicas = |plan: &LoadedPlan| plan.schedule.stages.iter().map(|stage| stage.replicas.len()).sum::<usize>();
-        let usual = self.plans.first().map_or(1, |plan| 2 * (replicas(plan) + plan.parts.len() + 1));
+        let usual = self.plans.first().map_or(1, |plan| {
+            (2 * (replicas(plan) + plan.parts.len() + 1)).max(plan.schedule.frames_in_flight())
+        });
         self.deployment.in_flight.unwrap_or(usual).max(1)
     }
 

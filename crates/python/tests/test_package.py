@@ -134,7 +134,7 @@ def test_a_profile_serves_plans_and_simulations(network, tmp_path):
     slow = millstream.simulate(plan, model=network, board=board, frames=50, frame_rate=1.0)
     np.testing.assert_allclose(slow["frames_per_second"], 1.0, rtol=1e-3)
     wrong = [("frame_rate", value) for value in (0.0, -1.0, float("nan"), float("inf"))]
-    wrong += [("noise", value) for value in (-0.1, float("nan"), float("inf"))] + [("frames", 0), ("queue", 0)]
+    wrong += [("noise", value) for value in (-0.1, float("nan"), float("inf"))] + [("frames", 0), ("frames_in_flight", 0)]
     for name, value in wrong:
         with pytest.raises(millstream.InputError, match=name.replace("_", ".")):
             millstream.simulate(plan, model=network, board=board, **{name: value})

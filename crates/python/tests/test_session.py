@@ -197,7 +197,7 @@ def test_whole_numbers_are_refused_by_name(network, schedule):
             millstream.Session(network, schedule=schedule, **{name: 1.5})
         with pytest.raises(millstream.InputError, match=f"{name} must be at least 1"):
             millstream.Session(network, schedule=schedule, **{name: 0})
-    for name in ("frames", "queue", "seed"):
+    for name in ("frames", "frames_in_flight", "seed"):
         with pytest.raises(millstream.InputError, match=f"{name} must not be negative: -1"):
             millstream.simulate(schedule, model=network, **{name: -1})
     with pytest.raises(millstream.InputError, match="frames is too large: 1000000000000"):

@@ -14,8 +14,8 @@ use millstream_schedule::Schedule;
 #[non_exhaustive]
 pub struct EngineOptions {
     /// How many frames may be between the start of the first stage and the end of the last one. More frames smooth out
-    /// uneven stage times, fewer keep each frame's way through the stages short. `None` is as many as keep all workers
-    /// busy ([`Schedule::frames_in_flight`]).
+    /// uneven stage times, fewer keep each frame's way through the stages short. `None` is what
+    /// [`Schedule::frames_in_flight`] says.
     pub frames_in_flight: Option<usize>,
     /// How many frames may be between submission and receipt, those that are done but must wait for an earlier one or
     /// for the receiver included. `None` is 16 per worker: replicas may differ in speed by that much without waiting.

@@ -84,7 +84,7 @@ impl<'a> Footprints<'a> {
 
 impl Schedule {
     /// Bytes that all replicas hold together in the memory that processors share: each has weights and values of its own. Those that only
-    /// run on accelerators with memories of their own hold nothing there.
+    /// run on accelerators with memories of their own hold nothing there. What frames hold that wait between stages is left out.
     pub fn memory_bytes(&self, graph: &Graph, board: &Board) -> u64 {
         let footprints = Footprints::of(graph);
         let has_own = |label: &str| board.accelerator(label).is_some_and(|own| own.memory_bytes.is_some());

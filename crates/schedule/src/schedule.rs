@@ -61,7 +61,7 @@ impl Schedule {
 
     /// How many frames are between the start of the first stage and the end of the last one, unless somebody wants another number: one
     /// for each replica; and between two stages one for each replica of that which has more of them, since replicas that take unlike times
-    /// come and go at uneven times. With fewer, some would wait for a frame now and then.
+    /// come and go at uneven times. With fewer, some may wait for a frame now and then; where times vary, more help.
     pub fn frames_in_flight(&self) -> usize {
         let replicas = || self.stages.iter().map(|stage| stage.replicas.len());
         let between = replicas().zip(replicas().skip(1)).map(|(one, next)| one.max(next));

@@ -253,3 +253,17 @@ fn a_document_survives_a_round_trip_and_knows_what_it_is_for() {
     let newer = serde_json::to_string(&again).unwrap();
     assert!(ScheduleDocument::from_json(&newer).unwrap_err().to_string().contains("version: is 2"));
 }
+
+#[test]
+fn as_many_frames_are_in_flight_as_the_larger_of_two_stages_has_replicas_between_them() {
+    let of = |stages: &[usize]| {
+        let replica = |core| Replica::single(Processor::new("B", [core as u32]), Vec::new());
+        let stage = |&count: &usize| Stage { replicas: (0..count).map(replica).collect() };
+        Schedule { stages: stages.iter().map(stage).collect() }.frames_in_flight()
+    };
+    for (stages, expected) in
+        [(&[][..], 0), (&[3], 3), (&[1, 1], 3), (&[4, 2], 10), (&[2, 4], 10), (&[1, 4, 1], 14), (&[1, 1, 1, 1], 7)]
+    {
+        assert_eq!(of(stages), expected, "{stages:?}");
+    }
+}

@@ -53,7 +53,7 @@ impl Simulator<'_> {
             self.settle(track);
             self.running.retain(|&other| other != track);
             let own = &mut self.tracks[track];
-            (own.running, own.fetch, own.is_busy) = (None, None, false);
+            (own.running, own.fetch, own.is_busy, own.waits_since) = (None, None, false, None);
         }
         self.slots[slot].epoch += 1;
         self.is_changed = true;

@@ -33,23 +33,34 @@ impl Simulator<'_> {
             return;
         }
         let Some(&task) = own.plan.tracks[number].get(own.next[number]) else { return };
-        let rivals = &self.tracks[track].rivals;
-        if rivals.iter().any(|&rival| self.tracks[rival].is_busy) {
-            return;
-        }
-        match own.execution.next(&*own.plan, task, ProcessorId::new(number)) {
+        let next = own.execution.next(&*own.plan, task, ProcessorId::new(number));
+        match next {
             Next::Wait => {}
+            Next::Run(Nanoseconds(at)) if at > self.now => {
+                self.schedule(at - self.now, slot, Event::Arrived(number as u32));
+            }
+            Next::Fetch(_) | Next::Run(_) if !self.gets_cores(track) => {}
             Next::Fetch(fetch) => {
                 self.tracks[track].is_busy = true;
                 self.tracks[track].fetch = Some(fetch);
                 self.has_worked(track, fetch.time.0);
                 self.schedule(fetch.time.0, slot, Event::Fetched(number as u32));
             }
-            Next::Run(Nanoseconds(at)) if at > self.now => {
-                self.schedule(at - self.now, slot, Event::Arrived(number as u32));
-            }
             Next::Run(_) => self.start(slot, number, task),
         }
+    }
+
+    /// Whether a processor with something to do has its cores now. If not, it waits from now on, and is before all who come later: one that needs
+    /// several cores would wait for ever where others always take one of them.
+    fn gets_cores(&mut self, track: usize) -> bool {
+        let since = self.tracks[track].waits_since.unwrap_or(self.now);
+        let comes_before = |rival: usize| {
+            let other = &self.tracks[rival];
+            other.is_busy || other.waits_since.is_some_and(|other| (other, rival) < (since, track))
+        };
+        let has_to_wait = self.tracks[track].rivals.iter().any(|&rival| comes_before(rival));
+        self.tracks[track].waits_since = has_to_wait.then_some(since);
+        !has_to_wait
     }
 
     fn start(&mut self, slot: usize, number: usize, task: TaskId) {

@@ -4,8 +4,8 @@ pub struct SimulationSettings {
     /// Frames that pass through.
     pub frames: usize,
     /// How many frames may be between the start of the first stage and the end of the last one; `None` is as many as the engine has there
-    /// ([`Schedule::frames_in_flight`](millstream_schedule::Schedule::frames_in_flight)), and where stages are on several hosts also those that
-    /// wait for the links between them or are on them.
+    /// ([`Schedule::frames_in_flight`](millstream_schedule::Schedule::frames_in_flight)), and where stages are on several hosts for each link
+    /// between them two more than are on it at once: a deployment over several hosts may have fewer, since it does not know how long links take.
     pub frames_in_flight: Option<usize>,
     /// Relative standard deviation of the times of operators; 0 for exactly the table's times.
     pub noise: f64,

@@ -228,9 +228,9 @@ impl<'a> Simulator<'a> {
         self.speeds.resize(self.labels.len(), Speed { given: 1.0, cooled: 1.0, cooled_power: 1.0 });
         let flow = &mut self.flows[index];
         flow.ways = crossings.into_iter().map(|own| own.map(|crossing| Way::new(crossing, period))).collect();
-        let on_ways = flow.ways.iter().flatten().map(|way| way.most).sum();
-        flow.most_in_flight =
-            flow.stream.frames_in_flight.unwrap_or(schedule.frames_in_flight().saturating_add(on_ways));
+        let on_ways = flow.ways.iter().flatten().map(|way| way.most);
+        let usual = on_ways.fold(schedule.frames_in_flight(), usize::saturating_add);
+        flow.most_in_flight = flow.stream.frames_in_flight.unwrap_or(usual);
         flow.queues = vec![Default::default(); ranges.len()];
         flow.stages = ranges;
         // What was lost before is not there for another schedule either.

@@ -112,6 +112,8 @@ pub(crate) struct Track {
     pub(crate) units: Vec<Unit>,
     /// Processors of other replicas that need some of the same cores.
     pub(crate) rivals: Vec<usize>,
+    /// Since when it waits for its cores, with something to do.
+    pub(crate) waits_since: Option<u64>,
     pub(crate) is_busy: bool,
     /// What it draws, and what more while it works.
     pub(crate) idle_watts: Option<f64>,
@@ -245,6 +247,7 @@ pub(crate) fn add_slots(
                     label,
                     units: units(processor),
                     rivals: Vec::new(),
+                    waits_since: None,
                     is_busy: false,
                     idle_watts: power.map(|power| power.idle_watts),
                     more_watts: power.map_or(0.0, |power| power.active_watts - power.idle_watts),

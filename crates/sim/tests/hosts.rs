@@ -178,6 +178,16 @@ fn a_lost_host_takes_its_frames_along_unless_others_do_them_again() {
     assert!((saved.period_seconds() - 200e-9).abs() < 1e-12);
 }
 
+/// A number that somebody gives is what it is, over several hosts too.
+#[test]
+fn a_single_frame_may_be_in_flight_over_several_hosts() {
+    let (graph, table, schedule) = two_hosts();
+    let settings = SimulationSettings { frames: 100, frames_in_flight: Some(1), ..SimulationSettings::default() };
+    let simulation = simulate(&schedule, &graph, &table, &settings).unwrap();
+    let latency = schedule.evaluate(&graph, &table).unwrap().latency;
+    assert_eq!((simulation.period_seconds(), simulation.worst_latency()), (latency.seconds(), latency));
+}
+
 /// A frame every 100 ns that is on its way for 10 us: a hundred of them are between the hosts when one is lost.
 #[test]
 fn frames_on_a_link_are_done_again_when_its_end_is_lost() {

@@ -63,7 +63,7 @@ pub(crate) struct RunCommand {
     #[arg(long, conflicts_with = "trace")]
     pub(crate) adaptive: bool,
     /// Frames between the first stage's start and the last one's end: more for throughput, fewer for latency
-    /// [default: enough to keep all workers busy]
+    /// [default: one for each replica, and between two stages one for each replica of the larger]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
     /// Cancel a frame that a stage works on for longer than this, such as 2s: it fails, others go on, and the command fails at the end.
@@ -133,7 +133,7 @@ impl RunCommand {
 }
 
 /// Queues are made for as many frames at once.
-const MOST_IN_FLIGHT: i64 = EngineOptions::MOST_IN_FLIGHT as i64;
+pub(super) const MOST_IN_FLIGHT: i64 = EngineOptions::MOST_IN_FLIGHT as i64;
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let tolerance: Option<f64> = text.parse().ok().filter(|tolerance| (0.0..=1e6).contains(tolerance));

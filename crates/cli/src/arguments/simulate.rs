@@ -4,6 +4,7 @@ use clap::Args;
 use millstream::{CostSource, MemoryCompetition, SimulateOptions};
 use millstream_sim::Disturbance;
 
+use super::run::MOST_IN_FLIGHT;
 use super::values::{parse_count, parse_loss, parse_noise, parse_rate, parse_restoration, parse_speed};
 use super::{ScheduledArguments, cost_source};
 
@@ -23,8 +24,8 @@ pub(crate) struct SimulateCommand {
     /// Frames to simulate
     #[arg(long, default_value_t = 1000, value_parser = parse_count::<u32>)]
     pub(crate) frames: u32,
-    /// Frames between the first stage's start and the last one's end, as for `run` [default: enough to keep all workers busy]
-    #[arg(long, value_name = "COUNT", value_parser = parse_count::<u32>)]
+    /// Frames of each network between the first stage's start and the last one's end [default: as for `run`]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=MOST_IN_FLIGHT))]
     pub(crate) in_flight: Option<u32>,
     /// Noise on the times of operators, and on what frames take over links: standard deviation in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_noise)]
