@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Changed inputs of each target.
-const CHANGED: usize = 300;
+const CHANGED: usize = 2000;
 
 fn corpora() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"))

@@ -10,12 +10,13 @@ use crate::{conformance, native};
 const REASON: &str = "takes minutes: `cargo xtask long-tests`";
 
 /// The files of tests that have any, each after its package, which only the test below looks at.
-const FILES: [(&str, &[&str]); 5] = [
+const FILES: [(&str, &[&str]); 6] = [
     ("millstream-api", &["certificates", "memory"]),
     ("millstream", &["networks"]),
     ("millstream-backend-openvino", &["conformance"]),
     ("millstream-backend-wgpu", &["conformance"]),
     ("millstream-conformance", &["networks"]),
+    ("millstream-runtime", &["networks"]),
 ];
 
 /// Runs those that are marked as ignored. Arguments narrow them down as those of a test do.

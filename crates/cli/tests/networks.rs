@@ -43,11 +43,24 @@ macro_rules! networks {
 /// Networks from outside are planned over two boards, proven and simulated like those of the zoo.
 #[test]
 fn networks_from_outside_go_over_two_boards() {
-    let system = ["--system", "rk3588-raspberry-pi-5"];
-    for (file, sizes) in [
-        ("light/light_inception_v1.onnx", &[][..]),
+    go_over_two_boards(&[
+        ("light/light_squeezenet.onnx", &[]),
+        ("rapidocr/rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", &["--dim", "x.2=48", "--dim", "x.3=192"]),
+    ]);
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask long-tests`"]
+fn larger_networks_from_outside_go_over_two_boards() {
+    go_over_two_boards(&[
+        ("light/light_inception_v1.onnx", &[]),
         ("nudenet/nudenet/320n.onnx", &["--dim", "height=320", "--dim", "width=320"]),
-    ] {
+    ]);
+}
+
+fn go_over_two_boards(networks: &[(&str, &[&str])]) {
+    let system = ["--system", "rk3588-raspberry-pi-5"];
+    for &(file, sizes) in networks {
         let workplace = Workplace::new();
         let model = path(file);
         let schedule = ["schedule", "--certificate", "certificate.json", "--json", "--model", &model];

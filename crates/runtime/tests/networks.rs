@@ -80,8 +80,9 @@ fn check(name: &str) {
 }
 
 macro_rules! networks {
-    ($($test:ident: $name:literal,)*) => {
+    ($($(#[$attribute:meta])? $test:ident: $name:literal,)*) => {
         $(#[test]
+        $(#[$attribute])?
         fn $test() {
             check($name);
         })*
@@ -98,6 +99,7 @@ macro_rules! networks {
 networks! {
     alexnet: "alexnet",
     vgg16: "vgg16",
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
     vgg19: "vgg19",
     googlenet: "googlenet",
     squeezenet: "squeezenet",
@@ -105,10 +107,12 @@ networks! {
     mobilenet_v2: "mobilenet-v2",
     resnet50: "resnet50",
     inception_v3: "inception-v3",
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
     inception_v4: "inception-v4",
     inception_resnet_v2: "inception-resnet-v2",
     petr_like: "petr-like",
     bevformer_like: "bevformer-like",
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
     yolov3: "yolov3",
     tiny_darknet: "tiny-darknet",
     synthnet: "synthnet",
