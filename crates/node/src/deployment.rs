@@ -166,9 +166,10 @@ impl LoadedDeployment {
     /// than one host alone would have.
     pub fn in_flight(&self) -> usize {
         let replicas = |plan: &LoadedPlan| plan.schedule.stages.iter().map(|stage| stage.replicas.len()).sum::<usize>();
-        let usual = self.plans.first().map_or(1, |plan| {
-            (2 * (replicas(plan) + plan.parts.len() + 1)).max(plan.schedule.frames_in_flight())
-        });
+        let usual = self
+            .plans
+            .first()
+            .map_or(1, |plan| (2 * (replicas(plan) + plan.parts.len() + 1)).max(plan.schedule.frames_in_flight()));
         self.deployment.in_flight.unwrap_or(usual).max(1)
     }
 
