@@ -91,7 +91,8 @@ Work on Millstream:
               HiGHS compiled instead, until MILLSTREAM_HIGHS=wheel
   test        run all tests, ONNX's own test models and real networks among them
   long-tests  run the tests that take minutes, which `test` leaves out: proofs and predicted periods for every pair of a network of the
-              zoo and a board of the fixtures, the networks with the most weights, and all networks on each backend [part of a name]
+              zoo and a board of the fixtures, the networks with the most weights, and all of the zoo on OpenVINO and on a graphics device
+              [part of a name]
   conformance run ONNX's own test models in every way [--engine openvino] [part of a name]
   certificates
               plan the zoo's networks on the fixtures' boards, check each certificate, also with numbers changed, and print what both

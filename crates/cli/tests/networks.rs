@@ -32,8 +32,9 @@ fn runs(file: &str, sizes: &[&str]) {
 }
 
 macro_rules! networks {
-    ($($test:ident: $file:literal, [$($size:literal),*];)*) => {
+    ($($(#[$attribute:meta])? $test:ident: $file:literal, [$($size:literal),*];)*) => {
         $(#[test]
+        $(#[$attribute])?
         fn $test() {
             runs($file, &[$($size),*]);
         })*
@@ -115,33 +116,16 @@ fn values_of_unknown_type_stay_on_one_processor() {
     assert_eq!(report["networks"][0]["checked_frames"], 8, "{report}");
 }
 
-// The networks with the most weights, and another one of a family.
-
-#[test]
-#[ignore = "takes minutes: `cargo xtask long-tests`"]
-fn light_alexnet() {
-    runs("light/light_bvlc_alexnet.onnx", &[]);
-}
-
-#[test]
-#[ignore = "takes minutes: `cargo xtask long-tests`"]
-fn light_inception_v2() {
-    runs("light/light_inception_v2.onnx", &[]);
-}
-
-#[test]
-#[ignore = "takes minutes: `cargo xtask long-tests`"]
-fn light_vgg19() {
-    runs("light/light_vgg19.onnx", &[]);
-}
-
-#[test]
-#[ignore = "takes minutes: `cargo xtask long-tests`"]
-fn light_zfnet512() {
-    runs("light/light_zfnet512.onnx", &[]);
-}
-
+// Left out are the networks with the most weights, and another one of a family.
 networks! {
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_alexnet: "light/light_bvlc_alexnet.onnx", [];
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_inception_v2: "light/light_inception_v2.onnx", [];
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_vgg19: "light/light_vgg19.onnx", [];
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_zfnet512: "light/light_zfnet512.onnx", [];
     light_densenet121: "light/light_densenet121.onnx", [];
     light_inception_v1: "light/light_inception_v1.onnx", [];
     light_resnet50: "light/light_resnet50.onnx", [];

@@ -27,8 +27,9 @@ fn ways(file: &str, sizes: &[(&str, usize)]) -> (bool, bool, bool) {
 }
 
 macro_rules! networks {
-    ($($test:ident: $file:literal, [$($name:literal = $size:literal),*], $ways:expr;)*) => {
+    ($($(#[$attribute:meta])? $test:ident: $file:literal, [$($name:literal = $size:literal),*], $ways:expr;)*) => {
         $(#[test]
+        $(#[$attribute])?
         fn $test() {
             assert_eq!(ways($file, &[$(($name, $size)),*]), $ways);
         })*
@@ -41,16 +42,14 @@ const EVERY_WAY: (bool, bool, bool) = (true, true, true);
 /// Cut into two stages; whole networks in the branches of a condition are not divided.
 const TWO_STAGES: (bool, bool, bool) = (true, false, false);
 
-// The networks with the most weights.
-#[test]
-#[ignore = "takes minutes: `cargo xtask long-tests`"]
-fn light_networks_of_most_weights() {
-    for file in ["light_bvlc_alexnet", "light_vgg19", "light_zfnet512"] {
-        assert_eq!(ways(&format!("light/{file}.onnx"), &[]), EVERY_WAY, "{file}");
-    }
-}
-
+// Left out are the networks with the most weights.
 networks! {
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_alexnet: "light/light_bvlc_alexnet.onnx", [], EVERY_WAY;
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_vgg19: "light/light_vgg19.onnx", [], EVERY_WAY;
+    #[ignore = "takes minutes: `cargo xtask long-tests`"]
+    light_zfnet512: "light/light_zfnet512.onnx", [], EVERY_WAY;
     light_densenet121: "light/light_densenet121.onnx", [], EVERY_WAY;
     light_inception_v1: "light/light_inception_v1.onnx", [], EVERY_WAY;
     light_inception_v2: "light/light_inception_v2.onnx", [], EVERY_WAY;
